@@ -1,0 +1,78 @@
+# Each target makes what it needs by itself. Needed beforehand: Python >= 3.11 with venv, git, make.
+SHELL := bash
+.DEFAULT_GOAL := help
+PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13,$(shell $(p) -c \
+	'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
+BIN := .venv/bin
+READY := .venv/ready
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONUNBUFFERED := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
+
+ROOT_SHELL := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+APT_GET = $(ROOT_SHELL) apt-get
+APT = { command -v apt-get >/dev/null && { $(APT_GET) install -y --no-install-recommends $(1) \
+	|| { $(APT_GET) update && $(APT_GET) install -y --no-install-recommends $(1); }; } >/dev/null 2>&1; }
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: reproduce
+reproduce: $(READY) llvm unlock ## the main job: everything from the download to reports/index.html (30 minutes on two cores)
+	@snakemake
+	@echo "Done. The report: reports/index.html (Markdown: reports/index.md; every number: reports/results.csv)."
+	@echo "The runs on the dashboard: make dashboard"
+
+.PHONY: test
+test: $(READY) llvm ## lint, types, unit tests, then the whole pipeline on a tiny corpus
+	ruff check .
+	ruff format --check .
+	mypy
+	pytest -q -m "not e2e"
+	pytest -q -m e2e
+
+.PHONY: dashboard
+dashboard: $(READY) ## the MLflow dashboard of all runs, until Ctrl-C
+	@test -f mlflow.db || { echo "No runs yet: make reproduce logs them." >&2; exit 1; }
+	mlflow ui --backend-store-uri sqlite:///mlflow.db --workers 1
+
+.PHONY: record
+record: $(READY) ## after Snakemake: let DVC version what was made
+	dvc commit -f
+
+.PHONY: adopt
+adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
+	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock: dvc repro (or dvc checkout) first" >&2; exit 1; }
+	snakemake --touch --forceall --quiet all
+
+.PHONY: unlock
+unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
+	@python -m pipeline.recovery
+
+dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name '*.py') params.yaml
+	python -m pipeline.dvcfile
+
+.PHONY: clean
+clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache
+	rm -rf data logs benchmarks/rules .cache/checkpoints .snakemake mlflow.db* mlruns mlartifacts
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find pipeline tests -name __pycache__ -prune -exec rm -rf {} +
+	@echo "Kept: .venv, .cache/artifacts (downloads), reports (committed), .dvc/cache and .dvcstore (versions)."
+
+# Torch first and by itself: together with the rest, pip needs far more memory.
+$(READY): constraints.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; on Debian 12: apt-get install python3 python3-venv" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv >/dev/null 2>&1 \
+		|| { $(call APT,python3-venv) && $(PYTHON) -m venv .venv; } \
+		|| { echo "error: $(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/pip install --disable-pip-version-check -c constraints.txt $$(grep '^torch==' constraints.txt)
+	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+# The pipeline runs on without llvm-mca: the report then says that the latency rows are missing, and why.
+.PHONY: llvm
+llvm:
+	@command -v llvm-mca-19 >/dev/null || $(call APT,llvm-19) \
+		|| echo "llvm-mca 19 is missing and cannot be installed from here: there will be no latency rows. As root: apt-get install -y --no-install-recommends llvm-19" >&2

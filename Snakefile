@@ -1,0 +1,26 @@
+"""The only DAG. Every rule runs one stage: read tables, call one function, write tables."""
+import sys
+
+sys.path.insert(0, workflow.basedir)
+
+if not config:
+    configfile: "params.yaml"
+
+
+include: "rules/common.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    input:
+        "reports/index.html",
+        files(RUNS, *P.report.experiments),
+
+
+include: "rules/corpus.smk"
+include: "rules/learn.smk"
+include: "rules/evidence.smk"
+include: "rules/versions.smk"

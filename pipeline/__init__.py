@@ -1,0 +1,1 @@
+"""From compiled programs to learned schedules, and from schedules to evidence."""

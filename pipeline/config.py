@@ -1,0 +1,204 @@
+"""params.yaml as typed, validated settings; unknown or mistyped keys are refused with their place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+Dependencies = Literal["full", "paper"]
+_Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Positive = Annotated[int, Field(gt=0)]
+T = TypeVar("T")
+
+
+class ConfigError(ValueError):
+    """params.yaml, or a section of it, is not valid; the message names the key and the remedy."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Source(Section):
+    include: list[str]
+    text_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+
+class WheelSource(_Source):
+    kind: Literal["wheel"]
+    package: str
+    version: str
+    platform: str
+    python_version: str
+    abi: str
+    bytes: _Positive
+    sha256: _Hex256
+
+
+class NpmSource(_Source):
+    kind: Literal["npm"]
+    package: str
+    version: str
+    bytes: _Positive
+    sha256: _Hex256
+
+
+class FilesSource(_Source):
+    kind: Literal["files"]
+
+
+Source = Annotated[WheelSource | NpmSource | FilesSource, Field(discriminator="kind")]
+
+
+class Corpus(Section):
+    sources: Annotated[dict[str, Source], Field(min_length=1)]
+    compiler: str
+    start_up_compiler: str
+    shards: _Positive
+    min_instructions: _Positive
+    max_instructions: Annotated[int, Field(gt=0, le=1000)]
+
+    @field_validator("compiler", "start_up_compiler")
+    @classmethod
+    def _is_regular_expression(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return value
+
+    @model_validator(mode="after")
+    def _lengths_are_a_range(self) -> Corpus:
+        if self.min_instructions > self.max_instructions:
+            raise ValueError("min_instructions is greater than max_instructions")
+        return self
+
+
+class Split(Section):
+    seed: int
+    n_instructions: Annotated[int, Field(ge=2)]
+    training: _Positive
+    development: _Positive
+    test: _Positive
+
+
+class Tokens(Section):
+    min_count: _Positive
+
+
+class Machine(Section):
+    cpu: str
+    iterations: _Positive
+    metric: str
+
+
+class Latency(Section):
+    machines: dict[str, Machine]
+
+
+class Training(Section):
+    operator: Literal["sinkhorn", "popocs"]
+    proposal: Literal["logits", "softmax", "sinkhorn"]
+    iterations: _Positive
+    loss: Literal["cross_entropy", "fenchel_young"]
+    floor: Annotated[float, Field(gt=0, lt=1)]
+    optimiser: Literal["adam", "sgd"]
+    learning_rate: Annotated[float, Field(gt=0)]
+    decay: Literal["none", "cosine"]  # of the learning rate
+    batch_size: Annotated[int, Field(ge=2)]
+    steps: _Positive
+    hidden: _Positive
+
+
+class Experiment(Section):
+    dependencies: Annotated[list[Dependencies], Field(min_length=1)]
+    seeds: Annotated[list[int], Field(min_length=1)]
+    models: dict[str, Training]
+
+
+class Scheduler(Section):
+    method: str
+    model: str | None = None
+    iterations: _Positive | None = None
+
+
+class Evaluation(Section):
+    bootstrap_samples: _Positive
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    sweep_iterations: list[Annotated[int, Field(ge=0)]]
+    example_blocks: _Positive
+
+
+class Report(Section):
+    experiments: Annotated[list[str], Field(min_length=1)]
+
+
+class Params(Section):
+    corpus: Corpus
+    split: Split
+    tokens: Tokens
+    latency: Latency
+    experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
+    schedulers: dict[str, Scheduler]
+    evaluation: Evaluation
+    report: Report
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Params:
+        for name in self.report.experiments:
+            if name not in self.experiments:
+                raise ValueError(f"report.experiments names {name!r}; there are {sorted(self.experiments)}")
+        for experiment, settings in self.experiments.items():
+            for name, scheduler in self.schedulers.items():
+                if scheduler.model is not None and scheduler.model not in settings.models:
+                    raise ValueError(
+                        f"schedulers.{name}.model is {scheduler.model!r}, "
+                        f"but experiments.{experiment}.models has {sorted(settings.models)}"
+                    )
+        return self
+
+
+def _explain(error: ValidationError, where: str) -> ConfigError:
+    lines = [f"{where} is not valid:"]
+    for fault in error.errors():
+        place = ".".join(str(part) for part in fault["loc"]) or "(whole file)"
+        if fault["type"] == "extra_forbidden":
+            lines.append(f"  {place}: unknown key; check its spelling and its place, or delete it")
+        else:
+            lines.append(f"  {place}: {fault['msg']} (found {str(fault['input'])[:80]!r})")
+    return ConfigError("\n".join(lines))
+
+
+def validate(data: object, where: str = "params.yaml") -> Params:
+    """Settings from parsed YAML. Raises ConfigError naming every faulty key."""
+    try:
+        return Params.model_validate(data)
+    except ValidationError as error:
+        raise _explain(error, where) from error
+
+
+def load(path: Path = Path("params.yaml")) -> Params:
+    """Settings from a file. Raises ConfigError naming the file and every faulty key."""
+    try:
+        data = yaml.safe_load(path.read_text())
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path} is missing; run from the repository's root") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from error
+    return validate(data, str(path))
+
+
+def section(kind: type[T], text: str) -> T:
+    """One section of the settings from the JSON that Snakemake hands to a stage.
+
+    `kind` is any type pydantic can validate, such as `Split` or `dict[str, Scheduler]`.
+    Raises ConfigError naming every faulty key.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        raise _explain(error, "--settings") from error

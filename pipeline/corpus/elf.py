@@ -1,0 +1,202 @@
+"""An ELF file -> the code of its functions, and who compiled it."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section, SymbolTableSection
+
+from pipeline.corpus.eh_frame import EhFrameError, function_ranges, relocated_functions
+
+_SHF_ALLOC = 0x2
+_SHF_EXECINSTR = 0x4
+# Bytes a relocation of x86-64 covers, where not four (System V psABI, table 4.9 "Relocation Types").
+_RELOCATED_BYTES = {1: 8, 12: 2, 13: 2, 14: 1, 15: 1} | dict.fromkeys((16, 17, 18, 24, 25, 27, 28, 29, 30, 31, 33), 8)
+
+
+class ElfError(ValueError):
+    """A file that cannot be used; `reason` says why, `remedy` what to do about it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class CodeSection:
+    """A section of machine code. Addresses are virtual ones; in a relocatable object they start at 0."""
+
+    name: str
+    address: int
+    code: bytes
+    functions: np.ndarray  # int64 (n, 2): begin and end address of every function, sorted, disjoint
+    relocated: np.ndarray  # int64 (m, 2): begin and end address of bytes that the linker fills in
+
+
+@dataclass(frozen=True)
+class Image:
+    """The code of one file."""
+
+    sections: list[CodeSection]
+    compiler: str  # the .comment string that matched, or several
+    relocatable: bool  # an object file: every section has an address space of its own
+    absolute: tuple[int, int] | None  # addresses the image is loaded at, where it cannot move; else None
+
+
+def _truncated(what: object) -> ElfError:
+    return ElfError(f"truncated or damaged ELF file ({what})", "build or download the file again")
+
+
+def _compiler(elf: ELFFile, compiler: str, start_up_compiler: str, alone: bool) -> str:
+    section = elf.get_section_by_name(".comment")
+    remedy = "correct corpus.compiler in params.yaml, or exclude the file by corpus.sources.<source>.include"
+    if section is None:
+        raise ElfError("no .comment section: its compiler is unknown", "link it without stripping .comment")
+    strings = sorted({part.decode("utf-8", "replace") for part in section.data().split(b"\0") if part})
+    matching = [text for text in strings if re.search(compiler, text)]
+    others = [text for text in strings if text not in matching and not re.search(start_up_compiler, text)]
+    if not matching or (alone and others):
+        raise ElfError(
+            f"built by another compiler: {'; '.join(others if matching else strings) or 'none named'}", remedy
+        )
+    return "; ".join(matching)
+
+
+class _Relocation(NamedTuple):
+    offset: int  # in the section that it changes
+    kind: int
+    addend: int
+    defined_in: int  # index of the section that the symbol stands in, -1 where undefined or absolute
+    value: int  # of the symbol, in that section
+
+
+def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
+    """The relocations of an object file by the index of the section that they change."""
+    found: dict[int, list[_Relocation]] = {}
+    for section in elf.iter_sections():
+        if isinstance(section, RelocationSection) and section["sh_flags"] & _SHF_ALLOC == 0:
+            symbols = elf.get_section(section["sh_link"])
+            if not isinstance(symbols, SymbolTableSection):
+                raise _truncated(f"{section.name} has no symbols")
+            for relocation in section.iter_relocations():
+                symbol = symbols.get_symbol(relocation["r_info_sym"])
+                index = symbol["st_shndx"]
+                found.setdefault(section["sh_info"], []).append(
+                    _Relocation(
+                        offset=relocation["r_offset"],
+                        kind=relocation["r_info_type"],
+                        addend=relocation["r_addend"] if section.is_RELA() else 0,
+                        defined_in=index if isinstance(index, int) else -1,
+                        value=symbol["st_value"],
+                    )
+                )
+    return found
+
+
+def _disjoint(ranges: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """The ranges that lie inside [begin, end), sorted, without empty ones and those that overlap an earlier one."""
+    inside = ranges[(ranges[:, 0] >= begin) & (ranges[:, 1] <= end) & (ranges[:, 0] < ranges[:, 1])]
+    inside = np.unique(inside, axis=0)
+    if len(inside) == 0:
+        return inside
+    reached = np.maximum.accumulate(inside[:, 1])
+    return inside[np.r_[True, inside[1:, 0] >= reached[:-1]]]
+
+
+def _relocatable_sections(
+    elf: ELFFile, text: list[tuple[int, Section]], eh_frames: list[tuple[int, Section]]
+) -> list[CodeSection]:
+    """Code of an object file: its addresses, in `.eh_frame` too, are still in the relocations."""
+    relocations = _relocations(elf)
+    functions: dict[int, list[tuple[int, int]]] = {}
+    for index, eh_frame in eh_frames:
+        starts = {r.offset: (r.defined_in, r.value + r.addend) for r in relocations.get(index, [])}
+        for place, size in relocated_functions(eh_frame.data()):
+            if place in starts:
+                defined_in, begin = starts[place]
+                functions.setdefault(defined_in, []).append((begin, begin + size))
+    sections = []
+    for index, section in text:
+        code = section.data()
+        ranges = np.array(functions.get(index, []), dtype=np.int64).reshape(-1, 2)
+        filled = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in relocations.get(index, [])]
+        relocated = np.array(filled, dtype=np.int64).reshape(-1, 2)
+        sections.append(CodeSection(section.name, 0, code, _disjoint(ranges, 0, len(code)), relocated))
+    return sections
+
+
+def _sections(elf: ELFFile, relocatable: bool, text_share: float) -> list[CodeSection]:
+    numbered = list(enumerate(elf.iter_sections()))
+    eh_frames = [(i, s) for i, s in numbered if s.name == ".eh_frame" and s["sh_type"] != "SHT_NOBITS"]
+    if not eh_frames:
+        raise ElfError("no .eh_frame section: function boundaries are unknown", "compile with -funwind-tables")
+    # Other executable sections (.plt, .init) are written by the linker and by hand.
+    text = [
+        (i, s)
+        for i, s in numbered
+        if s.name.startswith(".text") and s["sh_flags"] & _SHF_EXECINSTR and s["sh_type"] == "SHT_PROGBITS"
+    ]
+    if relocatable:
+        return _relocatable_sections(elf, text, eh_frames)
+    ranges = np.concatenate([function_ranges(s.data(), s["sh_addr"]) for _, s in eh_frames])
+    sections = []
+    for _, section in text:
+        code, address = section.data(), section["sh_addr"]
+        functions = _disjoint(ranges, address, address + int(len(code) * text_share))
+        sections.append(CodeSection(section.name, address, code, functions, np.empty((0, 2), np.int64)))
+    return sections
+
+
+def _loaded(elf: ELFFile) -> tuple[int, int]:
+    segments = [s for s in elf.iter_segments() if s["p_type"] == "PT_LOAD"]
+    if not segments:
+        raise _truncated("no segment is loaded")
+    return min(s["p_vaddr"] for s in segments), max(s["p_vaddr"] + s["p_memsz"] for s in segments)
+
+
+def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: float = 1.0) -> Image:
+    """The compiled functions of an executable, shared object or relocatable object for x86-64.
+
+    `compiler`, `start_up_compiler`: regular expressions; some `.comment` string must match the first
+    and every other one either of them. `text_share`: code beyond this share of `.text` is dropped;
+    below 1 other compilers may be named, for whoever sets it says that theirs is the code dropped.
+    Raises ElfError with reason and remedy.
+    """
+    try:
+        elf = ELFFile(io.BytesIO(data))
+        if elf["e_machine"] != "EM_X86_64" or elf.elfclass != 64 or not elf.little_endian:
+            raise ElfError(f"another architecture ({elf['e_machine']})", "use files built for x86-64, 64 bit")
+        kind = elf["e_type"]
+        if kind not in ("ET_EXEC", "ET_DYN", "ET_REL"):
+            raise ElfError(f"neither program, shared nor relocatable object ({kind})", "exclude it by include")
+        end = max(
+            [elf["e_shoff"] + elf["e_shnum"] * elf["e_shentsize"]]
+            + [s["sh_offset"] + s["sh_size"] for s in elf.iter_sections() if s["sh_type"] != "SHT_NOBITS"]
+        )
+        if end > len(data):
+            raise _truncated(f"{len(data)} bytes, its headers speak of {end}")
+        named = _compiler(elf, compiler, start_up_compiler, alone=text_share == 1)
+        sections = _sections(elf, kind == "ET_REL", text_share)
+        absolute = _loaded(elf) if kind == "ET_EXEC" else None
+    except EhFrameError as error:
+        raise ElfError(f"unreadable .eh_frame ({error})", "build the file again, or exclude it by include") from error
+    except ElfError:
+        raise
+    except (ELFError, DWARFError, ConstructError) as error:
+        raise _truncated(error) from error
+    except (struct.error, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError) as error:
+        # What pyelftools raises where a header points outside the file.
+        raise _truncated(f"{type(error).__name__}: {error}") from error
+    if not any(len(section.functions) for section in sections):
+        raise ElfError(".eh_frame covers no function of .text", "compile with -funwind-tables")
+    return Image(sections, named, kind == "ET_REL", absolute)

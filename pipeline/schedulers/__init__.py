@@ -1,0 +1,47 @@
+"""One file, one scheduler; found by the file's name. `find(method)` gives its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from pipeline.config import Scheduler as Settings
+from pipeline.config import Training
+from pipeline.models.problems import Blocks, Problems
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a scheduler is made from; the untrained ones need none of it."""
+
+    settings: Settings
+    training: Training | None
+    weights: Path | None
+    blocks: Blocks  # for the vocabulary's size and the token trie
+
+
+class Scheduler(Protocol):
+    """Every scheduler is this small."""
+
+    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Orders of a batch of B problems for each decoder: name -> (B, n), order[b, t] = instruction in slot t."""
+        ...
+
+
+def methods() -> list[str]:
+    """Names of all schedulers: the files of this folder."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
+
+
+def find(method: str) -> Callable[[Request], Scheduler]:
+    """The scheduler of pipeline/schedulers/<method>.py. Raises ValueError for an unknown name, listing the known."""
+    if method not in methods():
+        raise ValueError(f"no scheduler {method!r}; there are {methods()}")
+    module = import_module(f"pipeline.schedulers.{method}")
+    made: Callable[[Request], Scheduler] = module.make
+    return made

@@ -1,0 +1,38 @@
+"""How a stage is run: list options as shells write them, expected errors as one clear message."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+
+def repeated(argv: list[str]) -> list[str]:
+    """`--x a b c` as typer wants it, `--x a --x b --x c`; the pipeline has no positional arguments."""
+    expanded: list[str] = []
+    option = None
+    for word in argv:
+        if word.startswith("--"):
+            option = word
+            expanded.append(word)
+        elif option is not None and expanded[-1] != option:
+            expanded += [option, word]
+        else:
+            expanded.append(word)
+    return expanded
+
+
+def run(main: Callable[..., Any]) -> None:
+    """Run a stage's function as a command.
+
+    An expected error (ValueError, OSError: bad settings, damaged table, full disk) ends it with
+    a message on stderr and exit code 1; a fault of our own keeps its traceback.
+    """
+    sys.argv[1:] = repeated(sys.argv[1:])
+    try:
+        typer.run(main)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)

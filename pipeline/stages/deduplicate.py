@@ -1,0 +1,39 @@
+"""Keep one of the blocks that are equal after masking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from pipeline import tables
+from pipeline.corpus.cut import deduplicated
+from pipeline.stages.command import run
+
+
+def main(
+    shards: Annotated[list[Path], typer.Option(help="Tables blocks, one per shard.")],
+    skipped_shards: Annotated[list[Path], typer.Option(help="Tables skipped, one per shard.")],
+    blocks: Annotated[Path, typer.Option(help="Table blocks, of the whole corpus, unique in block_id.")],
+    skipped: Annotated[Path, typer.Option(help="Table skipped, of the whole corpus.")],
+) -> None:
+    """Join the shards and keep one of the blocks that are equal after masking.
+
+    The first by source, program, section and address stays; `occurrences` counts all.
+    """
+    left_out = pd.concat([tables.read("skipped", path) for path in skipped_shards], ignore_index=True)
+    found = deduplicated([tables.read("blocks", path) for path in shards])
+    if found.empty:
+        reasons = "; ".join(f"{row.program}: {row.reason}" for row in left_out.head(5).itertuples())
+        raise ValueError(
+            f"no block in the whole corpus ({len(left_out)} files skipped: {reasons or 'there was no file'}); "
+            "correct corpus.sources or corpus.compiler in params.yaml"
+        )
+    tables.write(left_out.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)
+    tables.write(found, "blocks", blocks)
+
+
+if __name__ == "__main__":
+    run(main)

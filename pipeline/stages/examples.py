@@ -1,0 +1,97 @@
+"""Example blocks with what happens to their matrices, as in POCSNet's appendix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pipeline import config, tables
+from pipeline.corpus import assembly
+from pipeline.dag.topology import count_violations
+from pipeline.models import problems
+from pipeline.models.training import assign
+from pipeline.operators.decoding import hungarian
+from pipeline.schedulers import Request
+from pipeline.schedulers.network import Network
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def pick(exact: dict[str, np.ndarray], valid: dict[str, np.ndarray], loose: np.ndarray, count: int) -> list[int]:
+    """Items to show: in turn one that both networks reproduce, one where POPOCS mends an illegal order, one both miss.
+
+    exact, valid: scheduler -> (B,) bool; loose: (B,) bool, more than one legal order.
+    """
+    kinds = [
+        loose & exact["sinkhorn"] & exact["popocs_20"],
+        loose & ~valid["sinkhorn"] & valid["popocs_20"],
+        loose & ~exact["sinkhorn"] & ~exact["popocs_20"],
+    ]
+    queues = [list(np.flatnonzero(kind)) for kind in kinds]
+    chosen: list[int] = []
+    while len(chosen) < count and any(queues):
+        for queue in queues:
+            candidates = [item for item in queue if item not in chosen]
+            if candidates and len(chosen) < count:
+                chosen.append(int(candidates[0]))
+            queue[:] = candidates[1:]
+    return chosen
+
+
+def main(
+    settings: options.Settings,
+    models: options.Settings,
+    sinkhorn: options.Weights,
+    popocs: options.Weights,
+    blocks: options.Blocks,
+    dags: options.Dags,
+    splits: options.Splits,
+    tokens: options.Tokens,
+    vocabulary: options.Vocabulary,
+    out: options.Out,
+) -> None:
+    """Write matrices before and after the operator, and the matched orders, for a few test blocks."""
+    torch.set_num_threads(1)
+    chosen = config.section(config.Evaluation, settings)
+    training = config.section(dict[str, config.Training], models)
+    test = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
+    shown, last_token = test.shown(test.input_order), torch.from_numpy(test.trie.last_token)
+    networks, matrices, exact, valid = {}, {}, {}, {}
+    for name, model, weights in (("sinkhorn", "sinkhorn", sinkhorn), ("popocs_20", "popocs", popocs)):
+        method = config.Scheduler(method="network", iterations=20)
+        networks[name] = Network(Request(method, training[model], weights, test)).model
+        matrices[name] = assign(networks[name], shown, last_token, method.iterations or 0)
+        order = hungarian(matrices[name]).astype(np.int64)
+        exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
+        valid[name] = count_violations(shown.precedes, order) == 0
+    items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, chosen.example_blocks)
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
+    rows = []
+    for item in items:
+        text = assembly.intel(code[test.block_ids[item]])
+        before, after = shown.precedes[item].nonzero()
+        for name, network in networks.items():
+            with torch.no_grad():
+                logits = network.logits(torch.from_numpy(shown.paths[item : item + 1]), last_token)
+                proposal = network.proposal(logits) if name != "sinkhorn" else logits.softmax(-1)
+            rows.append(
+                {
+                    "block_id": test.block_ids[item],
+                    "scheduler": name,
+                    "instructions": [text[i] for i in test.input_order[item]],
+                    "proposal": proposal.double().flatten().tolist(),
+                    "projected": matrices[name][item].astype(float).flatten(),
+                    "order": hungarian(matrices[name][item : item + 1])[0],
+                    "gcc_order": np.argsort(test.input_order[item]).astype(np.int16),
+                    "before": before,
+                    "after": after,
+                }
+            )
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["examples"].names), "examples", out)
+
+
+if __name__ == "__main__":
+    run(main)

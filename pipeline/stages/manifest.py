@@ -1,0 +1,30 @@
+"""List the ELF files of all sources and deal them out to shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import tables
+from pipeline.config import Corpus, section
+from pipeline.corpus.sources import deal
+from pipeline.stages.command import run
+
+
+def main(
+    settings: Annotated[str, typer.Option(help="Section corpus of params.yaml, as JSON.")],
+    artifacts: Annotated[list[Path], typer.Option(help="What stage fetch made; each named as its source.")],
+    out: Annotated[Path, typer.Option(help="Table manifest.")],
+) -> None:
+    """List every ELF file that a source's `include` matches, with the shard that will read it.
+
+    The largest file goes first, each onto the shard with the fewest bytes so far, so that the shards
+    take about the same time.
+    """
+    tables.write(deal(section(Corpus, settings), {path.name: path for path in artifacts}), "manifest", out)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,83 @@
+"""Write the report: Markdown, a self-contained HTML page, figures, the tidy table and what DVC shows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from pipeline import tables
+from pipeline.config import Params, section
+from pipeline.evidence import plots, report, tidy
+from pipeline.evidence.card import card
+from pipeline.stages.command import run
+from pipeline.stages.gather import fingerprint, gather, place, published
+
+
+def main(
+    settings: Annotated[str, typer.Option(help="All parameters, as JSON.")],
+    results: Annotated[list[Path], typer.Option(help="Tables `results`, one for each experiment of the report.")],
+    histories: Annotated[list[Path], typer.Option(help="Tables `history`.")],
+    sweeps: Annotated[list[Path], typer.Option(help="Tables `sweep`.")],
+    examples: Annotated[list[Path], typer.Option(help="Tables `examples`.")],
+    blocks: Annotated[Path, typer.Option(help="Table `blocks`.")],
+    skipped: Annotated[Path, typer.Option(help="Table `skipped`.")],
+    dags: Annotated[list[Path], typer.Option(help="Tables `dags`.")],
+    splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, index.md, results.csv, figures ...")],
+    earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
+) -> None:
+    """Write the report: index.html (one file), index.md, results.csv, metrics.json, figures/, plots/.
+
+    Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
+    """
+    old_results, old_history, old_sweep = published(map(Path, earlier.split()))
+    corpus = tables.read("blocks", blocks, ["source", "program", "compiler", "n_instructions", "occurrences"])
+    legal_orders = gather("dags", dags, ["block_id", "n_legal_orders"]).merge(
+        gather("splits", splits, ["block_id", "split"]), on=["dependencies", "block_id"]
+    )
+    evidence = report.Evidence(
+        params=section(Params, settings),
+        results=tidy.merge(pd.concat([tables.read("results", p) for p in results], ignore_index=True), old_results),
+        history=tidy.merge(gather("history", histories), old_history),
+        sweep=tidy.merge(gather("sweep", sweeps), old_sweep),
+        examples=gather("examples", examples),
+        lengths=corpus["n_instructions"],
+        legal_orders=legal_orders,
+        card=card(corpus, tables.read("skipped", skipped), legal_orders),
+        provenance=_provenance(settings, splits),
+    )
+    files: dict[str, bytes] = {}
+    for name, figure in tqdm(report.figures(evidence).items(), desc="Figures", unit="figure"):
+        files |= {f"figures/{name}.{kind}": plots.render(figure, kind) for kind in ("png", "svg")}
+    images = {Path(name).stem: data for name, data in files.items() if name.endswith(".png")}
+    text = report.markdown(evidence)
+    files |= {f"plots/{name}": curve.encode() for name, curve in report.curves(evidence).items()}
+    files["index.md"] = text.encode()
+    files["results.csv"] = tidy.csv(evidence.results).encode()
+    files["metrics.json"] = tidy.metrics_json(evidence.results).encode()
+    files["index.html"] = report.html(text, images).encode()
+    for folder in ("figures", "plots"):  # no figure of an earlier run may stay
+        shutil.rmtree(out / folder, ignore_errors=True)
+    for name, data in files.items():
+        with tables.replacing(out / name) as temporary:
+            temporary.write_bytes(data)
+
+
+def _provenance(settings: str, splits: list[Path]) -> dict[str, str]:
+    """Fingerprints (SHA-256) of the parameters and of the data set."""
+    canonical = json.dumps(json.loads(settings), sort_keys=True).encode()
+    found = {"parameters (`params.yaml`, canonical JSON)": hashlib.sha256(canonical).hexdigest()}
+    for path in sorted(splits):
+        found[f"splits, dependencies `{place(path, 'splits')['dependencies']}`"] = fingerprint(path)
+    return found
+
+
+if __name__ == "__main__":
+    run(main)

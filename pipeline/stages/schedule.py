@@ -1,0 +1,61 @@
+"""Schedule one split with one scheduler and one seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import torch
+import typer
+
+from pipeline import config, tables
+from pipeline.dag.topology import count_violations
+from pipeline.models import problems
+from pipeline.schedulers import Request, find
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: options.Settings,
+    training: options.TrainingSettings,
+    seed: options.Seed,
+    split: Annotated[str, typer.Option(help="training, development or test.")],
+    dags: options.Dags,
+    splits: options.Splits,
+    tokens: options.Tokens,
+    vocabulary: options.Vocabulary,
+    weights: Annotated[str, typer.Option(help="The trained network, safetensors; empty for none.")],
+    out: options.Out,
+) -> None:
+    """Write the orders that a scheduler of params.yaml gives the blocks of SPLIT, numbered as GCC numbered them."""
+    torch.set_num_threads(1)
+    chosen = config.section(config.Scheduler, settings)
+    blocks = problems.load([split], dags, splits, tokens, vocabulary)[split]
+    request = Request(
+        chosen, config.section(config.Training | None, training), Path(weights) if weights else None, blocks
+    )
+    scheduler = find(chosen.method)(request)
+    rng = np.random.default_rng(seed)
+    shown = blocks.shown(blocks.input_order)
+    frames = []
+    for decoder, order in scheduler.schedule(shown, rng).items():
+        violations = count_violations(shown.precedes, order)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "block_id": blocks.block_ids,
+                    "decoder": decoder,
+                    "order": list(np.take_along_axis(blocks.input_order, order.astype(np.int64), 1)),
+                    "status": np.where(violations == 0, "ok", "violates"),
+                    "message": [f"{v} dependencies violated" if v else "" for v in violations],
+                }
+            )
+        )
+    tables.write(pd.concat(frames), "schedules", out)
+
+
+if __name__ == "__main__":
+    run(main)

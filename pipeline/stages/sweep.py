@@ -1,0 +1,63 @@
+"""POCSNet's figure 3: how test-time iterations of POPOCS change violations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from tqdm import tqdm
+
+from pipeline import config, tables
+from pipeline.dag.topology import count_violations
+from pipeline.models import problems
+from pipeline.models.training import assign
+from pipeline.operators.decoding import hungarian
+from pipeline.operators.popocs import edge_normals, residual
+from pipeline.schedulers import Request
+from pipeline.schedulers.network import Network
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: options.Settings,
+    training: options.TrainingSettings,
+    seed: options.Seed,
+    weights: options.Weights,
+    dags: options.Dags,
+    splits: options.Splits,
+    tokens: options.Tokens,
+    vocabulary: options.Vocabulary,
+    out: options.Out,
+) -> None:
+    """Schedule the test split with every number of iterations of evaluation.sweep_iterations."""
+    torch.set_num_threads(1)
+    chosen = config.section(config.Evaluation, settings)
+    blocks = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
+    method = config.Scheduler(method="network", iterations=1)
+    network = Network(Request(method, config.section(config.Training, training), weights, blocks))
+    shown = blocks.shown(blocks.input_order)
+    normals = edge_normals(torch.from_numpy(shown.precedes))
+    rows = []
+    for iterations in tqdm(chosen.sweep_iterations):
+        matrix = assign(network.model, shown, network.last_token, iterations)
+        order = hungarian(matrix).astype(np.int64)
+        violations = count_violations(shown.precedes, order)
+        found = np.take_along_axis(blocks.input_order, order, 1)
+        rows.append(
+            {
+                "iterations": iterations,
+                "seed": str(seed),
+                "violations_per_block": violations.mean(),
+                "valid_share": (violations == 0).mean(),
+                "exact_match": (found == np.arange(found.shape[1])).all(1).mean(),
+                "residual_median": float(residual(torch.from_numpy(matrix), normals).median()),
+            }
+        )
+    tables.write(pd.DataFrame(rows), "sweep", out)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,41 @@
+"""Tokens of every block of the splits, and their vocabulary."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline import config, tables
+from pipeline.models.tokens import block_tokens, token_id, vocabulary
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: options.Settings,
+    blocks: options.Blocks,
+    splits: options.Splits,
+    tokens_out: options.Out,
+    vocabulary_out: options.Out,
+) -> None:
+    """Turn the blocks of the splits into token ids; the vocabulary counts training blocks alone."""
+    chosen = config.section(config.Tokens, settings)
+    drawn = tables.read("splits", splits, ["block_id", "split"])
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
+    words = {block_id: block_tokens(code[block_id]) for block_id in drawn.block_id}
+    training = drawn.block_id[drawn.split == "training"]
+    known = vocabulary((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)
+    ids = {token: number for token, (number, _) in known.items()}
+    rows = [
+        (block_id, [token_id(token, ids) for token in chain(*instructions)], [len(i) for i in instructions])
+        for block_id, instructions in sorted(words.items())
+    ]
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", tokens_out)
+    listed = [(token, number, count) for token, (number, count) in known.items()]
+    tables.write(pd.DataFrame(listed, columns=tables.SCHEMAS["vocabulary"].names), "vocabulary", vocabulary_out)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,211 @@
+"""One schema for every Parquet table; validated on write and on read; written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_indices = pa.list_(pa.int16())
+
+SCHEMAS: dict[str, pa.Schema] = {
+    # One row per file of a source that is eligible for ingestion, with the shard that reads it.
+    "manifest": pa.schema(
+        [
+            ("source", pa.string()),
+            ("program", pa.string()),  # path inside the artifact, or on disk for kind `files`
+            ("artifact", pa.string()),  # file on disk, relative to the repository where inside it
+            ("size_bytes", pa.int64()),
+            ("shard", pa.int32()),
+        ]
+    ),
+    # One row per basic block, unique in `block_id`.
+    "blocks": pa.schema(
+        [
+            ("block_id", pa.string()),  # 32 hex digits: BLAKE2b of masked_code
+            ("source", pa.string()),
+            ("program", pa.string()),
+            ("compiler", pa.string()),
+            ("section", pa.string()),
+            ("address", pa.uint64()),
+            ("n_instructions", pa.int16()),
+            ("occurrences", pa.int32()),  # blocks equal after masking, this one included
+            ("code", pa.binary()),  # as found; the only column that holds leaks
+            ("masked_code", pa.binary()),  # rip displacements and absolute addresses zeroed
+        ]
+    ),
+    # One row per file that gave nothing, or not all it holds.
+    "skipped": pa.schema(
+        [
+            ("source", pa.string()),
+            ("program", pa.string()),
+            ("reason", pa.string()),
+            ("remedy", pa.string()),
+        ]
+    ),
+    # One row per block. Instructions are numbered as GCC emitted them.
+    "dags": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("n_instructions", pa.int16()),
+            ("before", _indices),  # edges of the transitive reduction: before[e] -> after[e]
+            ("after", _indices),
+            ("kinds", pa.list_(pa.uint8())),  # bit set of dependencies.Kind for each edge
+            ("latencies", _indices),  # cycles, per instruction (dag/latencies.py)
+            ("n_legal_orders", pa.float64()),  # exact below 2**53
+        ]
+    ),
+    # One row per block that takes part in an experiment.
+    "splits": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("split", pa.string()),  # training | development | test
+            ("input_order", _indices),  # input_order[t]: GCC's index of the instruction shown in slot t
+        ]
+    ),
+    "vocabulary": pa.schema([("token", pa.string()), ("token_id", pa.int32()), ("count", pa.int64())]),
+    # One row per block; token ids of its instructions in GCC's order, one after the other.
+    "tokens": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("token_ids", pa.list_(pa.int32())),
+            ("tokens_per_instruction", _indices),
+        ]
+    ),
+    # One row per (step, split) at which a training was measured.
+    "history": pa.schema(
+        [
+            ("step", pa.int32()),
+            ("split", pa.string()),
+            ("loss", pa.float64()),  # mean cross-entropy per instruction, nats
+            ("exact_match", pa.float64()),  # after Hungarian decoding
+            ("valid_share", pa.float64()),
+            ("learning_rate", pa.float64()),
+        ]
+    ),
+    # One row per (block, decoder).
+    "schedules": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("decoder", pa.string()),  # hungarian | topological | none
+            ("order", _indices),  # order[t]: GCC's index of the instruction in slot t; GCC's order is 0..n-1
+            ("status", pa.string()),  # ok | violates | timed out | unsupported
+            ("message", pa.string()),
+        ]
+    ),
+    # One row per (block, valid order, machine model).
+    "latency": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("order", _indices),
+            ("machine", pa.string()),
+            ("cycles", pa.float64()),  # per iteration; NaN where the model does not know an instruction
+            ("status", pa.string()),  # ok | unsupported
+            ("message", pa.string()),
+        ]
+    ),
+    # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.
+    "sweep": pa.schema(
+        [
+            ("iterations", pa.int32()),
+            ("seed", pa.string()),
+            ("violations_per_block", pa.float64()),
+            ("valid_share", pa.float64()),
+            ("exact_match", pa.float64()),
+            ("residual_median", pa.float64()),
+        ]
+    ),
+    # One row per (example block, scheduler): the appendix's pictures.
+    "examples": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("scheduler", pa.string()),
+            ("instructions", pa.list_(pa.string())),  # text, in input order
+            ("proposal", pa.list_(pa.float64())),  # (n, n) row major; [i, j]: instruction i in slot j
+            ("projected", pa.list_(pa.float64())),  # (n, n) row major
+            ("order", _indices),  # Hungarian; order[t]: input index of the instruction in slot t
+            ("gcc_order", _indices),  # the same for GCC
+            ("before", _indices),  # edges, input indices
+            ("after", _indices),
+        ]
+    ),
+    # The published numbers, tidy (reports/results.csv has the same columns).
+    "results": pa.schema(
+        [
+            ("experiment", pa.string()),
+            ("dependencies", pa.string()),
+            ("split", pa.string()),
+            ("scheduler", pa.string()),
+            ("decoder", pa.string()),
+            ("seed", pa.string()),
+            ("metric", pa.string()),
+            ("value", pa.float64()),
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("n_blocks", pa.int64()),
+        ]
+    ),
+}
+
+
+class TableError(ValueError):
+    """A file is not the table it should be; the message names the file, the fault and the remedy."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that takes its place when the block ends without an error.
+
+    A killed process leaves at most a file named `.<name>.*.part`, never half of `path`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(frame: pd.DataFrame, name: str, path: Path) -> None:
+    """Write `frame` as table `name` to `path`: same rows, same bytes.
+
+    Raises TableError where a column is missing, unknown or of the wrong type.
+    """
+    schema = SCHEMAS[name]
+    if set(frame.columns) != set(schema.names):
+        missing = sorted(set(schema.names) - set(frame.columns))
+        unknown = sorted(set(frame.columns) - set(schema.names))
+        raise TableError(f"{path}: not a table of {name}: missing columns {missing}, unknown columns {unknown}")
+    try:
+        table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TableError(f"{path}: a column does not fit the schema of {name}: {error}") from error
+    with replacing(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(None), temporary, compression="zstd")
+
+
+def read(name: str, path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read table `name` (all columns, or those asked for) from `path`.
+
+    Raises TableError where the file is missing, damaged or another table.
+    """
+    remedy = "delete the file and run the pipeline again; it makes it anew"
+    try:
+        found = pq.read_schema(path)
+        if not found.equals(SCHEMAS[name]):
+            raise TableError(f"{path}: its columns are not those of table {name}; {remedy}")
+        return pq.read_table(path, columns=columns).to_pandas()
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: table {name} is missing; {remedy}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path}: table {name} is damaged ({error}); {remedy}") from error

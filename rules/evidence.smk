@@ -1,0 +1,131 @@
+"""Schedules -> latencies, metrics, reports and MLflow runs."""
+
+
+rule latency:
+    input:
+        src=src("latency"),
+        blocks="data/corpus/blocks.parquet",
+        dags=of_experiment(DAGS),
+        schedules=of_experiment(SCHEDULES),
+    output:
+        latency="data/latency/{experiment}/{machine}.parquet",
+    params:
+        settings=lambda w: section("latency", "machines", w.machine),
+    threads: 2
+    log:
+        "logs/latency/{experiment}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/latency/{experiment}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: cycles of every distinct valid order (experiment {wildcards.experiment})"
+    shell:
+        "python -m pipeline.stages.latency --machine {wildcards.machine} --settings {params.settings:q} --threads {threads}"
+        " --blocks {input.blocks} --dags {input.dags} --schedules {input.schedules}"
+        " --out {output.latency} 2> >(tee {log} >&2)"
+
+
+rule evaluate:
+    input:
+        src=src("evaluate"),
+        dags=of_experiment(DAGS),
+        schedules=of_experiment(SCHEDULES),
+        splits=of_experiment(SPLITS),
+        latency=of_experiment(LATENCIES),
+    output:
+        results="data/metrics/{experiment}.parquet",
+    params:
+        settings=section("evaluation"),
+        machines=section("latency", "machines"),
+        root=lambda w: f"data/schedules/{w.experiment}",
+    log:
+        "logs/evaluate/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/evaluate/{experiment}.tsv"
+    message:
+        "Metrics with bootstrap intervals (experiment {wildcards.experiment})"
+    shell:
+        "python -m pipeline.stages.evaluate --experiment {wildcards.experiment} --settings {params.settings:q}"
+        " --machines {params.machines:q} --dags {input.dags} --splits {input.splits}"
+        " --schedules {input.schedules} --latency {input.latency}"
+        " --out {output.results} 2> >(tee {log} >&2)"
+
+
+rule report:
+    input:
+        src=src("report"),
+        templates=[f"pipeline/evidence/{name}" for name in ("report.md.j2", "page.html.j2", "deviations.md")],
+        published=sorted(map(str, Path("reports/published").glob("*.csv"))),
+        results=files(RESULTS, *P.report.experiments),
+        histories=files(HISTORIES, *P.report.experiments),
+        sweeps=files(SWEEPS, *P.report.experiments),
+        examples=files(EXAMPLES, *P.report.experiments),
+        blocks="data/corpus/blocks.parquet",
+        skipped="data/corpus/skipped.parquet",
+        dags=files(DAGS, *P.report.experiments),
+        splits=files(SPLITS, *P.report.experiments),
+    output:
+        html="reports/index.html",
+        markdown="reports/index.md",
+        results="reports/results.csv",
+        metrics="reports/metrics.json",
+        figures=directory("reports/figures"),
+        plots=directory("reports/plots"),
+    params:
+        settings=json.dumps(config, sort_keys=True),
+    log:
+        "logs/report.log",
+    benchmark:
+        "benchmarks/rules/report.tsv"
+    message:
+        "Writing the report"
+    shell:
+        "python -m pipeline.stages.report --settings {params.settings:q}"
+        " --results {input.results} --histories {input.histories} --sweeps {input.sweeps} --examples {input.examples}"
+        " --published '{input.published}' --blocks {input.blocks} --skipped {input.skipped}"
+        " --dags {input.dags} --splits {input.splits} --out reports 2> >(tee {log} >&2)"
+
+
+rule publish:
+    """Freeze an experiment's results beside the report: the long one is run once and committed."""
+    input:
+        src=src("publish"),
+        results="data/metrics/{experiment}.parquet",
+        histories=of_experiment(HISTORIES),
+        sweeps=of_experiment(SWEEPS),
+    output:
+        touch("data/published/{experiment}.done"),
+    log:
+        "logs/publish/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/publish/{experiment}.tsv"
+    message:
+        "Publishing the results of {wildcards.experiment} in reports/published"
+    shell:
+        "python -m pipeline.stages.publish --experiment {wildcards.experiment} --results {input.results}"
+        " --histories {input.histories} --sweeps {input.sweeps} --out reports/published 2> >(tee {log} >&2)"
+
+
+rule track:
+    input:
+        src=src("track"),
+        results="data/metrics/{experiment}.parquet",
+        histories=of_experiment(HISTORIES),
+        weights=of_experiment(WEIGHTS),
+        splits=of_experiment(SPLITS),
+        report="reports/index.html",
+    output:
+        runs="data/tracking/{experiment}.json",
+    params:
+        settings=lambda w: section("experiments", w.experiment),
+        schedulers=section("schedulers"),
+    log:
+        "logs/track/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/track/{experiment}.tsv"
+    message:
+        "Logging runs to MLflow: `make dashboard` shows them"
+    shell:
+        "python -m pipeline.stages.track --experiment {wildcards.experiment} --settings {params.settings:q}"
+        " --schedulers {params.schedulers:q}"
+        " --results {input.results} --histories {input.histories} --weights {input.weights}"
+        " --splits {input.splits} --reports reports --out {output.runs} 2> >(tee {log} >&2)"

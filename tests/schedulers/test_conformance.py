@@ -1,0 +1,102 @@
+"""One suite for every scheduler: permutations, dependencies, determinism, never better than the optimum."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from pipeline.config import Scheduler as Settings
+from pipeline.dag.topology import count_violations
+from pipeline.models.pocsnet import POCSNet
+from pipeline.schedulers import Request, find, methods
+from pipeline.schedulers.critical_path import heights
+from tests.models import made
+
+BLOCKS = made.blocks(60)
+SHOWN = BLOCKS.shown(BLOCKS.input_order)
+
+
+@pytest.fixture
+def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
+    def make(method: str) -> Request:
+        torch.manual_seed(0)
+        save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), tmp_path / "weights.safetensors")
+        return Request(Settings(method=method, iterations=20), made.SETTINGS, tmp_path / "weights.safetensors", BLOCKS)
+
+    return make
+
+
+def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.ndarray) -> int:
+    """Makespan of an order on a machine that issues one instruction a cycle, in order."""
+    done, cycle = np.zeros(len(order), int), 0
+    for i in order:
+        cycle = max([cycle, *(done[k] for k in np.flatnonzero(precedes[:, i]))])
+        done[i] = cycle + latencies[i]
+        cycle += 1
+    return int(done.max())
+
+
+@pytest.mark.parametrize("method", methods())
+def test_permutations(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    for order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).values():
+        assert order.shape == (60, 5)
+        np.testing.assert_array_equal(np.sort(order, 1), np.tile(np.arange(5), (60, 1)))
+
+
+@pytest.mark.parametrize("method", methods())
+def test_dependencies(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    """Whatever does not match freely is legal; the network's Hungarian decoding alone may violate."""
+    for decoder, order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).items():
+        if decoder != "hungarian":
+            assert (count_violations(SHOWN.precedes, order) == 0).all()
+
+
+@pytest.mark.parametrize("method", methods())
+def test_same_seed_same_orders(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    first, second = (
+        find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(5)) for _ in range(2)
+    )
+    for decoder in first:
+        np.testing.assert_array_equal(first[decoder], second[decoder])
+
+
+@pytest.mark.parametrize("method", methods())
+def test_never_better_than_the_optimum(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    for order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).values():
+        for precedes, latencies, found in zip(SHOWN.precedes[:10], SHOWN.latencies, order, strict=False):
+            if count_violations(precedes[None], found[None])[0]:
+                continue
+            legal = [p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]]
+            best = min(single_issue_cycles(precedes, latencies, p) for p in legal)
+            assert single_issue_cycles(precedes, latencies, found) >= best
+
+
+def test_critical_path_beats_random_orders_and_is_mostly_optimal(request_for) -> None:  # type: ignore[no-untyped-def]
+    order = find("critical_path")(request_for("critical_path")).schedule(SHOWN, np.random.default_rng(0))["none"]
+    cycles, best = [], []
+    for precedes, latencies, found in zip(SHOWN.precedes, SHOWN.latencies, order, strict=True):
+        legal = [p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]]
+        cycles.append(single_issue_cycles(precedes, latencies, found))
+        best.append(min(single_issue_cycles(precedes, latencies, p) for p in legal))
+    assert np.mean(np.array(cycles) == np.array(best)) > 0.9
+
+
+def test_heights_of_a_chain() -> None:
+    precedes = np.array([[[0, 1, 0], [0, 0, 1], [0, 0, 0]]], bool)
+    assert heights(precedes, np.array([[1, 4, 2]])).tolist() == [[7, 6, 2]]
+
+
+def test_gcc_gives_the_label() -> None:
+    order = find("gcc")(Request(Settings(method="gcc"), None, None, BLOCKS)).schedule(SHOWN, np.random.default_rng(0))
+    back = np.take_along_axis(BLOCKS.input_order, order["none"].astype(int), 1)
+    np.testing.assert_array_equal(back, np.tile(np.arange(5), (60, 1)))
+
+
+def test_an_unknown_scheduler_is_named() -> None:
+    with pytest.raises(ValueError, match=r"no scheduler 'sinkhron'; there are \['critical_path'"):
+        find("sinkhron")
