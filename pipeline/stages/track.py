@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -147,6 +148,8 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
         store = f"sqlite:///{STORE}"
         command = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", store, "--tracking-uri", store]
         subprocess.run([*command, "--run-ids", ids], check=True, stdout=subprocess.DEVNULL)
+        for old in stale:  # `gc` leaves their empty folders
+            shutil.rmtree(ARTIFACTS / old.info.run_id, ignore_errors=True)
     return list(missing.values())
 
 

@@ -15,6 +15,7 @@ from pipeline.models import problems
 from pipeline.models.training import State, train
 from pipeline.stages import options
 from pipeline.stages.command import run
+from pipeline.wiring import ROOT, closure
 
 _CHECKPOINTS = Path(".cache/checkpoints")
 
@@ -23,9 +24,8 @@ def _fingerprint(settings: str, seed: int, inputs: list[Path]) -> str:
     digest = hashlib.sha256(f"{settings}\n{seed}".encode())
     for path in inputs:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for source in sorted(Path(problems.__file__).parent.parent.glob("*/*.py")):
-        if source.parent.name in ("models", "operators", "dag"):
-            digest.update(source.read_bytes())
+    for source in closure("pipeline.models.training"):
+        digest.update((ROOT / source).read_bytes())
     return digest.hexdigest()
 
 
