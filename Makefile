@@ -41,6 +41,7 @@ dashboard: $(READY) ## the MLflow dashboard of all runs, until Ctrl-C
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made
 	dvc commit -f
+	snakemake --touch --forceall --quiet all  # DVC has relinked files
 
 .PHONY: adopt
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
@@ -56,7 +57,7 @@ dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name
 
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache
-	rm -rf data logs benchmarks/rules .cache/checkpoints .snakemake mlflow.db* mlruns mlartifacts
+	rm -rf data logs benchmarks/rules .cache/checkpoints .snakemake mlflow.db* mlruns mlartifacts dvc_plots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find pipeline tests -name __pycache__ -prune -exec rm -rf {} +
 	@echo "Kept: .venv, .cache/artifacts (downloads), reports (committed), .dvc/cache and .dvcstore (versions)."

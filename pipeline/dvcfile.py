@@ -1,0 +1,131 @@
+"""Derive dvc.yaml from the Snakefile: `python -m pipeline.dvcfile` (or `make dvc.yaml`).
+
+The Snakefile is the only DAG. DVC gets one stage per group of rules, whose inputs and outputs are those
+that Snakemake lists, as folders, so that the file does not change with the parameters. DVC decides
+*whether* a stage runs, Snakemake *how*: `--forceall --allowed-rules` keeps the two out of each other's way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from snakemake.api import SnakemakeApi
+from snakemake.settings.enums import Quietness
+from snakemake.settings.types import DAGSettings, OutputSettings, ResourceSettings
+
+from pipeline import config
+
+_HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
+_ITEM = "${item}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of dvc.yaml: the rules it stands for and the sections of params.yaml they read."""
+
+    rules: list[str]
+    params: list[str]
+    experiment: bool = False  # one stage for every experiment of the report
+
+    def place(self, path: str, experiments: list[str]) -> str:
+        """The folder or file that DVC tracks for one of Snakemake's files."""
+        if path.startswith("reports/published/"):
+            return "reports/published"
+        if not path.startswith("data/"):
+            return path
+        data, kind, *rest = path.split("/")
+        name = Path(rest[0])
+        if self.experiment and name.stem in experiments:
+            return f"{data}/{kind}/{_ITEM}{name.suffix}"
+        return f"{data}/{kind}"
+
+
+_EXPERIMENT = f"experiments.{_ITEM}"
+STAGES = {
+    "fetch": Stage(["fetch"], ["corpus.sources"]),
+    "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
+    "dags": Stage(["dags"], ["split.n_instructions"]),
+    "split": Stage(["split"], ["split"]),
+    "tokens": Stage(["tokens"], ["tokens"]),
+    "train": Stage(["train"], [_EXPERIMENT], True),
+    "schedule": Stage(["schedule"], [_EXPERIMENT, "schedulers"], True),
+    "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation"], True),
+    "examples": Stage(["examples"], [_EXPERIMENT, "evaluation"], True),
+    "latency": Stage(["latency"], [_EXPERIMENT, "latency", "schedulers"], True),
+    "evaluate": Stage(["evaluate"], [_EXPERIMENT, "evaluation", "latency", "schedulers"], True),
+    "report": Stage(["report"], sorted(config.Params.model_fields)),
+    "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
+}
+
+
+@dataclass
+class Files:
+    """What the jobs of a rule read and write."""
+
+    inputs: set[str] = field(default_factory=set)
+    outputs: set[str] = field(default_factory=set)
+
+
+def rules(snakefile: Path = Path("Snakefile")) -> dict[str, Files]:
+    """Inputs and outputs of every rule, from Snakemake's own DAG for the parameters at hand.
+
+    Raises what Snakemake raises where the Snakefile or params.yaml is not valid.
+    """
+    quiet = OutputSettings(quiet={Quietness.ALL})
+    settings = DAGSettings(forceall=True)
+    found: dict[str, Files] = {}
+    with SnakemakeApi(quiet) as api:
+        workflow_api = api.workflow(ResourceSettings(), snakefile=snakefile)
+        workflow_api.dag(settings)
+        # No command lists all inputs of files that are not there yet, so ask as `--dag` does.
+        workflow = workflow_api._workflow
+        workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
+        workflow._build_dag()
+        for job in workflow.dag.jobs:
+            files = found.setdefault(job.rule.name, Files())
+            files.inputs |= set(map(str, job.input))
+            files.outputs |= set(map(str, job.output))
+    return found
+
+
+def dvcfile(made: dict[str, Files], experiments: list[str]) -> dict[str, object]:
+    """dvc.yaml as a mapping, from the rules' files and the names of the report's experiments."""
+    stages = {}
+    for name, stage in STAGES.items():
+        inputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].inputs}
+        inputs = {path for path in inputs if path.split("/")[0] in ("data", "pipeline", "reports")}  # not a user's own
+        outputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].outputs}
+        target = f"all_{name}_{_ITEM}" if stage.experiment else f"all_{name}"
+        entry: dict[str, object] = {
+            "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
+            "deps": sorted(inputs - outputs),
+            "params": stage.params,
+            "outs": _outs(outputs - {"reports/metrics.json"}),
+        }
+        if "reports/metrics.json" in outputs:
+            entry["metrics"] = _outs({"reports/metrics.json"})
+        stages[name] = {"foreach": "${report.experiments}", "do": entry} if stage.experiment else entry
+    return {
+        "stages": stages,
+        "plots": [
+            {"reports/plots/training": {"x": "step", "y": "loss"}},
+            {"reports/plots/sweep": {"x": "iterations", "y": "violations_per_block"}},  # Figure 3
+            "reports/figures",  # the charts above need the network for their library, these do not
+        ],
+    }
+
+
+def _outs(paths: set[str]) -> list[object]:
+    """Data is DVC's to keep; reports are in git."""
+    return [path if path.startswith("data/") else {path: {"cache": False}} for path in sorted(paths)]
+
+
+def text() -> str:
+    """Content of dvc.yaml for the repository at hand."""
+    return _HEADER + yaml.safe_dump(dvcfile(rules(), config.load().report.experiments), sort_keys=False, width=120)
+
+
+if __name__ == "__main__":
+    Path("dvc.yaml").write_text(text())
