@@ -120,15 +120,24 @@ class Experiment(Section):
     models: dict[str, Training]
 
 
+class Trials(Section):
+    dependencies: Dependencies
+    seed: int
+    models: dict[str, Training]
+
+
 class Scheduler(Section):
     method: str
     model: str | None = None
     iterations: _Positive | None = None
 
 
-class Evaluation(Section):
+class Intervals(Section):
     bootstrap_samples: _Positive
     confidence: Annotated[float, Field(gt=0, lt=1)]
+
+
+class Evaluation(Intervals):
     sweep_iterations: list[Annotated[int, Field(ge=0)]]
     example_blocks: _Positive
 
@@ -143,6 +152,7 @@ class Params(Section):
     tokens: Tokens
     latency: Latency
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
+    trials: Trials
     schedulers: dict[str, Scheduler]
     evaluation: Evaluation
     report: Report

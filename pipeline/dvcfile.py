@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
-from snakemake.settings.types import DAGSettings, OutputSettings, ResourceSettings
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
 from pipeline import config
 
@@ -31,8 +31,8 @@ class Stage:
 
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
-        if path.startswith("reports/published/"):
-            return "reports/published"
+        if path.startswith(("reports/published/", "reports/tuning/")):
+            return str(Path(path).parent)
         if not path.startswith("data/"):
             return path
         data, kind, *rest = path.split("/")
@@ -62,23 +62,30 @@ STAGES = {
 
 @dataclass
 class Files:
-    """What the jobs of a rule read and write."""
+    """What the jobs of a rule read, write and run."""
 
     inputs: set[str] = field(default_factory=set)
     outputs: set[str] = field(default_factory=set)
+    commands: set[str] = field(default_factory=set)
 
 
-def rules(snakefile: Path = Path("Snakefile")) -> dict[str, Files]:
-    """Inputs and outputs of every rule, from Snakemake's own DAG for the parameters at hand.
+def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
+    """Inputs, outputs and commands of every rule, from Snakemake's own DAG for these parameters.
 
     Raises what Snakemake raises where the Snakefile or params.yaml is not valid.
     """
-    quiet = OutputSettings(quiet={Quietness.ALL})
-    settings = DAGSettings(forceall=True)
+    experiments = config.load(params).report.experiments
+    targets = [
+        f"all_{name}_{experiment}" if stage.experiment else f"all_{name}"
+        for name, stage in STAGES.items()
+        for experiment in (experiments if stage.experiment else experiments[:1])
+    ]
     found: dict[str, Files] = {}
-    with SnakemakeApi(quiet) as api:
-        workflow_api = api.workflow(ResourceSettings(), snakefile=snakefile)
-        workflow_api.dag(settings)
+    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
+        workflow_api = api.workflow(
+            ResourceSettings(), ConfigSettings(configfiles=[params]), snakefile=Path("Snakefile")
+        )
+        workflow_api.dag(DAGSettings(targets=targets, forceall=True))
         # No command lists all inputs of files that are not there yet, so ask as `--dag` does.
         workflow = workflow_api._workflow
         workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
@@ -87,6 +94,7 @@ def rules(snakefile: Path = Path("Snakefile")) -> dict[str, Files]:
             files = found.setdefault(job.rule.name, Files())
             files.inputs |= set(map(str, job.input))
             files.outputs |= set(map(str, job.output))
+            files.commands.add(job.shellcmd or "")
     return found
 
 

@@ -54,8 +54,14 @@ def foreign() -> list[str]:
     return sorted(found)
 
 
-def guard() -> None:
-    """Raise ForeignFilesError, with the remedy, where data/ is not what Snakemake made."""
+def guard(command: list[str]) -> None:
+    """Raise ForeignFilesError, with the remedy, where data/ is not what Snakemake made.
+
+    `command` is what was typed: with --forceall, as DVC and `make adopt` have it, no record is trusted anyway,
+    and a program that only asks for the DAG (dvcfile.py) makes nothing.
+    """
+    if "snakemake" not in command[0] or {"--forceall", "-F"} & set(command):
+        return
     if found := foreign():
         some = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
         raise ForeignFilesError(

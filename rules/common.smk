@@ -29,24 +29,26 @@ RUNS = "data/tracking/{experiment}.json"
 # Every job is one process on one core, in this Python; the logs show its progress as it goes.
 shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
 
-if not {"--forceall", "-F"} & set(sys.argv):  # as DVC and `make adopt` call it
-    guard()
+guard(sys.argv)
 
 
 wildcard_constraints:
     experiment="|".join(P.experiments),
     dependencies="|".join(MODES),
     source="|".join(P.corpus.sources),
+    trial="|".join(P.trials.models),
     shard=r"\d+",
     seed=r"\d+",
     split="training|development|test",
 
 
-def section(*path):
+def section(*path, only=None):
     """Canonical JSON of a section of the parameters: a job re-runs when it changes, and only then."""
     value = config
     for key in path:
         value = value[key]
+    if only:
+        value = {key: value[key] for key in only}
     return json.dumps(value, sort_keys=True)
 
 

@@ -34,9 +34,8 @@ rule evaluate:
     output:
         results="data/metrics/{experiment}.parquet",
     params:
-        settings=section("evaluation"),
+        settings=section("evaluation", only=["bootstrap_samples", "confidence"]),
         machines=section("latency", "machines"),
-        root=lambda w: f"data/schedules/{w.experiment}",
     log:
         "logs/evaluate/{experiment}.log",
     benchmark:
@@ -55,6 +54,7 @@ rule report:
         src=src("report"),
         templates=[f"pipeline/evidence/{name}" for name in ("report.md.j2", "page.html.j2", "deviations.md")],
         published=sorted(map(str, Path("reports/published").glob("*.csv"))),
+        tuning=sorted(map(str, Path("reports/tuning").glob("*.csv"))),
         results=files(RESULTS, *P.report.experiments),
         histories=files(HISTORIES, *P.report.experiments),
         sweeps=files(SWEEPS, *P.report.experiments),
@@ -81,7 +81,7 @@ rule report:
     shell:
         "python -m pipeline.stages.report --settings {params.settings:q}"
         " --results {input.results} --histories {input.histories} --sweeps {input.sweeps} --examples {input.examples}"
-        " --published '{input.published}' --blocks {input.blocks} --skipped {input.skipped}"
+        " --published '{input.published}' --tuning '{input.tuning}' --blocks {input.blocks} --skipped {input.skipped}"
         " --dags {input.dags} --splits {input.splits} --out reports 2> >(tee {log} >&2)"
 
 

@@ -66,7 +66,7 @@ rule sweep:
         sweep="data/sweep/{experiment}/{dependencies}/{seed}.parquet",
     params:
         training=lambda w: section("experiments", w.experiment, "models", "popocs"),
-        settings=section("evaluation"),
+        settings=section("evaluation", "sweep_iterations"),
     log:
         "logs/sweep/{experiment}/{dependencies}/{seed}.log",
     benchmark:
@@ -91,7 +91,7 @@ rule examples:
         examples="data/examples/{experiment}/{dependencies}.parquet",
     params:
         models=lambda w: section("experiments", w.experiment, "models"),
-        settings=section("evaluation"),
+        settings=section("evaluation", "example_blocks"),
     log:
         "logs/examples/{experiment}/{dependencies}.log",
     benchmark:
@@ -103,3 +103,48 @@ rule examples:
         " --sinkhorn {input.sinkhorn} --popocs {input.popocs} --blocks {input.blocks}"
         " --dags {input.dags} --splits {input.splits} --tokens {input.tokens} --vocabulary {input.vocabulary}"
         " --out {output.examples} 2> >(tee {log} >&2)"
+
+
+rule trial:
+    input:
+        dags=DAGS.format(dependencies=P.trials.dependencies),
+        splits=SPLITS.format(dependencies=P.trials.dependencies),
+        tokens=NETWORK["tokens"],
+        vocabulary=NETWORK["vocabulary"],
+        src=src("train"),
+    output:
+        weights=temp("data/trials/{trial}.safetensors"),
+        history="data/trials/{trial}.parquet",
+    params:
+        settings=lambda w: section("trials", "models", w.trial),
+        seed=P.trials.seed,
+    log:
+        "logs/trial/{trial}.log",
+    benchmark:
+        "benchmarks/rules/trial/{trial}.tsv"
+    message:
+        "Trying {wildcards.trial} on the development split"
+    shell:
+        "python -m pipeline.stages.train --settings {params.settings:q} --seed {params.seed}"
+        " --dags {input.dags} --splits {input.splits} --tokens {input.tokens} --vocabulary {input.vocabulary}"
+        " --weights {output.weights} --history {output.history} 2> >(tee {log} >&2)"
+
+
+rule tuning:
+    """Freeze what was tried beside the report, as `publish` does for experiments."""
+    input:
+        src=src("tuning"),
+        histories=expand("data/trials/{trial}.parquet", trial=P.trials.models),
+    output:
+        touch("data/published/tuning.done"),
+    params:
+        settings=section("trials"),
+    log:
+        "logs/tuning.log",
+    benchmark:
+        "benchmarks/rules/tuning.tsv"
+    message:
+        "Publishing what was tried in reports/tuning/trials.csv"
+    shell:
+        "python -m pipeline.stages.tuning --settings {params.settings:q}"
+        " --histories {input.histories} --out reports/tuning/trials.csv 2> >(tee {log} >&2)"

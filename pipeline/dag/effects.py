@@ -66,7 +66,7 @@ class Effects:
     latency: int
 
 
-def _register_bit(register: Register) -> int:
+def _register_bit(register: int) -> int:
     full = RegisterExt.full_register(register)
     if full in (Register.RIP, Register.EIP, Register.NONE):
         return 0

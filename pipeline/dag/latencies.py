@@ -11,9 +11,10 @@ _BY_NAME = (  # first match wins; a floating-point suffix tells pd/ps/sd/ss from
     (("DIVSS", "DIVPS", "SQRTSS", "SQRTPS"), 13),
     (("FDIV", "FSQRT", "DIV", "IDIV"), 24),
     (("MULSD", "MULPD", "MULSS", "MULPS", "FMADD", "FMSUB", "FNMADD", "FNMSUB", "FMUL", "PMUL", "PMADD"), 5),
-    (("ADDSD", "ADDPD", "ADDSS", "ADDPS", "SUBSD", "SUBPD", "SUBSS", "SUBPS", "MINS", "MAXS", "CVT", "FADD", "FSUB"), 3),
-    (("COMIS", "UCOMIS", "CMPSD", "CMPSS", "CMPPD", "CMPPS", "IMUL", "MUL", "BSF", "BSR", "POPCNT", "LZCNT", "TZCNT"), 3),
-    (("PHADD", "PSADBW", "PMOVMSK", "MOVMSK"), 3),
+    (("ADDSD", "ADDPD", "ADDSS", "ADDPS", "SUBSD", "SUBPD", "SUBSS", "SUBPS", "MINS", "MAXS", "CVT"), 3),
+    (("FADD", "FSUB"), 3),
+    (("COMIS", "UCOMIS", "CMPSD", "CMPSS", "CMPPD", "CMPPS", "IMUL", "MUL"), 3),
+    (("BSF", "BSR", "POPCNT", "LZCNT", "TZCNT", "PHADD", "PSADBW", "PMOVMSK", "MOVMSK"), 3),
 )  # fmt: skip
 _NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int) and name.isupper()}
 

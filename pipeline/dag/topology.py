@@ -63,7 +63,7 @@ def slots_of(order: np.ndarray) -> np.ndarray:
 
 
 def count_violations(precedes: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Number of violated dependencies: pairs of `precedes` (B, n, n) that stand the wrong way round in `order` (B, n)."""
+    """Number of violated dependencies: pairs of `precedes` (B, n, n) that are the wrong way round in `order` (B, n)."""
     slot = slots_of(order)
     wrong = slot[:, :, None] > slot[:, None, :]
     return (precedes & wrong).sum((1, 2))

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.config import Dependencies, Evaluation, Machine
+from pipeline.config import Dependencies, Intervals, Machine
 from pipeline.evidence.metrics import per_block
 from pipeline.evidence.statistics import Bootstrap
 from pipeline.tables import SCHEMAS
@@ -46,7 +46,7 @@ def evaluate(
     schedules: Iterable[Schedules],
     latency: dict[str, pd.DataFrame],
     machines: dict[str, Machine],
-    settings: Evaluation,
+    settings: Intervals,
 ) -> pd.DataFrame:
     """Table `results` of one experiment: every metric of every scheduler, decoder and seed, sorted.
 

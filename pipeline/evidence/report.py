@@ -43,6 +43,7 @@ class Evidence:
     history: pd.DataFrame
     sweep: pd.DataFrame
     examples: pd.DataFrame
+    trials: pd.DataFrame  # what was tried, with settings and the end on the development split; may be empty
     lengths: pd.Series  # instructions of each unique block
     legal_orders: pd.DataFrame  # dependencies, split, n_legal_orders of each block of a split
     card: Card
@@ -294,6 +295,19 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def _trials(trials: pd.DataFrame) -> list[list[str]]:
+    """Rows of the table of what was tried: the settings that differ between trials, and how each ended."""
+    if trials.empty:
+        return []
+    names = ("trial", "operator", "proposal", "loss", "floor", "optimiser", "learning_rate", "batch_size", "steps")
+    text = [[f"{row[name]:g}" if isinstance(row[name], float) else str(row[name]) for name in names] for _, row in
+            trials.iterrows()]  # fmt: skip
+    ends = zip(trials["exact_match"], trials["valid_share"], strict=True)
+    return [
+        [*cells, shown("exact_match", e), shown("valid_share", v)] for cells, (e, v) in zip(text, ends, strict=True)
+    ]
+
+
 def cell(value: object) -> str:
     """`value` as the text of a cell of a Markdown table: a bar or a line break would end the cell."""
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
@@ -321,6 +335,7 @@ def markdown(evidence: Evidence) -> str:
             ],
             skipped=[list(map(cell, row)) for row in card.skipped],
             settings=_settings(evidence.params),
+            trials=_trials(evidence.trials),
             knobs=[name.replace("_", " ").capitalize() for name in Training.model_fields],
             trained_iterations=_trained_iterations(evidence.params),
             provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],

@@ -28,7 +28,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class TokenTrie:
-    """All prefixes of all instructions' token sequences: node -> its last token. Instructions that begin alike share."""
+    """All prefixes of all instructions' token sequences: node -> its last token. Those that begin alike share."""
 
     last_token: np.ndarray  # (N,) int64
     n_tokens: int  # size of the vocabulary

@@ -65,7 +65,9 @@ def residual(matrix: torch.Tensor, normals: torch.Tensor) -> torch.Tensor:
     n = matrix.shape[-1]
     v = torch.arange(1, n + 1, dtype=matrix.dtype)
     slots = matrix @ v
-    gaps = (1 - (normals.to(matrix) @ slots.unsqueeze(-1)).squeeze(-1)).where(normals.abs().sum(-1) > 0, torch.zeros(()))
+    gaps = (1 - (normals.to(matrix) @ slots.unsqueeze(-1)).squeeze(-1)).where(
+        normals.abs().sum(-1) > 0, torch.zeros(())
+    )
     parts = [
         (matrix.sum(-1) - 1).abs().amax(-1),
         (matrix.sum(-2) - 1).abs().amax(-1),

@@ -27,7 +27,7 @@ def placed(experiment: str, paths: list[Path]) -> Iterator[Schedules]:
 
 def main(
     experiment: Annotated[str, typer.Option(help="Name of the experiment in params.yaml.")],
-    settings: Annotated[str, typer.Option(help="JSON of params.yaml's evaluation.")],
+    settings: Annotated[str, typer.Option(help="JSON of params.yaml's evaluation.bootstrap_samples and .confidence.")],
     machines: Annotated[str, typer.Option(help="JSON of params.yaml's latency.machines.")],
     dags: Annotated[list[Path], typer.Option(help="Tables dags, named {dependencies}.parquet.")],
     splits: Annotated[list[Path], typer.Option(help="Tables splits, named {dependencies}.parquet.")],
@@ -47,7 +47,7 @@ def main(
         placed(experiment, schedules),
         {path.stem: tables.read("latency", path) for path in latency},
         config.section(dict[str, config.Machine], machines),
-        config.section(config.Evaluation, settings),
+        config.section(config.Intervals, settings),
     )
     tables.write(table, "results", out)
 

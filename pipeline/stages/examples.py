@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import torch
@@ -55,7 +53,7 @@ def main(
 ) -> None:
     """Write matrices before and after the operator, and the matched orders, for a few test blocks."""
     torch.set_num_threads(1)
-    chosen = config.section(config.Evaluation, settings)
+    count = config.section(int, settings)
     training = config.section(dict[str, config.Training], models)
     test = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
     shown, last_token = test.shown(test.input_order), torch.from_numpy(test.trie.last_token)
@@ -67,7 +65,7 @@ def main(
         order = hungarian(matrices[name]).astype(np.int64)
         exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
         valid[name] = count_violations(shown.precedes, order) == 0
-    items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, chosen.example_blocks)
+    items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, count)
     code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
     rows = []
     for item in items:

@@ -32,6 +32,7 @@ def main(
     splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
     out: Annotated[Path, typer.Option(help="Folder for index.html, index.md, results.csv, figures ...")],
     earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
+    tuning: Annotated[str, typer.Option(help="CSV files of `tuning`, separated by spaces.")] = "",
 ) -> None:
     """Write the report: index.html (one file), index.md, results.csv, metrics.json, figures/, plots/.
 
@@ -48,6 +49,7 @@ def main(
         history=tidy.merge(gather("history", histories), old_history),
         sweep=tidy.merge(gather("sweep", sweeps), old_sweep),
         examples=gather("examples", examples),
+        trials=pd.concat([pd.read_csv(path) for path in tuning.split()]) if tuning.strip() else pd.DataFrame(),
         lengths=corpus["n_instructions"],
         legal_orders=legal_orders,
         card=card(corpus, tables.read("skipped", skipped), legal_orders),

@@ -34,10 +34,8 @@ def main(
     torch.set_num_threads(1)
     chosen = config.section(config.Scheduler, settings)
     blocks = problems.load([split], dags, splits, tokens, vocabulary)[split]
-    request = Request(
-        chosen, config.section(config.Training | None, training), Path(weights) if weights else None, blocks
-    )
-    scheduler = find(chosen.method)(request)
+    trained = config.section(config.Training, training) if chosen.model else None
+    scheduler = find(chosen.method)(Request(chosen, trained, Path(weights) if weights else None, blocks))
     rng = np.random.default_rng(seed)
     shown = blocks.shown(blocks.input_order)
     frames = []

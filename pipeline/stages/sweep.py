@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import torch
@@ -34,14 +32,14 @@ def main(
 ) -> None:
     """Schedule the test split with every number of iterations of evaluation.sweep_iterations."""
     torch.set_num_threads(1)
-    chosen = config.section(config.Evaluation, settings)
+    chosen = config.section(list[int], settings)
     blocks = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
     method = config.Scheduler(method="network", iterations=1)
     network = Network(Request(method, config.section(config.Training, training), weights, blocks))
     shown = blocks.shown(blocks.input_order)
     normals = edge_normals(torch.from_numpy(shown.precedes))
     rows = []
-    for iterations in tqdm(chosen.sweep_iterations):
+    for iterations in tqdm(chosen):
         matrix = assign(network.model, shown, network.last_token, iterations)
         order = hungarian(matrix).astype(np.int64)
         violations = count_violations(shown.precedes, order)

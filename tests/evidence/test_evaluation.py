@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config import Evaluation, Machine
+from pipeline.config import Intervals, Machine
 from pipeline.evidence.evaluation import Schedules, evaluate
 from pipeline.tables import SCHEMAS
 
-SETTINGS = Evaluation(bootstrap_samples=100, confidence=0.9, sweep_iterations=[0], example_blocks=1)
+SETTINGS = Intervals(bootstrap_samples=100, confidence=0.9)
 MACHINES = {"atom": Machine(cpu="atom", iterations=1, metric="cycles")}
 BLOCKS = ["a", "b", "c", "d"]  # of 3 instructions; 0 before 1 in each, d is a chain
 DAGS = pd.DataFrame(

@@ -30,4 +30,6 @@ def test_topological_fill_follows_the_matrix_where_it_may() -> None:
     assert topological_fill(matrix, np.zeros((1, 3, 3), bool)).tolist() == [[1, 2, 0]]
     precedes = np.zeros((1, 3, 3), bool)
     precedes[0, 0, 1] = True
-    assert topological_fill(matrix, precedes)[0].tolist().index(0) < topological_fill(matrix, precedes)[0].tolist().index(1)
+    assert topological_fill(matrix, precedes)[0].tolist().index(0) < topological_fill(matrix, precedes)[
+        0
+    ].tolist().index(1)

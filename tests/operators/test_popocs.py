@@ -59,7 +59,8 @@ def test_a_legal_permutation_stays() -> None:
 def test_a_total_order_is_found_from_anything() -> None:
     precedes = torch.zeros(1, 3, 3, dtype=torch.bool)
     precedes[0, 2, 1] = precedes[0, 1, 0] = True  # 2, then 1, then 0
-    found = popocs(torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(0)).double(), edge_normals(precedes), 4000)
+    proposal = torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(0)).double()
+    found = popocs(proposal, edge_normals(precedes), 4000)
     torch.testing.assert_close(found[0], torch.eye(3).flip(1).double(), atol=1e-3, rtol=0)
 
 

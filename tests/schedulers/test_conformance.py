@@ -58,9 +58,7 @@ def test_dependencies(method: str, request_for) -> None:  # type: ignore[no-unty
 
 @pytest.mark.parametrize("method", methods())
 def test_same_seed_same_orders(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    first, second = (
-        find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(5)) for _ in range(2)
-    )
+    first, second = (find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(5)) for _ in range(2))
     for decoder in first:
         np.testing.assert_array_equal(first[decoder], second[decoder])
 
@@ -71,7 +69,9 @@ def test_never_better_than_the_optimum(method: str, request_for) -> None:  # typ
         for precedes, latencies, found in zip(SHOWN.precedes[:10], SHOWN.latencies, order, strict=False):
             if count_violations(precedes[None], found[None])[0]:
                 continue
-            legal = [p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]]
+            legal = [
+                p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]
+            ]
             best = min(single_issue_cycles(precedes, latencies, p) for p in legal)
             assert single_issue_cycles(precedes, latencies, found) >= best
 

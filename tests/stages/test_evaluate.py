@@ -6,7 +6,7 @@ import pytest
 from pipeline import tables
 from pipeline.stages import evaluate
 
-SETTINGS = '{"bootstrap_samples": 20, "confidence": 0.9, "sweep_iterations": [0], "example_blocks": 1}'
+SETTINGS = '{"bootstrap_samples": 20, "confidence": 0.9}'
 MACHINES = '{"atom": {"cpu": "atom", "iterations": 1, "metric": "single_pass_cycles_atom"}}'
 
 

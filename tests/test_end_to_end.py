@@ -1,0 +1,216 @@
+"""The whole pipeline on the tiny corpus: by Snakemake, killed and taken up, and by DVC, always with the same bytes."""
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from pipeline.tables import SCHEMAS
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "GIT_AUTHOR_NAME": "test",
+    "GIT_AUTHOR_EMAIL": "test@example.org",
+    "GIT_COMMITTER_NAME": "test",
+    "GIT_COMMITTER_EMAIL": "test@example.org",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+SCHEDULERS = ["sinkhorn", "popocs_20", "popocs_150", "random_legal", "critical_path", "gcc"]
+
+
+def run(folder: Path, *command: str, fails: bool = False) -> str:
+    """stdout and stderr of a command that must succeed, or fail."""
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert (done.returncode != 0) == fails, f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def copy_of_repository(folder: Path) -> Path:
+    """What git would hold, as a repository of its own, with the tiny corpus, one seed and fewer schedulers."""
+    listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in filter(None, listed):
+        if (ROOT / name).is_file() and not name.startswith("reports/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    params = yaml.safe_load((folder / "params.test.yaml").read_text())
+    for experiment in params["experiments"].values():
+        experiment["seeds"] = [0]
+    params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    run(folder, "git", "init", "-q")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-q", "-m", "copy")
+    return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every table, weight and number that the pipeline makes."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for room in ("data", "reports")
+        for path in sorted((folder / room).rglob("*"))
+        if path.is_file() and path.suffix in (".parquet", ".safetensors", ".csv", ".json", ".md")
+    }
+
+
+def planned(folder: Path) -> dict[str, int]:
+    """Jobs of each rule that Snakemake would run."""
+    listing = run(folder, "snakemake", "-n")
+    if "Nothing to be done" in listing:
+        return {}
+    table = re.search(r"Job stats:\njob +count\n[- ]+\n(.*?)\ntotal ", listing, re.DOTALL)
+    assert table, listing
+    return {name: int(count) for name, count in (line.split() for line in table[1].splitlines())}
+
+
+@contextmanager
+def changed(path: Path, old: str, new: str) -> Iterator[None]:
+    before = path.read_text()
+    assert before.count(old) >= 1
+    path.write_text(before.replace(old, new, 1))
+    yield
+    path.write_text(before)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = copy_of_repository(tmp_path_factory.mktemp("undisturbed"))
+    run(folder, "snakemake", "-j2")
+    return folder
+
+
+def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
+    tables = sorted((undisturbed / "data").rglob("*.parquet"))
+    assert len(tables) > 30
+    empty = [str(path) for path in tables if pd.read_parquet(path).empty and "skipped" not in str(path)]
+    assert not empty
+    results = pd.read_csv(undisturbed / "reports/results.csv")
+    assert list(results.columns) == SCHEMAS["results"].names
+    assert set(results.query("experiment == 'quick'").scheduler) == set(SCHEDULERS)
+    assert (results.query("decoder == 'topological' and metric == 'valid_share'").value == 1).all()
+    assert "<svg" in (page := (undisturbed / "reports/index.html").read_text()) or "data:image" in page
+
+
+def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:
+    for rule in ("fetch", "ingest", "train", "schedule", "latency", "report"):
+        assert list((undisturbed / "logs").glob(f"{rule}*")) and list(
+            (undisturbed / "benchmarks/rules").glob(f"{rule}*")
+        )
+
+
+def test_second_run_does_nothing(undisturbed: Path) -> None:
+    assert planned(undisturbed) == {}
+
+
+EVALUATED = {"evaluate", "report", "track", "all"}
+JUDGED = {"schedule", "latency"} | EVALUATED
+LEARNED = {"train", "sweep", "examples"} | JUDGED
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "rules"),
+    [
+        ("README.md", "#", "# ", set()),
+        ("params.yaml", "bootstrap_samples: 50", "bootstrap_samples: 51", EVALUATED),
+        ("params.yaml", "example_blocks: 3", "example_blocks: 2", {"examples", "report", "track", "all"}),
+        ("params.yaml", "cpu: atom", "cpu: silvermont", {"latency"} | EVALUATED),
+        ("params.yaml", "steps: 30", "steps: 31", LEARNED),
+        ("params.yaml", "min_count: 2", "min_count: 3", {"tokens"} | LEARNED),
+        ("pipeline/latency/llvm_mca.py", '"""', '"""\n', {"latency"} | EVALUATED),
+        ("pipeline/schedulers/critical_path.py", '"""', '"""\n', JUDGED),
+        ("pipeline/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
+        ("pipeline/stages/track.py", '"""', '"""\n', {"track", "all"}),
+    ],
+)
+def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: str, new: str, rules: set[str]) -> None:
+    with changed(undisturbed / path, old, new):
+        assert set(planned(undisturbed)) == rules
+    assert planned(undisturbed) == {}  # the same bytes again, though newer
+
+
+def test_an_edited_scheduler_alone_is_run_again(undisturbed: Path) -> None:
+    with changed(undisturbed / "pipeline/schedulers/critical_path.py", '"""', '"""\n'):
+        assert planned(undisturbed)["schedule"] == 2  # dependencies full and paper, of one scheduler
+
+
+def test_bad_parameters_are_named(undisturbed: Path) -> None:
+    with changed(undisturbed / "params.yaml", "min_count: 2", "min_cuont: 2"):
+        said = run(undisturbed, "snakemake", "-n", fails=True)
+        assert "tokens.min_cuont: unknown key" in said and "tokens.min_count" in said
+
+
+def test_one_core_and_two_kills_give_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
+    folder = copy_of_repository(tmp_path / "killed")
+    for moment in ("data/tokens/tokens.parquet", "data/models/quick/*/*/0/weights.safetensors"):
+        process = subprocess.Popen(
+            ["snakemake", "-j1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not list(folder.glob(moment)) and process.poll() is None:
+            time.sleep(0.2)
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(1)  # into the next job
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert "Cleared the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
+    run(folder, "snakemake", "-j1")
+    assert digests(folder) == digests(undisturbed)
+    assert not list(folder.rglob("*.part"))
+
+
+def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(undisturbed: Path, tmp_path: Path) -> None:
+    folder = copy_of_repository(tmp_path / "dvc")
+    run(folder, "dvc", "repro")
+    made = digests(folder)
+    assert made == digests(undisturbed)
+    assert "up to date" in run(folder, "dvc", "status")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-q", "-m", "made")
+
+    adopt(folder)
+    assert planned(folder) == {}
+
+    run(folder, "dvc", "push")
+    shutil.rmtree(folder / "data")
+    shutil.rmtree(folder / ".dvc/cache")
+    run(folder, "dvc", "pull")
+    assert digests(folder) == made
+
+    # DVC has replaced the files: Snakemake must not take them for its own.
+    assert "make adopt" in run(folder, "snakemake", "-n", fails=True)
+    adopt(folder)
+    assert planned(folder) == {}
+
+    run(folder, "dvc", "exp", "run", "-S", "latency.machines.atom.iterations=2")
+    assert "latency.machines.atom.iterations" in run(folder, "dvc", "params", "diff")
+    assert "single_pass_cycles_atom" in run(folder, "dvc", "metrics", "diff")
+    assert "exact_match" in run(folder, "dvc", "metrics", "show")
+    run(folder, "dvc", "plots", "show")
+    same = {name for name, digest in digests(folder).items() if made.get(name) == digest}
+    assert "data/latency/quick/haswell.parquet" in same and "data/latency/quick/atom.parquet" not in same
+
+    adopt(folder)  # now the other parameter is what the files are made of
+    run(folder, "git", "checkout", "-q", "params.yaml")
+    assert set(planned(folder)) == {"latency"} | EVALUATED
+
+
+def adopt(folder: Path) -> None:
+    """`make adopt`, without its set-up."""
+    assert "up to date" in run(folder, "dvc", "status")
+    run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")

@@ -1,0 +1,109 @@
+"""After kills and after DVC: Snakemake's record is not trusted blindly."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import pytest
+
+from pipeline.recovery import ForeignFilesError, foreign, guard, recover
+
+
+def record(kind: str, output: str, content: object) -> None:
+    """As Snakemake's file back end writes it: long names are cut into folders."""
+    name = urlsafe_b64encode(output.encode()).decode()
+    parts = [name[i : i + 254] for i in range(0, len(name), 254)]
+    path = Path(".snakemake", kind, *(f"@{part}" for part in parts[:-1]), parts[-1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def make(output: str) -> None:
+    path = Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("made by Snakemake")
+    record("metadata", output, {"endtime": path.stat().st_mtime})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_snakemake_made_is_its_own() -> None:
+    make("data/a.parquet")
+    assert foreign() == []
+    guard(["snakemake"])
+
+
+@pytest.mark.parametrize("name", ["data/a.parquet", f"data/{'long/' * 60}a.parquet"])
+def test_what_dvc_put_there_is_not(name: str) -> None:
+    make(name)
+    os.utime(name, (1, 1))
+    assert foreign() == [name]
+    with pytest.raises(ForeignFilesError, match="make adopt"):
+        guard(["/venv/bin/snakemake", "-n"])
+    guard(["/venv/bin/snakemake", "--touch", "--forceall"])
+    guard(["pipeline/dvcfile.py"])
+
+
+def test_what_git_or_nobody_keeps_is_let_alone() -> None:
+    for name in ("reports/results.csv", "data/gone.parquet"):
+        make(name)
+    os.utime("reports/results.csv", (1, 1))
+    Path("data/gone.parquet").unlink()
+    assert foreign() == []
+
+
+def test_an_output_of_a_killed_job_is_snakemakes_to_make_anew() -> None:
+    make("data/a.parquet")
+    os.utime("data/a.parquet", (1, 1))
+    record("incomplete", "data/a.parquet", {"external_jobid": None})
+    assert foreign() == []
+
+
+def test_a_half_written_record_is_passed_over() -> None:
+    make("data/a.parquet")
+    name = urlsafe_b64encode(b"data/a.parquet").decode()
+    Path(".snakemake/metadata", name).write_text('{"endti')
+    Path(".snakemake/metadata/not base64").write_text("")
+    assert foreign() == []
+
+
+def test_the_lock_of_a_killed_run_is_cleared() -> None:
+    Path(".snakemake/locks").mkdir(parents=True)
+    Path(".snakemake/locks/0.input.lock").write_text("data/a.parquet")
+    assert recover() == ["Cleared the lock of a killed run."]
+    assert recover() == []
+
+
+def test_jobs_of_a_killed_run_are_stopped_and_no_others() -> None:
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    bystander = subprocess.Popen(sleep)
+    job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline.stages.train"])
+    try:
+        assert recover() == ["Stopped the jobs that a killed run had left behind."]
+        job.wait(5)
+        assert bystander.poll() is None
+    finally:
+        for process in (bystander, job):
+            process.kill()
+            process.wait()
+
+
+def test_a_running_snakemake_is_let_alone(folder: Path) -> None:
+    script = folder / "snakemake"
+    script.write_text("import time\ntime.sleep(60)\n")
+    process = subprocess.Popen([sys.executable, str(script)])
+    try:
+        time.sleep(0.2)
+        with pytest.raises(RuntimeError, match=str(process.pid)):
+            recover()
+    finally:
+        process.kill()
+        process.wait()

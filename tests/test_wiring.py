@@ -1,0 +1,99 @@
+"""Imports point downwards, and every job depends on the sources it is made of."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.wiring import ROOT, closure, imports
+
+# A room may import those of lower rank, and itself.
+RANKS = {
+    **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
+    "dvcfile": 1,
+    **dict.fromkeys(["corpus", "dag", "operators"], 1),
+    **dict.fromkeys(["models", "latency", "devices"], 2),
+    **dict.fromkeys(["schedulers", "evidence"], 3),
+    "stages": 4,
+}
+SOURCES = sorted((ROOT / "pipeline").rglob("*.py"))
+STAGES = sorted(path.stem for path in (ROOT / "pipeline/stages").glob("*.py"))
+
+
+def room(module: str) -> str:
+    return (module.split(".") + [""])[1]
+
+
+def name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_downwards(path: Path) -> None:
+    here = room(name(path))
+    assert here in RANKS, f"{path} is in no room; design: pipeline/README.md"
+    for module in imports(path):
+        there = room(module)
+        assert there == here or RANKS[there] < RANKS[here] or (RANKS[there] == RANKS[here] == 1), f"{path}: {module}"
+
+
+def test_nothing_but_the_tracker_imports_mlflow() -> None:
+    users = [name(path) for path in SOURCES if re.search(r"^\s*(import|from) mlflow", path.read_text(), re.MULTILINE)]
+    assert users == ["pipeline.stages.track"]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_are_ones_that_the_closure_sees(path: Path) -> None:
+    """Relative imports would be missed."""
+    relative = [
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert not relative
+
+
+def test_a_closure_follows_imports_to_the_end() -> None:
+    found = closure("pipeline.stages.latency")
+    assert {"pipeline/stages/latency.py", "pipeline/latency/llvm_mca.py", "pipeline/tables.py"} <= set(found)
+    assert found == sorted(found)
+    assert not any("models" in path for path in found)
+
+
+def has_code(path: Path) -> bool:
+    """More than a docstring."""
+    body = ast.parse(path.read_text()).body
+    return any(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body)
+
+
+@pytest.mark.parametrize("stage", ["ingest", "train", "report"])
+def test_a_closure_holds_all_that_python_loads(stage: str) -> None:
+    loaded_files = "print(*(m.__file__ for name, m in sys.modules.items() if name.startswith('pipeline')))"
+    script = f"import sys, pipeline.stages.{stage}; {loaded_files}"
+    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    loaded = {Path(path) for path in said.split()}
+    assert len(loaded) > 3
+    names = {str(path.relative_to(ROOT)) for path in loaded if has_code(path)}
+    assert names <= set(closure(f"pipeline.stages.{stage}"))
+
+
+def test_an_unknown_module_is_named() -> None:
+    with pytest.raises(ValueError, match=r"no module named pipeline\.stages\.nothing"):
+        closure("pipeline.stages.nothing")
+
+
+def rule_bodies() -> dict[str, str]:
+    text = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+    parts = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize(("rule", "body"), rule_bodies().items(), ids=list(rule_bodies()))
+def test_every_rule_depends_on_the_stage_it_runs(rule: str, body: str) -> None:
+    stage = re.search(r"-m pipeline\.stages\.(\w+)", body)
+    assert stage, f"rule {rule} runs no stage"
+    assert stage[1] in STAGES
+    assert f'src("{stage[1]}"' in body
+    for directive in ("log:", "benchmark:", "message:"):
+        assert directive in body
