@@ -27,6 +27,7 @@ from iced_x86 import (
     OpAccess,
     OpKind,
     Register,
+    Register_,
     RegisterExt,
 )
 
@@ -66,7 +67,7 @@ class Effects:
     latency: int
 
 
-def _register_bit(register: int) -> int:
+def _register_bit(register: Register_) -> int:
     full = RegisterExt.full_register(register)
     if full in (Register.RIP, Register.EIP, Register.NONE):
         return 0
