@@ -1,7 +1,7 @@
 """Derive dvc.yaml from the Snakefile: `python -m pipeline.dvcfile` (or `make dvc.yaml`).
 
 The Snakefile is the only DAG. DVC gets one stage per group of rules, whose inputs and outputs are those
-that Snakemake lists, as folders, so that the file does not change with the parameters. DVC decides
+that Snakemake lists, as folders, so that the file changes with no parameter but report.experiments. DVC decides
 *whether* a stage runs, Snakemake *how*: `--forceall --allowed-rules` keeps the two out of each other's way.
 """
 
@@ -19,6 +19,13 @@ from pipeline import config
 
 _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
 _ITEM = "${item}"
+_SHARED = (
+    "raw",
+    "corpus",
+    "dags",
+    "splits",
+    "tokens",
+)  # by all experiments; the other folders are not
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,13 @@ class Stage:
             return path
         data, kind, *rest = path.split("/")
         name = Path(rest[0])
-        if self.experiment and name.stem in experiments:
-            return f"{data}/{kind}/{_ITEM}{name.suffix}"
+        if kind not in _SHARED and name.stem in experiments:
+            return f"{data}/{kind}/{_ITEM if self.experiment else name.stem}{name.suffix}"
         return f"{data}/{kind}"
 
 
 _EXPERIMENT = f"experiments.{_ITEM}"
+_INTERVALS = [f"evaluation.{key}" for key in config.Intervals.model_fields]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
     "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
@@ -51,10 +59,10 @@ STAGES = {
     "tokens": Stage(["tokens"], ["tokens"]),
     "train": Stage(["train"], [_EXPERIMENT], True),
     "schedule": Stage(["schedule"], [_EXPERIMENT, "schedulers"], True),
-    "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation"], True),
-    "examples": Stage(["examples"], [_EXPERIMENT, "evaluation"], True),
+    "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation.sweep_iterations"], True),
+    "examples": Stage(["examples"], [_EXPERIMENT, "evaluation.example_blocks"], True),
     "latency": Stage(["latency"], [_EXPERIMENT, "latency", "schedulers"], True),
-    "evaluate": Stage(["evaluate"], [_EXPERIMENT, "evaluation", "latency", "schedulers"], True),
+    "evaluate": Stage(["evaluate"], [_EXPERIMENT, *_INTERVALS, "latency", "schedulers"], True),
     "report": Stage(["report"], sorted(config.Params.model_fields)),
     "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
 }

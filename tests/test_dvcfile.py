@@ -89,3 +89,9 @@ def test_a_stage_names_the_parameters_that_change_it(
 def without_inputs(files: Files) -> tuple[set[str], set[str]]:
     """What a rule runs and makes; paths of inputs in its command are DVC's to see through them."""
     return {re.sub(r"data/\S+", "", command) for command in files.commands}, files.outputs
+
+
+def test_an_experiment_may_be_named_as_dependencies_are() -> None:
+    assert STAGES["latency"].place("data/dags/paper.parquet", ["paper"]) == "data/dags"
+    assert STAGES["latency"].place("data/latency/paper/atom.parquet", ["paper"]) == "data/latency/${item}"
+    assert STAGES["report"].place("data/metrics/paper.parquet", ["quick", "paper"]) == "data/metrics/paper.parquet"

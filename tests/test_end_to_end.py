@@ -85,8 +85,10 @@ def changed(path: Path, old: str, new: str) -> Iterator[None]:
     before = path.read_text()
     assert before.count(old) >= 1
     path.write_text(before.replace(old, new, 1))
-    yield
-    path.write_text(before)
+    try:
+        yield
+    finally:
+        path.write_text(before)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +133,7 @@ LEARNED = {"train", "sweep", "examples"} | JUDGED
         ("params.yaml", "bootstrap_samples: 50", "bootstrap_samples: 51", EVALUATED),
         ("params.yaml", "example_blocks: 3", "example_blocks: 2", {"examples", "report", "track", "all"}),
         ("params.yaml", "cpu: atom", "cpu: silvermont", {"latency"} | EVALUATED),
-        ("params.yaml", "steps: 30", "steps: 31", LEARNED),
+        ("params.yaml", "steps: 30", "steps: 31", LEARNED - {"sweep"}),  # of the first model, sinkhorn
         ("params.yaml", "min_count: 2", "min_count: 3", {"tokens"} | LEARNED),
         ("pipeline/latency/llvm_mca.py", '"""', '"""\n', {"latency"} | EVALUATED),
         ("pipeline/schedulers/critical_path.py", '"""', '"""\n', JUDGED),
@@ -142,12 +144,16 @@ LEARNED = {"train", "sweep", "examples"} | JUDGED
 def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: str, new: str, rules: set[str]) -> None:
     with changed(undisturbed / path, old, new):
         assert set(planned(undisturbed)) == rules
-    assert planned(undisturbed) == {}  # the same bytes again, though newer
 
 
 def test_an_edited_scheduler_alone_is_run_again(undisturbed: Path) -> None:
     with changed(undisturbed / "pipeline/schedulers/critical_path.py", '"""', '"""\n'):
         assert planned(undisturbed)["schedule"] == 2  # dependencies full and paper, of one scheduler
+
+
+def test_edits_taken_back_re_run_nothing(undisturbed: Path) -> None:
+    (undisturbed / "pipeline/tables.py").touch()  # newer, as all the files edited above, with the same bytes
+    assert planned(undisturbed) == {}
 
 
 def test_bad_parameters_are_named(undisturbed: Path) -> None:
