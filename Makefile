@@ -21,7 +21,7 @@ help: ## this list
 
 .PHONY: reproduce
 reproduce: $(READY) llvm unlock ## the main job: everything from the download to reports/index.html (30 minutes on two cores)
-	@snakemake
+	@snakemake --quiet host reason
 	@echo "Done. The report: reports/index.html (Markdown: reports/index.md; every number: reports/results.csv)."
 	@echo "The runs on the dashboard: make dashboard"
 
