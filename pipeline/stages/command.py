@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -34,5 +35,7 @@ def run(main: Callable[..., Any]) -> None:
     try:
         typer.run(main)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        remedy = "; the disk is full: free some space and start again, nothing half-written was left" if full else ""
+        print(f"error: {error}{remedy}", file=sys.stderr)
         sys.exit(1)

@@ -65,6 +65,7 @@ def main(
         order = hungarian(matrices[name]).astype(np.int64)
         exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
         valid[name] = count_violations(shown.precedes, order) == 0
+    # Fewer edges than a chain: certainly more than one legal order.
     items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, count)
     code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
     rows = []
