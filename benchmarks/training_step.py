@@ -1,0 +1,39 @@
+"""Seconds per optimiser step of both networks, in turn in one process: `python benchmarks/training_step.py`.
+
+Needs the tables that `snakemake data/splits/full.parquet data/tokens/tokens.parquet` makes.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from pipeline import config
+from pipeline.models import problems
+from pipeline.models.training import train
+
+STEPS = 40
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    tables = [Path(f"data/{name}.parquet") for name in ("dags/full", "splits/full", "tokens/tokens")]
+    parts = problems.load(["training", "development"], *tables, Path("data/tokens/vocabulary.parquet"))
+    models = config.load().experiments["quick"].models
+    seconds: dict[str, list[float]] = {name: [] for name in models}
+    for _ in range(5):
+        for name, settings in models.items():
+            short = settings.model_copy(update={"steps": STEPS})
+            start = time.perf_counter()
+            train(parts["training"], parts["development"], short, 0)
+            seconds[name].append((time.perf_counter() - start) / STEPS)
+    for name, found in seconds.items():
+        print(f"{name}: {1e3 * median(found):.1f} ms a step, development measurements included")
+    print(f"popocs / sinkhorn: {median(seconds['popocs']) / median(seconds['sinkhorn']):.2f}")
+
+
+if __name__ == "__main__":
+    main()
