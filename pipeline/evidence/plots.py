@@ -48,8 +48,8 @@ _STYLE: Any = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.fontsize": 9,
-    "figure.dpi": 150,
-    "savefig.dpi": 150,
+    "figure.dpi": 120,
+    "savefig.dpi": 120,
     "svg.hashsalt": "pipeline",  # element ids of SVG files would differ from run to run
 }
 
