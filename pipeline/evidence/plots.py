@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from pipeline.evidence import paper
 
@@ -185,8 +185,8 @@ def training(history: pd.DataFrame) -> Figure:
         for ax, (metric, title) in zip(axes[0], panels, strict=True):
             ax.set_title(title, loc="left")
             ax.set_xlabel("optimiser step")
-            ax.ticklabel_format(axis="x", style="plain")
-            ax.locator_params(axis="x", nbins=5)
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.xaxis.set_major_formatter(EngFormatter(sep=""))
             if metric != "loss":
                 ax.yaxis.set_major_formatter(_PERCENT)
         keys = [Line2D([], [], color=colour(m), label=label(m)) for m in sorted(set(history["model"]), reverse=True)]
