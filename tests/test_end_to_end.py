@@ -46,7 +46,8 @@ def copy_of_repository(folder: Path) -> Path:
     """What git would hold, as a repository of its own, with the tiny corpus, one seed and fewer schedulers."""
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
-        if (ROOT / name).is_file() and not name.startswith("reports/"):
+        made = name.startswith("reports/") and not name.startswith(("reports/published/", "reports/tuning/"))
+        if (ROOT / name).is_file() and not made:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     params = yaml.safe_load((folder / "params.test.yaml").read_text())
