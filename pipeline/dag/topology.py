@@ -24,9 +24,11 @@ def count_legal_orders(predecessors: list[int]) -> int:
 
 
 def random_legal_orders(precedes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One topological order for each DAG: again and again a random ready instruction (POCSNet, section 4).
+    """One topological order for each DAG: every instruction draws a priority, the highest ready one goes next.
 
-    This is the usual sampler, and it is not uniform over orders.
+    Not uniform over orders, nor quite the usual "pick a random ready instruction": an instruction that
+    has just become ready is likelier to go next than one that has lost before. POCSNet (section 4) says only that
+    a topological order is sampled.
 
     precedes: (B, n, n) bool, [b, i, k] where i must come before k; acyclic.
     Returns (B, n) int16: order[b, t] is the instruction in slot t.
