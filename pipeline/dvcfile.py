@@ -23,6 +23,7 @@ _SHARED = (
     "raw",
     "corpus",
     "dags",
+    "statistics",
     "splits",
     "tokens",
 )  # by all experiments; the other folders are not
@@ -54,10 +55,11 @@ _INTERVALS = [f"evaluation.{key}" for key in config.Intervals.model_fields]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
     "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
-    "dags": Stage(["dags"], ["split.n_instructions"]),
+    "dags": Stage(["dags"], []),
+    "describe": Stage(["describe"], []),
     "split": Stage(["split"], ["split"]),
     "tokens": Stage(["tokens"], ["tokens"]),
-    "train": Stage(["train"], [_EXPERIMENT], True),
+    "train": Stage(["train"], [_EXPERIMENT, "split.sampler"], True),
     "schedule": Stage(["schedule"], [_EXPERIMENT, "schedulers"], True),
     "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation.sweep_iterations"], True),
     "examples": Stage(["examples"], [_EXPERIMENT, "evaluation.example_blocks"], True),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 _indices = pa.list_(pa.int16())
@@ -34,6 +35,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("compiler", pa.string()),
             ("section", pa.string()),
             ("address", pa.uint64()),
+            ("relocatable", pa.bool_()),  # from an object file: the addresses its code will have are not known
             ("n_instructions", pa.int16()),
             ("occurrences", pa.int32()),  # blocks equal after masking, this one included
             ("code", pa.binary()),  # as found; the only column that holds leaks
@@ -54,11 +56,15 @@ SCHEMAS: dict[str, pa.Schema] = {
         [
             ("block_id", pa.string()),
             ("n_instructions", pa.int16()),
-            ("before", _indices),  # edges of the transitive reduction: before[e] -> after[e]
-            ("after", _indices),
-            ("kinds", pa.list_(pa.uint8())),  # bit set of dependencies.Kind for each edge
+            ("before", pa.list_(pa.uint8())),  # edges of the transitive reduction: before[e] -> after[e]
+            ("after", pa.list_(pa.uint8())),
+            ("kinds", pa.list_(pa.uint16())),  # bit set of dependencies.Kind for each edge
+            ("implied_before", pa.list_(pa.uint8())),  # the other direct conflicts: the reduction implies their order
+            ("implied_after", pa.list_(pa.uint8())),
+            ("implied_kinds", pa.list_(pa.uint16())),
             ("latencies", _indices),  # cycles, per instruction (dag/latencies.py)
-            ("n_legal_orders", pa.float64()),  # exact below 2**53
+            ("n_legal_orders", pa.float64()),  # a bound where not orders_exact
+            ("orders_exact", pa.bool_()),  # the count is exact, up to rounding above 2**53
         ]
     ),
     # One row per block that takes part in an experiment.
@@ -135,6 +141,51 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("after", _indices),
         ]
     ),
+    # One row per (block, mode of dependencies): legal orders executed and compared with the original one.
+    "verification": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("source", pa.string()),
+            ("instruction_class", pa.string()),  # execution/strata.py
+            ("n_instructions", pa.int16()),
+            ("dependencies", pa.string()),
+            ("orders_tried", pa.int32()),  # without the original one
+            ("states", pa.int32()),  # start states from which the original order ran
+            ("aliased_states", pa.int32()),  # of them, those with pointers made to alias
+            ("state_runs", pa.int64()),  # orders_tried * states
+            ("outcome", pa.string()),  # equal | different | single order | not runnable
+            ("different", pa.int64()),  # state-runs
+            ("reason", pa.string()),  # why it is not runnable
+            ("example", pa.string()),  # the instruction to blame
+            ("undefined_flags_differ", pa.int64()),  # state-runs, equal but for flags that are undefined at the end
+            ("different_order", _indices),  # the first one
+            ("difference", pa.string()),  # what it changes
+        ]
+    ),
+    # One row per (mode of dependencies, pair of neighbours with an edge): what swapping the two does.
+    "sensitivity": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("source", pa.string()),
+            ("dependencies", pa.string()),
+            ("position", pa.int16()),  # of the first of the two
+            ("kinds", pa.uint16()),  # bit set of dependencies.Kind
+            ("first", pa.string()),  # texts of the two
+            ("second", pa.string()),
+            ("outcome", pa.string()),  # changed | dead value | value coincidence | over-conservative edge | unexplained
+            ("explanation", pa.string()),
+        ]
+    ),
+    # Statistics of the corpus, tidy: one row per number (evidence/corpus.py).
+    "corpus": pa.schema(
+        [
+            ("source", pa.string()),  # empty: all sources together
+            ("program", pa.string()),  # empty: all programs of the source together
+            ("statistic", pa.string()),
+            ("bin", pa.string()),  # of a histogram: a length, a floor of log10, a kind; empty: a single number
+            ("value", pa.float64()),
+        ]
+    ),
     # The published numbers, tidy (reports/results.csv has the same columns).
     "results": pa.schema(
         [
@@ -194,18 +245,82 @@ def write(frame: pd.DataFrame, name: str, path: Path) -> None:
         pq.write_table(table.replace_schema_metadata(None), temporary, compression="zstd")
 
 
-def read(name: str, path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read table `name` (all columns, or those asked for) from `path`.
+@contextmanager
+def writing(name: str, path: Path, repetitive: Sequence[str] | None = None) -> Iterator[Callable[[pa.Table], None]]:
+    """Write table `name` piece by piece: yields a function that appends its argument as one row group.
+
+    `path` appears, whole, when the block ends without an error. `repetitive`: the columns whose values
+    are worth a dictionary; by default all are tried. Raises TableError where a piece is not of the schema.
+    """
+    schema = SCHEMAS[name]
+    options = {"compression": "zstd", "use_dictionary": True if repetitive is None else list(repetitive)}
+    with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as writer:
+
+        def append(piece: pa.Table) -> None:
+            if not piece.schema.equals(schema):
+                raise TableError(f"{path}: not a piece of table {name}: {piece.schema}")
+            writer.write_table(piece, row_group_size=max(piece.num_rows, 1))
+
+        yield append
+
+
+class RowGroups:
+    """A table's row groups, read one at a time: len(), by index, and one after the other.
 
     Raises TableError where the file is missing, damaged or another table.
     """
-    remedy = "delete the file and run the pipeline again; it makes it anew"
+
+    def __init__(self, name: str, path: Path, columns: list[str] | None = None, repetitive: Sequence[str] = ()) -> None:
+        """`repetitive`: columns of strings that are wanted dictionary-encoded."""
+        self._name, self._path, self._columns = name, path, columns
+        with _named(name, path):
+            _check(name, path, pq.read_schema(path))
+            self._file = pq.ParquetFile(path, read_dictionary=list(repetitive))
+
+    def __len__(self) -> int:
+        return int(self._file.num_row_groups)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> pa.Table:
+        with _named(self._name, self._path):
+            return self._file.read_row_group(number, self._columns)
+
+
+_REMEDY = "delete the file and run the pipeline again; it makes it anew"
+
+
+def _check(name: str, path: Path, schema: pa.Schema) -> None:
+    if not schema.equals(SCHEMAS[name]):
+        raise TableError(f"{path}: its columns are not those of table {name}; {_REMEDY}")
+
+
+@contextmanager
+def _named(name: str, path: Path) -> Iterator[None]:
+    """Errors of reading become ones that name the table."""
     try:
-        found = pq.read_schema(path)
-        if not found.equals(SCHEMAS[name]):
-            raise TableError(f"{path}: its columns are not those of table {name}; {remedy}")
-        return pq.read_table(path, columns=columns).to_pandas()
+        yield
     except FileNotFoundError as error:
-        raise TableError(f"{path}: table {name} is missing; {remedy}") from error
+        raise TableError(f"{path}: table {name} is missing; {_REMEDY}") from error
     except (pa.ArrowInvalid, OSError) as error:
-        raise TableError(f"{path}: table {name} is damaged ({error}); {remedy}") from error
+        raise TableError(f"{path}: table {name} is damaged ({error}); {_REMEDY}") from error
+
+
+def of_blocks(block_ids: Iterable[str]) -> pc.Expression:
+    """A filter of `read`: rows of these blocks alone."""
+    return pc.field("block_id").isin(pa.array(sorted(set(block_ids)), pa.string()))
+
+
+def read(name: str, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None) -> pd.DataFrame:
+    """Read table `name` from `path`: all columns or those asked for, all rows or those that the filter keeps.
+
+    Raises TableError where the file is missing, damaged or another table.
+    """
+    with _named(name, path):
+        _check(name, path, pq.read_schema(path))
+        return pq.read_table(path, columns=columns, filters=filters).to_pandas()

@@ -6,16 +6,18 @@ import sys
 from glob import glob
 from pathlib import Path
 from shlex import quote
+from typing import get_args
 
-from pipeline.config import Params, validate
+from pipeline.config import Dependencies, Params, validate
 from pipeline.recovery import guard
 from pipeline.wiring import closure
 
 P: Params = validate(config)
 SHARDS = range(P.corpus.shards)
-MODES = ["full", "paper"]
+MODES = sorted({P.trials.dependencies}.union(*(e.dependencies for e in P.experiments.values())))
 
 DAGS = "data/dags/{dependencies}.parquet"
+STATISTICS = "data/statistics/{dependencies}.parquet"
 SPLITS = "data/splits/{dependencies}.parquet"
 HISTORIES = "data/models/{experiment}/{dependencies}/{model}/{seed}/history.parquet"
 WEIGHTS = "data/models/{experiment}/{dependencies}/{model}/{seed}/weights.safetensors"
@@ -34,7 +36,7 @@ guard(sys.argv)
 
 wildcard_constraints:
     experiment="|".join(P.experiments),
-    dependencies="|".join(MODES),
+    dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
     trial="|".join(P.trials.models),
     shard=r"\d+",

@@ -85,8 +85,7 @@ rule dags:
         blocks="data/corpus/blocks.parquet",
     output:
         dags="data/dags/{dependencies}.parquet",
-    params:
-        n_instructions=P.split.n_instructions,
+    threads: 2
     log:
         "logs/dags/{dependencies}.log",
     benchmark:
@@ -94,13 +93,32 @@ rule dags:
     message:
         "Building dependency DAGs, mode {wildcards.dependencies}"
     shell:
-        "python -m pipeline.stages.dags --dependencies {wildcards.dependencies} --n-instructions {params.n_instructions}"
+        "python -m pipeline.stages.dags --dependencies {wildcards.dependencies} --cores {threads}"
         " --blocks {input.blocks} --out {output.dags} 2> >(tee {log} >&2)"
+
+
+rule describe:
+    input:
+        src=src("describe"),
+        blocks="data/corpus/blocks.parquet",
+        dags=DAGS,
+    output:
+        statistics=STATISTICS,
+    log:
+        "logs/describe/{dependencies}.log",
+    benchmark:
+        "benchmarks/rules/describe/{dependencies}.tsv"
+    message:
+        "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
+    shell:
+        "python -m pipeline.stages.describe --blocks {input.blocks} --dags {input.dags}"
+        " --out {output.statistics} 2> >(tee {log} >&2)"
 
 
 rule split:
     input:
         src=src("split"),
+        blocks="data/corpus/blocks.parquet",
         dags="data/dags/{dependencies}.parquet",
     output:
         splits="data/splits/{dependencies}.parquet",
@@ -113,8 +131,8 @@ rule split:
     message:
         "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
     shell:
-        "python -m pipeline.stages.split --settings {params.settings:q} --dags {input.dags}"
-        " --out {output.splits} 2> >(tee {log} >&2)"
+        "python -m pipeline.stages.split --settings {params.settings:q} --blocks {input.blocks}"
+        " --dags {input.dags} --out {output.splits} 2> >(tee {log} >&2)"
 
 
 rule tokens:

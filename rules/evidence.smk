@@ -52,7 +52,7 @@ rule evaluate:
 rule report:
     input:
         src=src("report"),
-        templates=[f"pipeline/evidence/{name}" for name in ("report.md.j2", "page.html.j2", "deviations.md")],
+        templates=sorted(map(str, [*Path("pipeline/evidence").rglob("*.j2"), "pipeline/evidence/deviations.md"])),
         published=sorted(map(str, Path("reports/published").glob("*.csv"))),
         tuning=sorted(map(str, Path("reports/tuning").glob("*.csv"))),
         results=files(RESULTS, *P.report.experiments),
@@ -61,6 +61,7 @@ rule report:
         examples=files(EXAMPLES, *P.report.experiments),
         blocks="data/corpus/blocks.parquet",
         skipped="data/corpus/skipped.parquet",
+        statistics=files(STATISTICS, *P.report.experiments),
         dags=files(DAGS, *P.report.experiments),
         splits=files(SPLITS, *P.report.experiments),
     output:
@@ -82,7 +83,7 @@ rule report:
         "python -m pipeline.stages.report --settings {params.settings:q}"
         " --results {input.results} --histories {input.histories} --sweeps {input.sweeps} --examples {input.examples}"
         " --published '{input.published}' --tuning '{input.tuning}' --blocks {input.blocks} --skipped {input.skipped}"
-        " --dags {input.dags} --splits {input.splits} --out reports 2> >(tee {log} >&2)"
+        " --statistics {input.statistics} --dags {input.dags} --splits {input.splits} --out reports 2> >(tee {log} >&2)"
 
 
 rule publish:

@@ -17,6 +17,7 @@ rule train:
         history=HISTORIES,
     params:
         settings=lambda w: section("experiments", w.experiment, "models", w.model),
+        sampler=P.split.sampler,
     log:
         "logs/train/{experiment}/{dependencies}/{model}/{seed}.log",
     benchmark:
@@ -26,6 +27,7 @@ rule train:
         "Training {wildcards.model} (experiment {wildcards.experiment}, dependencies {wildcards.dependencies}, seed {wildcards.seed})"
     shell:
         "python -m pipeline.stages.train --settings {params.settings:q} --seed {wildcards.seed}"
+        " --sampler {params.sampler}"
         " --dags {input.dags} --splits {input.splits} --tokens {input.tokens} --vocabulary {input.vocabulary}"
         " --weights {output.weights} --history {output.history} 2> >(tee {log} >&2)"
 
@@ -118,6 +120,7 @@ rule trial:
     params:
         settings=lambda w: section("trials", "models", w.trial),
         seed=P.trials.seed,
+        sampler=P.split.sampler,
     log:
         "logs/trial/{trial}.log",
     benchmark:
@@ -125,7 +128,7 @@ rule trial:
     message:
         "Trying {wildcards.trial} on the development split"
     shell:
-        "python -m pipeline.stages.train --settings {params.settings:q} --seed {params.seed}"
+        "python -m pipeline.stages.train --settings {params.settings:q} --seed {params.seed} --sampler {params.sampler}"
         " --dags {input.dags} --splits {input.splits} --tokens {input.tokens} --vocabulary {input.vocabulary}"
         " --weights {output.weights} --history {output.history} 2> >(tee {log} >&2)"
 

@@ -4,6 +4,7 @@ for name, made in {
     "fetch": expand(rules.fetch.output.artifact, source=P.corpus.sources),
     "ingest": [rules.manifest.output, rules.deduplicate.output],
     "dags": expand(DAGS, dependencies=MODES),
+    "describe": expand(STATISTICS, dependencies=MODES),
     "split": expand(SPLITS, dependencies=MODES),
     "tokens": rules.tokens.output,
     "report": rules.report.output,

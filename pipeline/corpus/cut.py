@@ -8,123 +8,122 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-from tqdm import tqdm
+from numba import njit
 
 from pipeline.corpus.elf import CodeSection, Image
-from pipeline.corpus.instructions import Instructions, decode, joined
-from pipeline.corpus.leaks import masked
+from pipeline.corpus.forms import Decoded, Forms
+from pipeline.corpus.leaks import NOWHERE, masked
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """The blocks of one section; arrays of the same length, ascending."""
+class Blocks(NamedTuple):
+    """The blocks of one section, ascending; arrays of the same length but for the section's bytes."""
 
-    begin: np.ndarray  # int64, address
-    end: np.ndarray  # int64, address behind the last instruction
+    section: str
+    code: np.ndarray  # uint8, the section's bytes
+    masked: np.ndarray  # uint8, the same with zeros for what betrays the original order
+    address: np.ndarray  # int64
+    begin: np.ndarray  # int64, offset in the section
+    end: np.ndarray  # int64, offset behind the last instruction
     n_instructions: np.ndarray  # int64
 
 
-def cut(found: Instructions, targets: np.ndarray) -> Cuts:
-    """Blocks of any length. `targets`: int64, the addresses that direct branches lead to, sorted."""
-    plain = found.plain()
-    if not plain.any():
-        nothing = np.empty(0, dtype=np.int64)
-        return Cuts(nothing, nothing, nothing)
-    at = np.minimum(np.searchsorted(targets, found.address), max(len(targets) - 1, 0))
-    is_target = targets[at] == found.address if len(targets) else np.zeros(len(plain), dtype=bool)
-    follows = np.r_[False, plain[:-1]] & ~found.opens_function & ~is_target
-    starts = np.flatnonzero(plain & ~follows)
-    n_instructions = np.add.reduceat(plain, starts, dtype=np.int64)
-    last = starts + n_instructions - 1
-    return Cuts(found.address[starts], found.address[last] + found.length[last], n_instructions)
+@njit(cache=True, nogil=True)
+def _targets(code: np.ndarray, begin: np.ndarray, form: np.ndarray, first: np.ndarray, facts: np.ndarray) -> np.ndarray:
+    """Offsets that direct branches lead to, int64."""
+    count = 0
+    for i in range(len(form)):
+        count += facts[form[i]].branch_bytes > 0
+    targets = np.empty(count, np.int64)
+    count = 0
+    for k in range(len(begin)):
+        at = begin[k]
+        for i in range(first[k], first[k + 1]):
+            at += facts[form[i]].length
+            size = facts[form[i]].branch_bytes
+            if size:
+                distance = np.int64(0)
+                for byte in range(size):
+                    distance |= np.int64(code[at - size + byte]) << (8 * byte)
+                if distance >> (8 * size - 1):
+                    distance -= 1 << (8 * size)
+                targets[count] = at + distance
+                count += 1
+    return targets
+
+
+@njit(cache=True, nogil=True)
+def _cut(
+    begin: np.ndarray,
+    form: np.ndarray,
+    first: np.ndarray,
+    facts: np.ndarray,
+    is_target: np.ndarray,
+    least: int,
+    most: int,
+) -> np.ndarray:
+    """(3, n) int64: begin and end of each block, offsets, and its number of instructions."""
+    blocks = np.empty((3, len(form)), np.int64)  # begin, end, n; as much as is used will be touched
+    count = 0
+    for k in range(len(begin)):
+        at, start, n, in_step = begin[k], begin[k], 0, True
+        for i in range(first[k], first[k + 1]):
+            # Behind an invalid byte (data between the code, or an instruction newer than the decoder)
+            # the decoder may be out of step, and what it reads need not be what the processor would.
+            in_step &= facts[form[i]].valid
+            plain = in_step and facts[form[i]].plain
+            if n > 0 and (not plain or is_target[at]):
+                if least <= n <= most:
+                    blocks[0, count], blocks[1, count], blocks[2, count] = start, at, n
+                    count += 1
+                n = 0
+            if plain:
+                start = at if n == 0 else start
+                n += 1
+            at += facts[form[i]].length
+        if least <= n <= most:
+            blocks[0, count], blocks[1, count], blocks[2, count] = start, at, n
+            count += 1
+    return blocks[:, :count]
 
 
 def _spaces(image: Image) -> list[list[CodeSection]]:
-    """Sections that share an address space."""
-    return [[section] for section in image.sections] if image.relocatable else [image.sections]
+    """Sections that share an address space, each by name."""
+    sections = sorted(image.sections, key=lambda section: section.name)
+    return [[section] for section in sections] if image.relocatable else [sections]
 
 
-def blocks(
-    image: Image, min_instructions: int, max_instructions: int, progress: tqdm[Any] | None = None
-) -> Iterator[tuple[str, int, int, bytes, bytes]]:
-    """Every block as (section, address, n_instructions, code, masked code), ascending within a section.
+def _decoded(section: CodeSection, forms: Forms) -> tuple[np.ndarray, np.ndarray, Decoded]:
+    """Bytes, begins of the functions as offsets, and the instructions of a section."""
+    code = np.frombuffer(section.code, np.uint8)
+    begin, end = section.functions.T - section.address
+    begin, end = np.ascontiguousarray(begin), np.ascontiguousarray(end)
+    return code, begin, forms.decode(code, begin, end)
 
-    `progress` counts bytes of code.
-    """
+
+def blocks(image: Image, least: int, most: int, forms: Forms) -> Iterator[Blocks]:
+    """The blocks of `least` to `most` instructions, section by section in the order of their names."""
     for space in _spaces(image):
-        decoded = []
-        for section in space:
-            portions = []
-            for portion in decode(section):
-                portions.append(portion)
-                if progress is not None:
-                    progress.update(int(portion.length.sum()))
-            decoded.append(joined(portions))
-        targets = np.unique(np.concatenate([found.target[found.target > 0] for found in decoded]))
-        for section, found in zip(space, decoded, strict=True):
-            cuts = cut(found, targets)
-            hidden = masked(section, found, image.absolute)
-            wanted = (cuts.n_instructions >= min_instructions) & (cuts.n_instructions <= max_instructions)
-            for begin, end, n in zip(
-                (cuts.begin[wanted] - section.address).tolist(),
-                (cuts.end[wanted] - section.address).tolist(),
-                cuts.n_instructions[wanted].tolist(),
-                strict=True,
-            ):
-                yield section.name, begin + section.address, n, section.code[begin:end], hidden[begin:end]
+        decoded = [_decoded(section, forms) for section in space]
+        targets = np.concatenate(
+            [
+                _targets(code, begin, found.form, found.first, forms.facts) + section.address
+                for section, (code, begin, found) in zip(space, decoded, strict=True)
+            ]
+        )
+        for section, (code, begin, found) in zip(space, decoded, strict=True):
+            inside = targets - section.address
+            is_target = np.zeros(len(code), bool)
+            is_target[inside[(inside >= 0) & (inside < len(code))]] = True
+            hidden = masked(code, begin, found, forms.facts, image.absolute or NOWHERE)
+            for first, last in section.relocated.tolist():
+                hidden[max(first, 0) : max(last, 0)] = 0
+            low, high, n = _cut(begin, found.form, found.first, forms.facts, is_target, least, most)
+            yield Blocks(section.name, code, hidden, low + section.address, low, high, n)
 
 
 def block_id(masked_code: bytes) -> str:
     """32 hex digits: BLAKE2b of the masked bytes."""
     return hashlib.blake2b(masked_code, digest_size=16).hexdigest()
-
-
-class Collection:
-    """Blocks of many files, one of those that are equal after masking: the first that was added."""
-
-    def __init__(self) -> None:
-        self._row: dict[bytes, int] = {}
-        self._rows: list[tuple[str, str, str, str, int, int, bytes, bytes]] = []
-        self._occurrences: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def add(self, source: str, program: str, compiler: str, found: Iterator[tuple[str, int, int, bytes, bytes]]) -> int:
-        """Take in the blocks of one file; returns how many there were, repeated ones included."""
-        row, rows, occurrences = self._row, self._rows, self._occurrences
-        count = 0
-        for section, address, n, code, hidden in found:
-            count += 1
-            place = row.setdefault(hidden, len(rows))
-            if place == len(rows):
-                rows.append((source, program, compiler, section, address, n, code, hidden))
-                occurrences.append(1)
-            else:
-                occurrences[place] += 1
-        return count
-
-    def frame(self) -> pd.DataFrame:
-        """Table `blocks`, sorted by block_id."""
-        columns = ["source", "program", "compiler", "section", "address", "n_instructions", "code", "masked_code"]
-        frame = pd.DataFrame(self._rows, columns=columns)
-        frame["block_id"] = [block_id(code) for code in frame["masked_code"]]
-        frame["occurrences"] = self._occurrences
-        return frame.sort_values("block_id", ignore_index=True)
-
-
-def deduplicated(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """One row per block_id: the first by (source, program, section, address), `occurrences` summed.
-
-    Sorted by block_id; does not depend on how the files were dealt to shards.
-    """
-    frame = pd.concat(shards, ignore_index=True)
-    occurrences = frame.groupby("block_id")["occurrences"].sum()
-    frame = frame.sort_values(["block_id", "source", "program", "section", "address"])
-    frame = frame.drop_duplicates("block_id", ignore_index=True)
-    return frame.assign(occurrences=frame["block_id"].map(occurrences).to_numpy())

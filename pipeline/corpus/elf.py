@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Section, SymbolTableSection
 
-from pipeline.corpus.eh_frame import EhFrameError, function_ranges, relocated_functions
+from pipeline.corpus.eh_frame import DAMAGE, EhFrameError, function_ranges, relocated_functions
+from pipeline.corpus.sources import UnusableFile
 
 _SHF_ALLOC = 0x2
 _SHF_EXECINSTR = 0x4
+_SECTION_HEADER, _PROGRAM_HEADER = 64, 56  # bytes of an entry in a file of 64 bits
+_RELA, _REL, _SYMBOL = 24, 16, 24
 # Bytes a relocation of x86-64 covers, where not four (System V psABI, table 4.9 "Relocation Types").
 _RELOCATED_BYTES = {1: 8, 12: 2, 13: 2, 14: 1, 15: 1} | dict.fromkeys((16, 17, 18, 24, 25, 27, 28, 29, 30, 31, 33), 8)
 
 
-class ElfError(ValueError):
-    """A file that cannot be used; `reason` says why, `remedy` what to do about it."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.reason = reason
-        self.remedy = remedy
+class ElfError(UnusableFile):
+    """An ELF file that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,35 @@ def _truncated(what: object) -> ElfError:
     return ElfError(f"truncated or damaged ELF file ({what})", "build or download the file again")
 
 
+def _check_tables(elf: ELFFile, size: int) -> None:
+    """Refuse header tables that reach beyond the file's `size` bytes, before anything walks along them.
+
+    A damaged count or entry size would keep pyelftools busy for hours.
+    """
+    for what, offset, count, entry, least in (
+        ("section headers", elf["e_shoff"], elf.num_sections(), elf["e_shentsize"], _SECTION_HEADER),
+        ("program headers", elf["e_phoff"], elf.num_segments(), elf["e_phentsize"], _PROGRAM_HEADER),
+    ):
+        if count and (entry < least or offset + count * entry > size):
+            raise _truncated(f"{size} bytes, its {count} {what} do not fit in")
+    for section in elf.iter_sections():
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > size:
+            raise _truncated(f"{size} bytes, section {section.name} does not fit in")
+
+
+def _bytes(section: Section) -> bytes:
+    """A section's bytes. Code, comments and unwinding tables have some, and nobody compresses them."""
+    if section["sh_type"] == "SHT_NOBITS" or section.compressed:
+        raise _truncated(f"section {section.name} has no plain bytes")
+    return bytes(section.data())
+
+
 def _compiler(elf: ELFFile, compiler: str, start_up_compiler: str, alone: bool) -> str:
     section = elf.get_section_by_name(".comment")
     remedy = "correct corpus.compiler in params.yaml, or exclude the file by corpus.sources.<source>.include"
     if section is None:
         raise ElfError("no .comment section: its compiler is unknown", "link it without stripping .comment")
-    strings = sorted({part.decode("utf-8", "replace") for part in section.data().split(b"\0") if part})
+    strings = sorted({part.decode("utf-8", "replace") for part in _bytes(section).split(b"\0") if part})
     matching = [text for text in strings if re.search(compiler, text)]
     others = [text for text in strings if text not in matching and not re.search(start_up_compiler, text)]
     if not matching or (alone and others):
@@ -88,6 +106,8 @@ def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
             symbols = elf.get_section(section["sh_link"])
             if not isinstance(symbols, SymbolTableSection):
                 raise _truncated(f"{section.name} has no symbols")
+            if (section["sh_entsize"], symbols["sh_entsize"]) != (_RELA if section.is_RELA() else _REL, _SYMBOL):
+                raise _truncated(f"{section.name} or its symbols have entries of a wrong size")
             for relocation in section.iter_relocations():
                 symbol = symbols.get_symbol(relocation["r_info_sym"])
                 index = symbol["st_shndx"]
@@ -121,13 +141,13 @@ def _relocatable_sections(
     functions: dict[int, list[tuple[int, int]]] = {}
     for index, eh_frame in eh_frames:
         starts = {r.offset: (r.defined_in, r.value + r.addend) for r in relocations.get(index, [])}
-        for place, size in relocated_functions(eh_frame.data()):
+        for place, size in relocated_functions(_bytes(eh_frame)):
             if place in starts:
                 defined_in, begin = starts[place]
                 functions.setdefault(defined_in, []).append((begin, begin + size))
     sections = []
     for index, section in text:
-        code = section.data()
+        code = _bytes(section)
         ranges = np.array(functions.get(index, []), dtype=np.int64).reshape(-1, 2)
         filled = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in relocations.get(index, [])]
         relocated = np.array(filled, dtype=np.int64).reshape(-1, 2)
@@ -148,10 +168,10 @@ def _sections(elf: ELFFile, relocatable: bool, text_share: float) -> list[CodeSe
     ]
     if relocatable:
         return _relocatable_sections(elf, text, eh_frames)
-    ranges = np.concatenate([function_ranges(s.data(), s["sh_addr"]) for _, s in eh_frames])
+    ranges = np.concatenate([function_ranges(_bytes(s), s["sh_addr"]) for _, s in eh_frames])
     sections = []
     for _, section in text:
-        code, address = section.data(), section["sh_addr"]
+        code, address = _bytes(section), section["sh_addr"]
         functions = _disjoint(ranges, address, address + int(len(code) * text_share))
         sections.append(CodeSection(section.name, address, code, functions, np.empty((0, 2), np.int64)))
     return sections
@@ -161,7 +181,10 @@ def _loaded(elf: ELFFile) -> tuple[int, int]:
     segments = [s for s in elf.iter_segments() if s["p_type"] == "PT_LOAD"]
     if not segments:
         raise _truncated("no segment is loaded")
-    return min(s["p_vaddr"] for s in segments), max(s["p_vaddr"] + s["p_memsz"] for s in segments)
+    low, high = min(s["p_vaddr"] for s in segments), max(s["p_vaddr"] + s["p_memsz"] for s in segments)
+    if high >= 1 << 64:
+        raise _truncated(f"a segment ends at {high:#x}")
+    return low, high
 
 
 def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: float = 1.0) -> Image:
@@ -179,12 +202,7 @@ def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: f
         kind = elf["e_type"]
         if kind not in ("ET_EXEC", "ET_DYN", "ET_REL"):
             raise ElfError(f"neither program, shared nor relocatable object ({kind})", "exclude it by include")
-        end = max(
-            [elf["e_shoff"] + elf["e_shnum"] * elf["e_shentsize"]]
-            + [s["sh_offset"] + s["sh_size"] for s in elf.iter_sections() if s["sh_type"] != "SHT_NOBITS"]
-        )
-        if end > len(data):
-            raise _truncated(f"{len(data)} bytes, its headers speak of {end}")
+        _check_tables(elf, len(data))
         named = _compiler(elf, compiler, start_up_compiler, alone=text_share == 1)
         sections = _sections(elf, kind == "ET_REL", text_share)
         absolute = _loaded(elf) if kind == "ET_EXEC" else None
@@ -192,11 +210,9 @@ def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: f
         raise ElfError(f"unreadable .eh_frame ({error})", "build the file again, or exclude it by include") from error
     except ElfError:
         raise
-    except (ELFError, DWARFError, ConstructError) as error:
-        raise _truncated(error) from error
-    except (struct.error, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError) as error:
-        # What pyelftools raises where a header points outside the file.
+    except DAMAGE as error:
         raise _truncated(f"{type(error).__name__}: {error}") from error
-    if not any(len(section.functions) for section in sections):
+    covered = [section for section in sections if len(section.functions)]
+    if not covered:
         raise ElfError(".eh_frame covers no function of .text", "compile with -funwind-tables")
-    return Image(sections, named, kind == "ET_REL", absolute)
+    return Image(covered, named, kind == "ET_REL", absolute)

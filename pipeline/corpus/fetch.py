@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.config import FilesSource, NpmSource, Source, WheelSource
+from pipeline.config import BhiveSource, FilesSource, NpmSource, Source, WheelSource
 from pipeline.corpus.sources import ELF_MAGIC
 from pipeline.tables import replacing
 
@@ -126,8 +126,8 @@ def cached(source: WheelSource | NpmSource, cache: Path = CACHE) -> Path:
     return kept
 
 
-def own_files(include: list[str]) -> list[dict[str, object]]:
-    """The ELF files that the patterns match, sorted: `path`, `size_bytes`, `sha256`.
+def own_files(include: list[str], magic: bytes = ELF_MAGIC) -> list[dict[str, object]]:
+    """The files that the patterns match and that begin with `magic`, sorted: `path`, `size_bytes`, `sha256`.
 
     Raises FetchError where there is none.
     """
@@ -135,11 +135,12 @@ def own_files(include: list[str]) -> list[dict[str, object]]:
     listing: list[dict[str, object]] = []
     for path in sorted(path for path in paths if path.is_file()):
         with path.open("rb") as file:
-            is_elf = file.read(4) == ELF_MAGIC
-        if is_elf:
+            is_wanted = file.read(len(magic)) == magic
+        if is_wanted:
             listing.append({"path": str(path), "size_bytes": path.stat().st_size, "sha256": sha256(path)})
     if not listing:
-        raise FetchError(f"no ELF file matches {include}; correct include in params.yaml, or build the programs first")
+        what = "ELF file" if magic else "file"
+        raise FetchError(f"no {what} matches {include}; correct include in params.yaml, or build the programs first")
     return listing
 
 
@@ -149,8 +150,9 @@ def fetch(source: Source, out: Path, cache: Path = CACHE) -> None:
     Raises FetchError, or OSError (full disk); `out` is then untouched.
     """
     with replacing(out) as temporary:
-        if isinstance(source, FilesSource):
-            temporary.write_text(json.dumps(own_files(source.include), indent=1) + "\n")
+        if isinstance(source, (FilesSource, BhiveSource)):
+            magic = ELF_MAGIC if isinstance(source, FilesSource) else b""
+            temporary.write_text(json.dumps(own_files(source.include, magic), indent=1) + "\n")
             return
         shutil.copyfile(cached(source, cache), temporary)
         if (fault := _fault(temporary, source)) is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.config import Corpus, FilesSource, Source, WheelSource
+from pipeline.config import BhiveSource, Corpus, FilesSource, Source, WheelSource
 
 ELF_MAGIC = b"\x7fELF"
 
@@ -21,8 +21,17 @@ class SourceError(ValueError):
     """An artifact cannot be read; the message names it and the remedy."""
 
 
+class UnusableFile(ValueError):
+    """A file, or a part of it, that cannot be used; `reason` says why, `remedy` what to do about it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+
+
 class Program(NamedTuple):
-    """One ELF file: its path inside the artifact (or on disk), the file on disk that holds it, its size."""
+    """One file of code: its path inside the artifact (or on disk), the file on disk that holds it, its size."""
 
     name: str
     artifact: str
@@ -62,7 +71,7 @@ def programs(source: Source, artifact: Path) -> list[Program]:
     """The ELF files of a source, sorted by name. Raises SourceError where the artifact is damaged."""
     if isinstance(source, WheelSource):
         found = _wheel_programs(artifact, source.include)
-    elif isinstance(source, FilesSource):
+    elif isinstance(source, (FilesSource, BhiveSource)):
         found = _listed_programs(artifact)
     else:
         found = [Program(source.include[0], str(artifact), artifact.stat().st_size)]
@@ -98,12 +107,16 @@ def deal(corpus: Corpus, artifacts: dict[str, Path]) -> pd.DataFrame:
             f"no source holds an ELF file that its include patterns match ({', '.join(sorted(corpus.sources))}); "
             "correct corpus.sources in params.yaml"
         )
-    frame = pd.DataFrame(rows, columns=["source", "program", "artifact", "size_bytes"])
-    frame = frame.sort_values(["size_bytes", "source", "program"], ascending=[False, True, True])
-    load = [0] * corpus.shards
-    shards = []
-    for size in frame["size_bytes"]:
+    return dealt(pd.DataFrame(rows, columns=["source", "program", "artifact", "size_bytes"]), corpus.shards)
+
+
+def dealt(files: pd.DataFrame, shards: int) -> pd.DataFrame:
+    """The files, rows of table `manifest` but for column `shard`, dealt largest first onto the lightest shard."""
+    files = files.sort_values(["size_bytes", "source", "program"], ascending=[False, True, True])
+    load = [0] * shards
+    numbers = []
+    for size in files["size_bytes"]:
         lightest = load.index(min(load))
         load[lightest] += size
-        shards.append(lightest)
-    return frame.assign(shard=shards).sort_values(["source", "program"], ignore_index=True)
+        numbers.append(lightest)
+    return files.assign(shard=numbers).sort_values(["source", "program"], ignore_index=True)

@@ -21,7 +21,7 @@ def draw(block_ids: list[str], settings: Split) -> dict[str, list[str]]:
     if len(block_ids) < sum(wanted.values()):
         raise TooFewBlocks(
             f"split.* asks for {sum(wanted.values())} blocks of {settings.n_instructions} instructions, the corpus "
-            f"has {len(block_ids)}; lower split.training, split.development or split.test, or name more corpus.sources"
+            f"has {len(block_ids)}; lower split.training, split.development or split.test, or name more split.sources"
         )
     shuffled = np.random.default_rng(settings.seed).permutation(sorted(block_ids))
     bounds = np.cumsum([0, *wanted.values()])

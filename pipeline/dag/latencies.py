@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess
+from functools import cache
+
+from iced_x86 import Mnemonic, Mnemonic_
 
 _LOAD = 4
-_info = InstructionInfoFactory()
 _BY_NAME = (  # first match wins; a floating-point suffix tells pd/ps/sd/ss from integer vectors
     (("DIVSD", "DIVPD", "SQRTSD", "SQRTPD"), 20),
     (("DIVSS", "DIVPS", "SQRTSS", "SQRTPS"), 13),
@@ -19,12 +20,9 @@ _BY_NAME = (  # first match wins; a floating-point suffix tells pd/ps/sd/ss from
 _NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int) and name.isupper()}
 
 
-def nominal_latency(instruction: Instruction) -> int:
-    """Cycles from an instruction's issue to its result, loads that hit the first-level cache included."""
-    name = _NAMES[instruction.mnemonic].removeprefix("V")
+@cache
+def nominal_latency(mnemonic: Mnemonic_, loads: bool) -> int:
+    """Cycles from an instruction's issue to its result; `loads`: it reads memory (that hits the first-level cache)."""
+    name = _NAMES[mnemonic].removeprefix("V")
     cycles = next((value for prefixes, value in _BY_NAME if name.startswith(prefixes)), 1)
-    loads = any(
-        memory.access in (OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE)
-        for memory in _info.info(instruction).used_memory()
-    )
     return cycles + _LOAD if loads and cycles > 1 else _LOAD if loads else cycles

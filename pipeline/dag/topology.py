@@ -1,39 +1,45 @@
-"""Orders of a DAG: counting, sampling and checking them. A block's orders are linear extensions."""
+"""DAGs of blocks of n instructions as matrices: closure, reduction, critical path, and orders checked against them.
+
+An edge list or relation of B blocks is (B, n, n) bool, [b, i, k] where i must come before k.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 
-def count_legal_orders(predecessors: list[int]) -> int:
-    """Number of topological orders, exactly: dynamic programming over down-sets.
+def closure(precedes: np.ndarray) -> np.ndarray:
+    """Transitive closure, (B, n, n) -> (B, n, n): row i holds the descendants of i, column i its ancestors."""
+    reach = precedes.copy()
+    for middle in range(precedes.shape[1]):  # Warshall 1962
+        reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
+    return reach
 
-    `predecessors[i]` is the bit set of what must come before i. Time grows with the number of
-    down-sets, 2**n for independent instructions; meant for n <= 20.
+
+def reduction(precedes: np.ndarray) -> np.ndarray:
+    """Transitive reduction, the fewest edges with the same closure, (B, n, n) -> (B, n, n).
+
+    Raises ValueError where a DAG has a cycle.
     """
-    layer = {0: 1}
-    for _ in predecessors:
-        following: dict[int, int] = {}
-        for placed, ways in layer.items():
-            for i, needed in enumerate(predecessors):
-                if not placed >> i & 1 and not needed & ~placed:
-                    grown = placed | 1 << i
-                    following[grown] = following.get(grown, 0) + ways
-        layer = following
-    return sum(layer.values())
+    reach = closure(precedes)
+    if reach.diagonal(axis1=1, axis2=2).any():
+        raise ValueError("a dependency graph has a cycle: it has no transitive reduction of its own")
+    implied = np.zeros_like(reach)
+    for middle in range(precedes.shape[1]):
+        implied |= reach[:, :, middle, None] & reach[:, None, middle, :]
+    return reach & ~implied
 
 
-def random_legal_orders(precedes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One topological order for each DAG: every instruction draws a priority, the highest ready one goes next.
+def heights(precedes: np.ndarray, latencies: np.ndarray) -> np.ndarray:
+    """Longest latency-weighted path from each instruction to the end, itself included; the largest: critical path.
 
-    Not uniform over orders, nor quite the usual "pick a random ready instruction": an instruction that
-    has just become ready is likelier to go next than one that has lost before. POCSNet (section 4) says only that
-    a topological order is sampled.
-
-    precedes: (B, n, n) bool, [b, i, k] where i must come before k; acyclic.
-    Returns (B, n) int16: order[b, t] is the instruction in slot t.
+    precedes (B, n, n), latencies (B, n) cycles -> (B, n) int64 cycles.
     """
-    return greedy_orders(precedes, rng.random(precedes.shape[:2])[:, :, None].repeat(precedes.shape[1], 2))
+    height = latencies.astype(np.int64)
+    for _ in range(precedes.shape[1] - 1):  # a path has at most n - 1 edges
+        after = np.where(precedes, height[:, None, :], 0).max(2)
+        height = latencies + after
+    return height
 
 
 def greedy_orders(precedes: np.ndarray, score: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+from PIL import Image
 
 from pipeline.evidence import paper
 
@@ -34,7 +35,7 @@ COLOURS = {
 }
 _OTHER = "#cc79a7"
 _LINES: Any = {"development": "-", "training": ":"}
-_PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
+PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -68,16 +69,20 @@ def label(name: str) -> str:
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """The figure as `png` or `svg` bytes, without date or program version."""
+    """The figure as `png` (256 colours: a third of the bytes) or `svg`, without date or program version."""
     buffer = io.BytesIO()
     metadata = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}[kind]
     with rc_context(_STYLE):
         figure.savefig(buffer, format=kind, metadata=metadata)
-    return buffer.getvalue()
+    if kind == "svg":
+        return buffer.getvalue()
+    small = io.BytesIO()
+    Image.open(buffer).convert("RGB").quantize(dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    return small.getvalue()
 
 
 @contextmanager
-def _panels(width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, np.ndarray]]:
+def subplots(width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, np.ndarray]]:
     """A figure of `width` x `height` inches and its axes, an array (rows, columns)."""
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -96,7 +101,7 @@ def accuracy(results: pd.DataFrame, schedulers: list[str]) -> Figure:
     shown = [name for name in schedulers if name in set(results["scheduler"]) and name != "gcc"]
     position = {name: -i for i, name in enumerate(shown)}
     shapes = {"hungarian": ("o", True, 0.14), "topological": ("s", False, -0.14), "none": ("o", True, 0.0)}
-    with _panels(8, 0.42 * max(len(shown), 3) + 1.3, 1, 2) as (figure, axes):
+    with subplots(8, 0.42 * max(len(shown), 3) + 1.3, 1, 2) as (figure, axes):
         for ax, metric, title in zip(
             axes[0], ("exact_match", "valid_share"), ("Blocks reproduced exactly", "Valid schedules"), strict=True
         ):
@@ -112,7 +117,7 @@ def accuracy(results: pd.DataFrame, schedulers: list[str]) -> Figure:
                     ax.plot(values[metric], position[name], "D", color="#666666", markerfacecolor="none", markersize=5)
             ax.set_title(title, loc="left")
             ax.locator_params(axis="x", nbins=6)
-            ax.xaxis.set_major_formatter(_PERCENT)
+            ax.xaxis.set_major_formatter(PERCENT)
             ax.set_yticks(list(position.values()), [label(name) for name in position])
             ax.set_ylim(-len(shown) + 0.5, 0.5)
             ax.grid(axis="y", visible=False)
@@ -133,7 +138,7 @@ def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
     `results`: the same experiment's, for Sinkhorn's flat line and its interval.
     """
     panels = [("violations_per_block", "Violated dependencies per block"), ("valid_share", "Valid schedules")]
-    with _panels(8, 3.7, 1, 2) as (figure, axes):
+    with subplots(8, 3.7, 1, 2) as (figure, axes):
         for ax, (metric, title) in zip(axes[0], panels, strict=True):
             by_step = sweep.groupby("iterations")[metric].agg(["mean", "min", "max"])
             ax.fill_between(by_step.index, by_step["min"], by_step["max"], color=colour("popocs"), alpha=0.18, lw=0)
@@ -158,7 +163,7 @@ def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
             ax.set_xlabel("iterations at test time")
             ax.set_xlim(-4, max(155, *by_step.index))
             if metric == "valid_share":
-                ax.yaxis.set_major_formatter(_PERCENT)
+                ax.yaxis.set_major_formatter(PERCENT)
             else:
                 ax.set_ylim(bottom=0)
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -172,7 +177,7 @@ def training(history: pd.DataFrame) -> Figure:
     those of table `history`.
     """
     panels = [("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid")]
-    with _panels(8, 3.2, 1, 3) as (figure, axes):
+    with subplots(8, 3.2, 1, 3) as (figure, axes):
         for (model, split), rows in history.groupby(["model", "split"], sort=True):
             line, tint = _LINES.get(split, ":"), colour(str(model))
             for ax, (metric, _) in zip(axes[0], panels, strict=True):
@@ -188,7 +193,7 @@ def training(history: pd.DataFrame) -> Figure:
             ax.xaxis.set_major_locator(MaxNLocator(4))
             ax.xaxis.set_major_formatter(EngFormatter(sep=""))
             if metric != "loss":
-                ax.yaxis.set_major_formatter(_PERCENT)
+                ax.yaxis.set_major_formatter(PERCENT)
         keys = [Line2D([], [], color=colour(m), label=label(m)) for m in sorted(set(history["model"]), reverse=True)]
         for split, line in _LINES.items():
             if split in set(history["split"]):
@@ -203,7 +208,7 @@ def example(rows: pd.DataFrame) -> Figure:
     `rows`: table `examples` of one block. Dot: the slot that the Hungarian method gives; frame: GCC's.
     """
     n = len(rows.iloc[0]["instructions"])
-    with _panels(8, len(rows) * (0.36 * n + 1.0) + 0.6, len(rows), 2) as (figure, axes):
+    with subplots(8, len(rows) * (0.36 * n + 1.0) + 0.6, len(rows), 2) as (figure, axes):
         for pair, row in zip(axes, rows.to_dict("records"), strict=True):
             name = label(row["scheduler"])
             for ax, values, title in (
@@ -245,33 +250,3 @@ def _cells(ax: Axes, matrix: np.ndarray, shade: np.ndarray) -> None:
         text = f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"
         text = "0" if text in ("0.00", "-0.00") else text
         ax.text(j, i, text, ha="center", va="center", fontsize=7.5, color="white" if shade[i, j] > 0.6 else "#333333")
-
-
-def corpus(lengths: pd.Series, legal_orders: dict[str, pd.Series]) -> Figure:
-    """Histograms of the corpus: instructions in a block, and legal orders of the split blocks.
-
-    `lengths`: instructions of each unique block; `legal_orders`: dependencies -> number for each block.
-    """
-    with _panels(8, 3.2, 1, 2) as (figure, axes):
-        left, right = axes[0]
-        counts = lengths.clip(upper=30).value_counts().sort_index()
-        left.bar(counts.index, counts / 1000, width=0.85, color="#7a9cb8")
-        left.set_title("Instructions in a block (unique blocks, thousands)", loc="left")
-        left.set_xlabel("instructions (30: 30 or more)")
-        edges = [1, 2, 3, 5, 9, 17, 33, 65, np.inf]
-        names = ["1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65+"]
-        width = 0.8 / max(len(legal_orders), 1)
-        for k, (mode, numbers) in enumerate(sorted(legal_orders.items())):
-            share = np.histogram(numbers.to_numpy(dtype=float), bins=edges)[0] / max(len(numbers), 1)
-            where = np.arange(len(names)) + (k - (len(legal_orders) - 1) / 2) * width
-            right.bar(where, share, width=width, color=["#0072b2", "#e69f00"][k % 2], label=f"dependencies {mode}")
-        right.set_xticks(np.arange(len(names)), names)
-        right.yaxis.set_major_formatter(_PERCENT)
-        right.set_title("Legal orders of a block in the splits", loc="left")
-        right.set_xlabel("legal orders")
-        right.tick_params(axis="x", labelsize=8.5)
-        right.set_ylim(top=1.25 * right.get_ylim()[1])  # room for the legend
-        right.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.2)
-        for ax in (left, right):
-            ax.grid(axis="x", visible=False)
-    return figure

@@ -46,13 +46,18 @@ def merge(fresh: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """The frame as CSV with six significant digits: same rows, same bytes."""
-    return frame.to_csv(index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
+    """The frame as CSV with six significant digits, counts with all of theirs: same rows, same bytes."""
+    return frame.to_csv(index=False, float_format=_text, lineterminator="\n")
+
+
+def _text(value: object) -> str:
+    number = float(str(value))
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 2**53 else FLOAT_FORMAT % number
 
 
 def rounded(value: float) -> float:
     """`value` as the CSV shows it, so that every published form of a number agrees."""
-    return float(FLOAT_FORMAT % value)
+    return float(_text(value))
 
 
 def metrics_json(results: pd.DataFrame) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from pipeline import tables
 from pipeline.dag.topology import adjacency
@@ -68,10 +69,11 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
 
     Raises ValueError where blocks of a split differ in length: the paper's network has one length.
     """
-    drawn = tables.read("splits", splits)
-    drawn = drawn[drawn.split.isin(split)].reset_index(drop=True)
-    dag = tables.read("dags", dags).set_index("block_id").loc[drawn.block_id]
-    words = tables.read("tokens", tokens).set_index("block_id").loc[drawn.block_id]
+    drawn = tables.read("splits", splits, filters=pc.field("split").isin(split))
+    wanted = tables.of_blocks(drawn.block_id)
+    edges = ["block_id", "n_instructions", "before", "after", "latencies"]
+    dag = tables.read("dags", dags, edges, wanted).set_index("block_id").loc[drawn.block_id]
+    words = tables.read("tokens", tokens, filters=wanted).set_index("block_id").loc[drawn.block_id]
     lengths = set(dag.n_instructions)
     if len(lengths) != 1:
         raise ValueError(f"{splits}: splits {split} hold blocks of lengths {sorted(lengths)}; one length is needed")

@@ -12,8 +12,9 @@ import torch
 from torch import nn
 from tqdm import trange
 
-from pipeline.config import Training
-from pipeline.dag.topology import count_violations, random_legal_orders
+from pipeline.config import Sampler, Training
+from pipeline.dag.sampling import SAMPLERS
+from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet
 from pipeline.models.problems import Blocks, Problems
 from pipeline.operators.decoding import hungarian
@@ -126,10 +127,11 @@ def train(
     seed: int,
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
+    sampler: Sampler = "random_ready",
 ) -> tuple[POCSNet, list[dict[str, Any]]]:
     """Train the network; returns it and the rows of table `history`.
 
-    Every batch sees its blocks in freshly drawn legal orders (POCSNet, section 4). `save` is called
+    Every batch sees its blocks in legal orders that `sampler` draws afresh (POCSNet, section 4). `save` is called
     with the whole state at every measurement; training resumed from it goes on to the same numbers.
     Raises Diverged where the loss or the assignments are not finite.
     """
@@ -149,7 +151,7 @@ def train(
     losses: list[torch.Tensor] = []
     for step in progress:
         items = _batch(len(training.block_ids), settings.batch_size, step, seed)
-        orders = random_legal_orders(training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
+        orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
         problems = training.shown(orders, items)
         loss = _loss(model, problems, last_token, torch.from_numpy(orders).long())
         optimiser.zero_grad()

@@ -9,17 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipeline.dag.topology import heights
 from pipeline.models.problems import Problems
 from pipeline.schedulers import Request
-
-
-def heights(precedes: np.ndarray, latencies: np.ndarray) -> np.ndarray:
-    """Longest latency-weighted path from each instruction to the end, (B, n, n) and (B, n) -> (B, n)."""
-    height = latencies.astype(np.int64)
-    for _ in range(precedes.shape[1] - 1):  # a path has at most n - 1 edges
-        after = np.where(precedes, height[:, None, :], 0).max(2)
-        height = latencies + after
-    return height
 
 
 class CriticalPath:

@@ -1,10 +1,13 @@
-"""A random legal order, drawn afresh from each seed: what no learning gives."""
+"""A random legal order, each equally likely, drawn afresh from each seed: what no learning gives.
+
+It is GCC's with probability 1 / (number of legal orders).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pipeline.dag.topology import random_legal_orders
+from pipeline.dag.sampling import uniform
 from pipeline.models.problems import Problems
 from pipeline.schedulers import Request
 
@@ -14,7 +17,7 @@ class RandomLegal:
         pass
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"none": random_legal_orders(problems.precedes, rng)}
+        return {"none": uniform(problems.precedes, rng)}
 
 
 make = RandomLegal

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
+from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.corpus.cut import deduplicated
+from pipeline.corpus.merge import merged
+from pipeline.corpus.unique import GROUPS, REPETITIVE
 from pipeline.stages.command import run
 
 
@@ -24,15 +27,18 @@ def main(
     The first by source, program, section and address stays; `occurrences` counts all.
     """
     left_out = pd.concat([tables.read("skipped", path) for path in skipped_shards], ignore_index=True)
-    found = deduplicated([tables.read("blocks", path) for path in shards])
-    if found.empty:
-        reasons = "; ".join(f"{row.program}: {row.reason}" for row in left_out.head(5).itertuples())
-        raise ValueError(
-            f"no block in the whole corpus ({len(left_out)} files skipped: {reasons or 'there was no file'}); "
-            "correct corpus.sources or corpus.compiler in params.yaml"
-        )
-    tables.write(left_out.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)
-    tables.write(found, "blocks", blocks)
+    count = 0
+    with tables.writing("blocks", blocks, REPETITIVE) as append:
+        for group in tqdm(merged(shards), "merging", GROUPS, unit="row group", file=sys.stderr):
+            append(group)
+            count += group.num_rows
+        if not count:
+            reasons = "; ".join(f"{row.program}: {row.reason}" for row in left_out.head(5).itertuples())
+            raise ValueError(
+                f"no block in the whole corpus ({len(left_out)} files skipped: {reasons or 'there was no file'}); "
+                "correct corpus.sources or corpus.compiler in params.yaml"
+            )
+        tables.write(left_out.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)
 
 
 if __name__ == "__main__":

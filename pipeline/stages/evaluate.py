@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -39,11 +40,13 @@ def main(
 
     Intervals are bootstrapped over blocks, and over blocks and seeds for seed `all`.
     """
-    modes = {cast(config.Dependencies, path.stem): path for path in dags}
+    drawn = {cast(config.Dependencies, path.stem): tables.read("splits", path) for path in splits}
+    tested = tables.of_blocks(chain(*(frame.block_id[frame.split == SPLIT] for frame in drawn.values())))
+    columns = ["block_id", "n_instructions", "before", "after", "n_legal_orders"]
     table = evaluate(
         experiment,
-        {mode: tables.read("dags", path) for mode, path in modes.items()},
-        {cast(config.Dependencies, path.stem): tables.read("splits", path) for path in splits},
+        {cast(config.Dependencies, path.stem): tables.read("dags", path, columns, tested) for path in dags},
+        drawn,
         placed(experiment, schedules),
         {path.stem: tables.read("latency", path) for path in latency},
         config.section(dict[str, config.Machine], machines),

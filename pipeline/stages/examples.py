@@ -67,7 +67,8 @@ def main(
         valid[name] = count_violations(shown.precedes, order) == 0
     # Fewer edges than a chain: certainly more than one legal order.
     items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, count)
-    code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
+    wanted = tables.of_blocks(test.block_ids[item] for item in items)
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
     rows = []
     for item in items:
         text = assembly.intel(code[test.block_ids[item]])

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.compute as pc
 
 from pipeline import tables
 from pipeline.evidence import tidy
+from pipeline.evidence.sections import ingest, verification
 
 PLACES = {
     "history": "models/{experiment}/{dependencies}/{model}/{seed}/history.parquet",
@@ -19,6 +21,7 @@ PLACES = {
     "examples": "examples/{experiment}/{dependencies}.parquet",
     "dags": "dags/{dependencies}.parquet",
     "splits": "splits/{dependencies}.parquet",
+    "corpus": "statistics/{dependencies}.parquet",
 }
 
 
@@ -34,14 +37,16 @@ def place(path: Path, kind: str) -> dict[str, str]:
     return match.groupdict()
 
 
-def gather(kind: str, paths: Iterable[Path], columns: list[str] | None = None) -> pd.DataFrame:
-    """Rows of all tables of `kind`, with a column for each name in their paths, first.
+def gather(
+    kind: str, paths: Iterable[Path], columns: list[str] | None = None, filters: pc.Expression | None = None
+) -> pd.DataFrame:
+    """Rows of all tables of `kind` (those that the filter keeps), with a column for each name in their paths, first.
 
     Raises TableError for a missing or damaged table, or a path of another form.
     """
     frames = []
     for path in paths:
-        frame = tables.read(kind, path, columns)
+        frame = tables.read(kind, path, columns, filters)
         names = place(path, kind)
         frames.append(frame.assign(**names)[[*names, *(c for c in frame.columns if c not in names)]])
     if frames:
@@ -51,15 +56,26 @@ def gather(kind: str, paths: Iterable[Path], columns: list[str] | None = None) -
     return pd.DataFrame({**places, **empty})
 
 
-def published(paths: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Results, histories and sweeps of earlier experiments from reports/published/*.csv.
+FROZEN = {  # files of reports/published whose columns are no table's
+    "dag_verification_strata": verification.STRATA,
+    "dag_verification_reasons": verification.REASONS,
+    "dag_verification_sensitivity": verification.SENSITIVITY,
+    "dag_verification_explanations": verification.EXPLANATIONS,
+    "ingest_growth": ingest.GROWTH,
+}
 
-    Raises TableError naming a file whose columns are not those that `publish` writes.
+
+def published(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """What reports/published/*.csv holds: `results`, `history` and `sweep` of all experiments, and each of FROZEN.
+
+    A kind without a file is an empty frame. Raises TableError naming a file whose columns are not those that
+    its writer gives it.
     """
-    kinds: dict[str, list[pd.DataFrame]] = {"history": [], "sweep": [], "results": []}
+    kinds: dict[str, list[pd.DataFrame]] = {kind: [] for kind in ("results", "history", "sweep", *FROZEN)}
     for path in sorted(paths):
-        kind = next((kind for kind in ("history", "sweep") if path.stem.endswith(f"_{kind}")), "results")
-        text = {name: str for name in ("experiment", "dependencies", "model", "seed", "split")}
+        ending = next((kind for kind in ("history", "sweep") if path.stem.endswith(f"_{kind}")), "results")
+        kind = path.stem if path.stem in FROZEN else ending
+        text = {name: str for name in ("experiment", "dependencies", "model", "seed", "split", "name", "example")}
         frame = pd.read_csv(path, dtype=text)
         if list(frame.columns) != columns(kind):
             raise tables.TableError(
@@ -67,17 +83,18 @@ def published(paths: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
                 "restore it from git, or publish the experiment again"
             )
         kinds[kind].append(frame)
-    results, history, sweep = (
-        pd.concat(kinds[kind], ignore_index=True) if kinds[kind] else pd.DataFrame(columns=columns(kind))
-        for kind in ("results", "history", "sweep")
-    )
-    return results, history, sweep
+    return {
+        kind: pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns(kind))
+        for kind, frames in kinds.items()
+    }
 
 
 def columns(kind: str) -> list[str]:
-    """Column names of a published CSV of `kind`: results, history or sweep."""
+    """Column names of a published CSV of `kind`: results, history, sweep or one of FROZEN."""
     if kind == "results":
         return tidy.COLUMNS
+    if kind in FROZEN:
+        return FROZEN[kind]
     names = re.findall(r"{(\w+)}", PLACES[kind])
     return [*names, *(name for name in tables.SCHEMAS[kind].names if name not in names)]
 

@@ -10,7 +10,8 @@ import typer
 
 from pipeline import tables
 from pipeline.config import Corpus, section
-from pipeline.corpus.ingest import ingest
+from pipeline.corpus.ingest import Ingestion
+from pipeline.corpus.unique import REPETITIVE, groups
 from pipeline.stages.command import run
 
 
@@ -18,7 +19,7 @@ def main(
     settings: Annotated[str, typer.Option(help="Section corpus of params.yaml, as JSON.")],
     shard: Annotated[int, typer.Option(help="Which files of the manifest to read.")],
     manifest: Annotated[Path, typer.Option(help="Table manifest.")],
-    blocks: Annotated[Path, typer.Option(help="Table blocks, of this shard.")],
+    blocks: Annotated[Path, typer.Option(help="Table blocks, of this shard: runs sorted by block_id.")],
     skipped: Annotated[Path, typer.Option(help="Table skipped: files not used, why, and what to do.")],
 ) -> None:
     """Cut the compiled functions of every file of a shard into basic blocks.
@@ -29,9 +30,12 @@ def main(
     """
     logging.basicConfig(format="%(message)s")
     files = tables.read("manifest", manifest)
-    found, left_out = ingest(section(Corpus, settings), files[files["shard"] == shard])
-    tables.write(found, "blocks", blocks)
-    tables.write(left_out, "skipped", skipped)
+    ingestion = Ingestion(section(Corpus, settings))
+    with tables.writing("blocks", blocks, REPETITIVE) as append:
+        for table in ingestion.runs(files[files["shard"] == shard]):
+            for group in groups(table):
+                append(group)
+        tables.write(ingestion.skipped(), "skipped", skipped)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -39,12 +40,12 @@ def main(
         )
         tables.write(pd.DataFrame(columns=tables.SCHEMAS["latency"].names), "latency", out)
         return
-    known = pd.concat([tables.read("dags", path, ["block_id", "n_instructions"]) for path in dags])
+    scheduled = tables.of_blocks(chain(*(tables.read("schedules", path, ["block_id"]).block_id for path in schedules)))
+    known = pd.concat([tables.read("dags", path, ["block_id", "n_instructions"], scheduled) for path in dags])
     lengths = known.drop_duplicates("block_id").set_index("block_id")["n_instructions"]
     frames = (tables.read("schedules", path, ["block_id", "order", "status"]) for path in schedules)
     wanted = orders.distinct(frames, lengths)
-    corpus = tables.read("blocks", blocks, ["block_id", "masked_code"])
-    corpus = corpus[corpus["block_id"].isin(set(wanted["block_id"]))]
+    corpus = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(wanted["block_id"]))
     code = dict(zip(corpus["block_id"], corpus["masked_code"], strict=True))
     table = orders.simulate(wanted, code, machine, model, binary, threads)
     tables.write(table, "latency", out)

@@ -16,8 +16,10 @@ from pipeline import tables
 from pipeline.config import Params, section
 from pipeline.evidence import plots, report, tidy
 from pipeline.evidence.card import card
+from pipeline.evidence.sections.experiments import Tables
+from pipeline.evidence.sections.training import curves
 from pipeline.stages.command import run
-from pipeline.stages.gather import fingerprint, gather, place, published
+from pipeline.stages.gather import FROZEN, fingerprint, gather, place, published
 
 
 def main(
@@ -29,6 +31,7 @@ def main(
     blocks: Annotated[Path, typer.Option(help="Table `blocks`.")],
     skipped: Annotated[Path, typer.Option(help="Table `skipped`.")],
     dags: Annotated[list[Path], typer.Option(help="Tables `dags`.")],
+    statistics: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
     splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
     out: Annotated[Path, typer.Option(help="Folder for index.html, index.md, results.csv, figures ...")],
     earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
@@ -38,21 +41,24 @@ def main(
 
     Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
     """
-    old_results, old_history, old_sweep = published(map(Path, earlier.split()))
-    corpus = tables.read("blocks", blocks, ["source", "program", "compiler", "n_instructions", "occurrences"])
-    legal_orders = gather("dags", dags, ["block_id", "n_legal_orders"]).merge(
-        gather("splits", splits, ["block_id", "split"]), on=["dependencies", "block_id"]
+    old = published(map(Path, earlier.split()))
+    drawn = gather("splits", splits, ["block_id", "split"])
+    legal_orders = gather("dags", dags, ["block_id", "n_legal_orders"], tables.of_blocks(drawn["block_id"])).merge(
+        drawn, on=["dependencies", "block_id"]
     )
+    fresh = pd.concat([tables.read("results", path) for path in results], ignore_index=True)
     evidence = report.Evidence(
         params=section(Params, settings),
-        results=tidy.merge(pd.concat([tables.read("results", p) for p in results], ignore_index=True), old_results),
-        history=tidy.merge(gather("history", histories), old_history),
-        sweep=tidy.merge(gather("sweep", sweeps), old_sweep),
-        examples=gather("examples", examples),
+        experiments=Tables(
+            results=tidy.merge(fresh, old["results"]),
+            history=tidy.merge(gather("history", histories), old["history"]),
+            sweep=tidy.merge(gather("sweep", sweeps), old["sweep"]),
+            examples=gather("examples", examples),
+        ),
         trials=pd.concat([pd.read_csv(path) for path in tuning.split()]) if tuning.strip() else pd.DataFrame(),
-        lengths=corpus["n_instructions"],
-        legal_orders=legal_orders,
-        card=card(corpus, tables.read("skipped", skipped), legal_orders),
+        statistics=gather("corpus", statistics),
+        card=card(_compilers(blocks), tables.read("skipped", skipped), legal_orders),
+        frozen={kind.split("_")[-1]: old[kind] for kind in FROZEN},
         provenance=_provenance(settings, splits),
     )
     files: dict[str, bytes] = {}
@@ -60,16 +66,24 @@ def main(
         files |= {f"figures/{name}.{kind}": plots.render(figure, kind) for kind in ("png", "svg")}
     images = {Path(name).stem: data for name, data in files.items() if name.endswith(".png")}
     text = report.markdown(evidence)
-    files |= {f"plots/{name}": curve.encode() for name, curve in report.curves(evidence).items()}
+    measured = evidence.experiments
+    files |= {f"plots/{name}": curve.encode() for name, curve in curves(measured.history, measured.sweep).items()}
     files["index.md"] = text.encode()
-    files["results.csv"] = tidy.csv(evidence.results).encode()
-    files["metrics.json"] = tidy.metrics_json(evidence.results).encode()
+    files["results.csv"] = tidy.csv(measured.results).encode()
+    files["metrics.json"] = tidy.metrics_json(measured.results).encode()
     files["index.html"] = report.html(text, images).encode()
     for folder in ("figures", "plots"):  # no figure of an earlier run may stay
         shutil.rmtree(out / folder, ignore_errors=True)
     for name, data in files.items():
         with tables.replacing(out / name) as temporary:
             temporary.write_bytes(data)
+
+
+def _compilers(blocks: Path) -> pd.DataFrame:
+    """Each source with each of its compilers once; one row group in memory at a time."""
+    groups = tables.RowGroups("blocks", blocks, ["source", "compiler"], ["source", "compiler"])
+    found = [groups[number].to_pandas().drop_duplicates() for number in range(len(groups))]
+    return pd.concat([frame.astype(str) for frame in found]).drop_duplicates()
 
 
 def _provenance(settings: str, splits: list[Path]) -> dict[str, str]:

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from pipeline import config, tables
 from pipeline.corpus.split import draw
-from pipeline.dag.topology import adjacency, random_legal_orders
+from pipeline.dag.sampling import SAMPLERS
+from pipeline.dag.topology import adjacency
 from pipeline.stages import options
 from pipeline.stages.command import run
 
 
 def main(
     settings: options.Settings,
+    blocks: options.Blocks,
     dags: options.Dags,
     out: options.Out,
 ) -> None:
-    """Draw the splits and fix, for every block, the random topological order in which schedulers see it."""
+    """Draw the splits and fix, for every block, the random legal order in which schedulers see it.
+
+    Only blocks of split.n_instructions instructions from split.sources take part.
+    """
     chosen = config.section(config.Split, settings)
-    found = tables.read("dags", dags, ["block_id", "n_instructions", "before", "after"]).set_index("block_id")
+    length = pc.field("n_instructions") == chosen.n_instructions
+    eligible = tables.read("blocks", blocks, ["block_id"], length & pc.field("source").isin(chosen.sources)).block_id
+    found = tables.read("dags", dags, ["block_id", "before", "after"], length).set_index("block_id")
     parts = []
-    for number, (split, block_ids) in enumerate(draw(list(found.index), chosen).items()):
-        blocks = found.loc[block_ids]
-        precedes = adjacency(chosen.n_instructions, list(blocks.before), list(blocks.after))
-        orders = random_legal_orders(precedes, np.random.default_rng([chosen.seed, number]))
+    for number, (split, block_ids) in enumerate(draw(list(eligible), chosen).items()):
+        drawn = found.loc[block_ids]
+        precedes = adjacency(chosen.n_instructions, list(drawn.before), list(drawn.after))
+        orders = SAMPLERS[chosen.sampler](precedes, np.random.default_rng([chosen.seed, number]))
         parts.append(pd.DataFrame({"block_id": block_ids, "split": split, "input_order": list(orders)}))
     tables.write(pd.concat(parts), "splits", out)
 

@@ -22,7 +22,8 @@ def main(
     """Turn the blocks of the splits into token ids; the vocabulary counts training blocks alone."""
     chosen = config.section(config.Tokens, settings)
     drawn = tables.read("splits", splits, ["block_id", "split"])
-    code = tables.read("blocks", blocks, ["block_id", "masked_code"]).set_index("block_id").masked_code
+    wanted = tables.of_blocks(drawn.block_id)
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
     words = {block_id: block_tokens(code[block_id]) for block_id in drawn.block_id}
     training = drawn.block_id[drawn.split == "training"]
     known = vocabulary((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)

@@ -20,8 +20,8 @@ from pipeline.wiring import ROOT, closure
 _CHECKPOINTS = Path(".cache/checkpoints")
 
 
-def _fingerprint(settings: str, seed: int, inputs: list[Path]) -> str:
-    digest = hashlib.sha256(f"{settings}\n{seed}".encode())
+def _fingerprint(settings: str, seed: int, sampler: config.Sampler, inputs: list[Path]) -> str:
+    digest = hashlib.sha256(f"{settings}\n{seed}\n{sampler}".encode())
     for path in inputs:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     for source in closure("pipeline.models.training"):
@@ -32,6 +32,7 @@ def _fingerprint(settings: str, seed: int, inputs: list[Path]) -> str:
 def main(
     settings: options.Settings,
     seed: options.Seed,
+    sampler: options.Sampler,
     dags: options.Dags,
     splits: options.Splits,
     tokens: options.Tokens,
@@ -46,7 +47,7 @@ def main(
     """
     chosen = config.section(config.Training, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
-    checkpoint = _CHECKPOINTS / f"{_fingerprint(settings, seed, [dags, splits, tokens, vocabulary])}.pt"
+    checkpoint = _CHECKPOINTS / f"{_fingerprint(settings, seed, sampler, [dags, splits, tokens, vocabulary])}.pt"
 
     def save(state: State) -> None:
         with tables.replacing(checkpoint) as temporary:
@@ -57,7 +58,7 @@ def main(
         resume = torch.load(checkpoint, weights_only=True)
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
     parts = problems.load(["training", "development"], dags, splits, tokens, vocabulary)
-    model, rows = train(parts["training"], parts["development"], chosen, seed, resume, save)
+    model, rows = train(parts["training"], parts["development"], chosen, seed, resume, save, sampler)
     with tables.replacing(weights) as temporary:
         save_file(model.state_dict(), temporary)
     tables.write(pd.DataFrame(rows), "history", history)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iced_x86 import Decoder, FlowControl, Mnemonic
 
-from pipeline.corpus.cut import Collection, block_id, blocks, deduplicated
-from pipeline.corpus.elf import read_image
+from pipeline.corpus import cut as cutting
+from pipeline.corpus.elf import Image, read_image
+from pipeline.corpus.forms import Forms
 
 BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[1] / "tiny"
@@ -21,6 +21,15 @@ ADD = bytes.fromhex("01d8")  # add eax, ebx
 MOV = bytes.fromhex("89d1")  # mov ecx, edx
 RET = b"\xc3"
 CALL = bytes.fromhex("e800000000")
+
+
+def blocks(image: Image, least: int, most: int) -> Iterator[tuple[str, int, int, bytes, bytes]]:
+    """(section, address, n, code, masked code) of every block."""
+    for found in cutting.blocks(image, least, most, Forms()):
+        for address, n, begin, end in zip(
+            found.address.tolist(), found.n_instructions.tolist(), found.begin, found.end, strict=True
+        ):
+            yield found.section, address, n, found.code[begin:end].tobytes(), found.masked[begin:end].tobytes()
 
 
 def cut(elf: bytes, least: int = 1, most: int = 1000) -> list[tuple[int, int, str]]:
@@ -176,6 +185,7 @@ def obvious(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
     return found
 
 
+@settings(deadline=None)  # the first compiles
 @given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=4))
 def test_agrees_with_the_obvious_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
     bounds, code = [], b""
@@ -193,31 +203,3 @@ def test_agrees_with_the_obvious_cutter_on_compiled_code(name: str) -> None:
     found = [b[1:] for b in blocks(read_image(elf, "4.9", "4.4"), 1, 1000)]
     assert found == obvious(elf)
     assert any(code != hidden for _, _, code, hidden in found)
-
-
-def collected(*elves: bytes) -> pd.DataFrame:
-    collection = Collection()
-    for number, elf in enumerate(elves):
-        collection.add("mine", f"program{number}", "gcc", blocks(read_image(elf, "4.9", "4.4"), 1, 64))
-    return collection.frame()
-
-
-def test_blocks_equal_after_masking_are_one(build_elf: BuildElf) -> None:
-    load = bytes.fromhex("488b0544332211")
-    elsewhere = bytes.fromhex("488b0588776655")
-    frame = collected(build_elf(load + ADD + RET + elsewhere + ADD + RET, address=0x1000), build_elf(elsewhere + ADD))
-    assert frame["occurrences"].tolist() == [3]
-    assert frame["code"].tolist() == [load + ADD]
-    assert frame["masked_code"].tolist() == [bytes.fromhex("488b050000000001d8")]
-    assert frame.loc[0, "block_id"] == block_id(frame.loc[0, "masked_code"])
-    assert (frame.loc[0, "program"], frame.loc[0, "address"]) == ("program0", 0x1000)
-
-
-def test_sharding_does_not_show(build_elf: BuildElf) -> None:
-    one, two = build_elf(ADD + MOV + RET + ADD + RET), build_elf(ADD + RET + MOV + RET + ADD + MOV)
-    together = collected(one, two)
-    parts = [collected(one), collected(two).assign(program="program1")]
-    for shards in ([together], parts, parts[::-1]):
-        pd.testing.assert_frame_equal(deduplicated(shards), together)
-    assert together["block_id"].is_monotonic_increasing
-    assert together["occurrences"].sum() == 5

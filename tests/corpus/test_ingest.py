@@ -79,3 +79,19 @@ def test_no_block_at_all(folder: Path, tmp_path: Path) -> None:
         run(settings(folder, compiler=r"GCC: \(.*\) 4\.9\.\d"), 2, tmp_path / "out")
     assert not (tmp_path / "out" / "blocks.parquet").exists()
     assert not (tmp_path / "out" / "skipped.parquet").exists()
+
+
+def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "skl.csv").write_text("hex,value\n01d889d1,100.0\n,0.05\n01d8488b0544332211,2\n01d889d1,7\n")
+    run(
+        settings(tmp_path, sources={"tiny": {"kind": "bhive", "include": [f"{tmp_path}/files/*"]}}), 2, tmp_path / "out"
+    )
+    blocks = tables.read("blocks", tmp_path / "out" / "blocks.parquet").set_index("address")
+    assert sorted(blocks.index) == [2, 4]
+    row = blocks.loc[2]
+    assert [row.source, row.program, row.compiler] == ["tiny", str(tmp_path / "files" / "skl.csv"), "unknown"]
+    assert (row.occurrences, row.relocatable, row.code) == (2, True, bytes.fromhex("01d889d1"))
+    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet")
+    assert skipped["reason"].tolist() == ["line 1: not hexadecimal: 'hex'", "line 3: empty hex field"]
+    assert skipped["remedy"].str.len().min() > 0

@@ -1,8 +1,6 @@
-"""Orders against brute force over all permutations."""
+"""Closure, reduction, longest paths and orders of DAGs, against definitions."""
 
 from __future__ import annotations
-
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,45 +8,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.dag import topology
+from tests.dag.relations import dags, legal
 
 
-@st.composite
-def dags(draw: st.DrawFn, largest: int = 6) -> np.ndarray:
-    """(n, n) bool adjacency of a DAG with shuffled numbering."""
-    n = draw(st.integers(1, largest))
-    upper = np.triu(np.array(draw(st.lists(st.booleans(), min_size=n * n, max_size=n * n))).reshape(n, n), 1)
-    order = np.array(draw(st.permutations(range(n))))
-    return upper[order][:, order]
-
-
-def legal(precedes: np.ndarray) -> list[tuple[int, ...]]:
+@given(dags(8))
+def test_closure_is_every_path(precedes: np.ndarray) -> None:
     n = len(precedes)
-    return [
-        order
-        for order in permutations(range(n))
-        if all(order.index(i) < order.index(k) for i in range(n) for k in range(n) if precedes[i, k])
-    ]
+    walks = sum(np.linalg.matrix_power(precedes.astype(int), length) for length in range(1, n + 1))
+    np.testing.assert_array_equal(topology.closure(precedes[None])[0], walks > 0)
 
 
-@given(dags())
-def test_count_equals_brute_force(precedes: np.ndarray) -> None:
-    predecessors = [sum(1 << int(i) for i in np.flatnonzero(column)) for column in precedes.T]
-    assert topology.count_legal_orders(predecessors) == len(legal(precedes))
+@given(dags(8))
+def test_reduction_keeps_the_closure_and_nothing_superfluous(precedes: np.ndarray) -> None:
+    reduced = topology.reduction(precedes[None])
+    whole = topology.closure(precedes[None])
+    np.testing.assert_array_equal(topology.closure(reduced), whole)
+    assert (reduced[0] <= precedes).all()
+    for i, k in zip(*reduced[0].nonzero(), strict=True):
+        without = reduced.copy()
+        without[0, i, k] = False
+        assert not topology.closure(without)[0, i, k]
 
 
-@given(dags(), st.integers(0, 2**32))
-def test_random_orders_are_legal(precedes: np.ndarray, seed: int) -> None:
-    batch = np.repeat(precedes[None], 20, 0)
-    orders = topology.random_legal_orders(batch, np.random.default_rng(seed))
-    assert set(map(tuple, orders.tolist())) <= set(legal(precedes))
-    assert (topology.count_violations(batch, orders) == 0).all()
+@given(dags(6), st.data())
+def test_the_critical_path_is_the_longest_of_all_paths(precedes: np.ndarray, data: st.DataObject) -> None:
+    n = len(precedes)
+    latencies = np.array(data.draw(st.lists(st.integers(1, 24), min_size=n, max_size=n)), np.int16)
 
+    def longest(i: int) -> int:
+        return int(latencies[i]) + max((longest(int(k)) for k in np.flatnonzero(precedes[i])), default=0)
 
-def test_every_legal_order_is_drawn() -> None:
-    precedes = np.zeros((4, 4), bool)
-    precedes[0, 2] = precedes[1, 2] = True
-    orders = topology.random_legal_orders(np.repeat(precedes[None], 2000, 0), np.random.default_rng(0))
-    assert set(map(tuple, orders.tolist())) == set(legal(precedes))
+    assert topology.heights(precedes[None], latencies[None])[0].tolist() == [longest(i) for i in range(n)]
 
 
 @given(dags(), st.integers(0, 2**32))
@@ -59,10 +49,18 @@ def test_violations_equal_a_count_by_hand(precedes: np.ndarray, seed: int) -> No
     assert topology.count_violations(precedes[None], order[None])[0] == expected
 
 
+@given(dags())
+def test_orders_without_violations_are_the_legal_ones(precedes: np.ndarray) -> None:
+    orders = np.array(legal(precedes))
+    assert (topology.count_violations(np.repeat(precedes[None], len(orders), 0), orders) == 0).all()
+
+
 def test_a_cycle_is_refused() -> None:
     cycle = np.array([[[False, True], [True, False]]])
     with pytest.raises(ValueError, match="cycle"):
         topology.greedy_orders(cycle, np.zeros((1, 2, 2)))
+    with pytest.raises(ValueError, match="cycle"):
+        topology.reduction(cycle)
 
 
 @pytest.mark.parametrize("fault", [np.nan, -np.inf])
@@ -74,3 +72,10 @@ def test_greedy_orders_are_legal_whatever_the_scores(fault: float) -> None:
 def test_slots_invert_orders() -> None:
     order = np.array([[2, 0, 1], [0, 1, 2]])
     assert topology.slots_of(order).tolist() == [[1, 2, 0], [0, 1, 2]]
+
+
+@given(st.lists(dags(5, smallest=5), max_size=4))
+def test_edge_lists_make_matrices(matrices: list[np.ndarray]) -> None:
+    edges = [matrix.nonzero() for matrix in matrices]
+    found = topology.adjacency(5, [b.astype(np.uint8) for b, _ in edges], [a.astype(np.uint8) for _, a in edges])
+    np.testing.assert_array_equal(found, np.array(matrices).reshape(-1, 5, 5))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import yaml
 
 from pipeline import tables
 from pipeline.config import Params, validate
+from pipeline.evidence import corpus as corpus_statistics
+from pipeline.evidence import tidy
+from pipeline.evidence.sections import ingest, verification
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
@@ -137,10 +142,11 @@ def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     blocks = pd.DataFrame(
         {
             "block_id": ids,
-            "source": "qt56",
+            "source": np.where(np.arange(n) % 20 < 19, "qt56", "ffprobe"),
             "program": [f"PyQt5/Qt/lib/libQt5Part{i % 20}.so.5" for i in range(n)],
             "compiler": "GCC: (GNU) 4.9.1 20140922 (Red Hat 4.9.1-10)",
             "section": ".text",
+            "relocatable": False,
             "address": np.arange(n, dtype=np.uint64),
             "n_instructions": rng.geometric(0.2, n).clip(2, 60),
             "occurrences": rng.geometric(0.5, n),
@@ -155,13 +161,75 @@ def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
             "before": [[0]] * n,
             "after": [[1]] * n,
             "kinds": [[1]] * n,
+            "implied_before": [[]] * n,
+            "implied_after": [[]] * n,
+            "implied_kinds": [[]] * n,
             "latencies": [[1] * 5] * n,
+            "orders_exact": True,
             "n_legal_orders": rng.choice([1.0, 2, 3, 5, 8, 20, 60, 120], n),
         }
     )
     split = np.where(np.arange(n) < n * 0.8, "training", np.where(np.arange(n) < n * 0.9, "development", "test"))
     splits = pd.DataFrame({"block_id": ids, "split": split, "input_order": [[0, 1, 2, 3, 4]] * n})
     return blocks, dags, splits
+
+
+def pieces(blocks: pd.DataFrame, dags: pd.DataFrame, size: int = 100) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Rows of tables `blocks` and `dags`, some at a time, as Arrow."""
+    for at in range(0, len(blocks), size):
+        blocks_piece, dags_piece = (
+            pa.Table.from_pandas(frame[at : at + size], schema=tables.SCHEMAS[name], preserve_index=False)
+            for frame, name in ((blocks, "blocks"), (dags, "dags"))
+        )
+        yield blocks_piece, dags_piece
+
+
+def frozen(root: Path) -> None:
+    """What stage `verify` and benchmarks/ingest.py leave in reports/published."""
+    measured = {
+        "dag_verification": [("full", "all", 0.0), ("full", "qt56", 0.0), ("paper", "all", 1234.0)],
+        "ingest": [("full", "all", 0.0)],
+    }
+    values = {
+        "dag_verification": {"state_runs": 1_234_567, "runnable_share": 0.951, "sensitivity": 0.987, "blocks": 20_100},
+        "ingest": {"blocks": 1_600_000, "wall_over_objdump": 1.21, "peak_memory_gb": 0.9},
+    }
+    for experiment, places in measured.items():
+        rows = [
+            (experiment, mode, split, "none", "none", "all", metric, value, np.nan, np.nan, 20_100)
+            for mode, split, different in places
+            for metric, value in (values[experiment] | {"different": different}).items()
+            if experiment == "dag_verification" or metric != "different"
+        ]
+        save(pd.DataFrame(rows, columns=tidy.COLUMNS), root / f"reports/published/{experiment}.csv")
+    strata = [
+        ("full", "class", "AVX", 900, 850, 8000, 60000, 0),
+        ("full", "length", "5-8", 5000, 4900, 50000, 300000, 0),
+    ]
+    reasons = [
+        ("full", "privileged instruction", 12, "in al,dx"),
+        ("full", "not supported by this processor", 30, None),
+    ]
+    swaps = [
+        ("full", "all", "changed", 900),
+        ("full", "all", "value coincidence", 20),
+        ("full", "all", "unexplained", 0),
+    ]
+    missed = [("full", "value coincidence", "both write the same value", 20, "xor eax,eax; and eax,0")]
+    growth = [(0.25, 4_000_000, 11.0, 0.7), (0.5, 8_000_000, 21.0, 0.8), (1.0, 16_000_000, 43.0, 0.8)]
+    for name, rows, names in (
+        ("dag_verification_strata", strata, verification.STRATA),
+        ("dag_verification_reasons", reasons, verification.REASONS),
+        ("dag_verification_sensitivity", swaps, verification.SENSITIVITY),
+        ("dag_verification_explanations", missed, verification.EXPLANATIONS),
+        ("ingest_growth", growth, ingest.GROWTH),
+    ):
+        save(pd.DataFrame(rows, columns=names), root / f"reports/published/{name}.csv")
+
+
+def save(frame: pd.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(tidy.csv(frame))
 
 
 def tree(root: Path, latency: bool = True) -> None:
@@ -172,6 +240,7 @@ def tree(root: Path, latency: bool = True) -> None:
     tables.write(both, "results", data / "metrics/quick.parquet")
     blocks, dags, splits = corpus()
     tables.write(blocks, "blocks", data / "corpus/blocks.parquet")
+    described = corpus_statistics.describe(pieces(blocks, dags))
     skipped = pd.DataFrame(
         [["qt56", "PyQt5/Qt/libexec/part|one", "no .eh_frame", "name another file"]],
         columns=["source", "program", "reason", "remedy"],
@@ -179,6 +248,7 @@ def tree(root: Path, latency: bool = True) -> None:
     tables.write(skipped, "skipped", data / "corpus/skipped.parquet")
     for mode in modes:
         tables.write(dags, "dags", data / f"dags/{mode}.parquet")
+        tables.write(described, "corpus", data / f"statistics/{mode}.parquet")
         tables.write(splits, "splits", data / f"splits/{mode}.parquet")
         tables.write(examples(), "examples", data / f"examples/quick/{mode}.parquet")
         for seed in seeds:

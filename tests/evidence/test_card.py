@@ -5,17 +5,15 @@ from pipeline.evidence.card import card
 from tests.evidence import synthetic
 
 
-def test_counts_add_up() -> None:
+def test_what_is_on_the_card() -> None:
     blocks, dags, splits = synthetic.corpus(100)
     legal = splits.merge(dags, on="block_id").assign(dependencies="full")
     skipped = pd.DataFrame(
         [["qt56", f"lib{i}.so", "no .eh_frame", "none"] for i in range(5)],
         columns=["source", "program", "reason", "remedy"],
     )
-    found = card(blocks, skipped, legal, n_programs=4, n_names=2)
-    assert found.n_blocks == 100
-    assert found.n_occurrences == blocks["occurrences"].sum()
-    assert sum(row[2] for row in found.by_program) == 100
+    found = card(blocks[["source", "compiler"]].astype("category"), skipped, legal, n_names=2)
+    assert found.compilers == dict.fromkeys(["ffprobe", "qt56"], "GCC: (GNU) 4.9.1 20140922 (Red Hat 4.9.1-10)")
     assert [row[1] for row in found.splits] == ["training", "development", "test"]
     assert found.skipped == [["qt56", "no .eh_frame", 5, "lib0.so, lib1.so and 3 more", "none"]]
     training = legal[legal["split"] == "training"]["n_legal_orders"]

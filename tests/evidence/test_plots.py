@@ -1,6 +1,7 @@
 import pytest
 
-from pipeline.evidence import plots
+from pipeline.dag.dependencies import Kind
+from pipeline.evidence import corpus, corpus_plots, plots
 from tests.evidence import synthetic
 
 
@@ -20,6 +21,17 @@ def test_example_marks_every_slot_twice() -> None:
     assert len(figure.axes) == 4
     assert all(len(ax.patches) == 5 for ax in figure.axes)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(block.iloc[0]["instructions"])
+
+
+def test_the_corpus_has_a_line_for_every_source_and_two_bars_for_every_kind() -> None:
+    blocks, dags, _ = synthetic.corpus()
+    figure = corpus_plots.corpus(corpus.describe(synthetic.pieces(blocks, dags)))
+    lengths, orders, kinds, ready = figure.axes
+    assert [line.get_label() for line in lengths.lines] == ["ffprobe", "qt56"]
+    for ax in (lengths, orders):
+        assert all(sum(line.get_ydata()) == pytest.approx(1) for line in ax.lines)  # shares of the source's blocks
+    assert len(kinds.patches) == 2 * len(Kind)
+    assert len(ready.lines) == 3
 
 
 def test_names_as_the_paper_writes_them() -> None:

@@ -12,6 +12,11 @@ def test_columns_are_the_agreed_ones() -> None:
     assert header == "experiment,dependencies,split,scheduler,decoder,seed,metric,value,ci_low,ci_high,n_blocks"
 
 
+def test_counts_keep_all_their_digits_and_measures_six() -> None:
+    frame = pd.DataFrame({"value": [1_234_567.0, 0.123456789, 1.0, 2.5e20]})
+    assert tidy.csv(frame).split() == ["value", "1234567", "0.123457", "1", "2.5e+20"]
+
+
 def test_fresh_rows_win_over_published_ones() -> None:
     old = pd.concat([synthetic.results("quick", "full").assign(value=-1.0), synthetic.results("paper", "paper")])
     merged = tidy.merge(synthetic.results("quick", "full"), old)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.config import Training
-from pipeline.dag.topology import random_legal_orders
+from pipeline.dag.sampling import random_ready
 from pipeline.models.problems import Blocks, Problems, TokenTrie
 
 SETTINGS = Training(
@@ -37,6 +37,6 @@ def blocks(size: int, n: int = 5, seed: int = 0, n_tokens: int = 9) -> Blocks:
     paths = np.take_along_axis(paths, first.argsort(1, kind="stable")[:, :, None], 1)  # an order that can be learned
     precedes = np.triu(rng.random((size, n, n)) < 0.2, 1)
     problems = Problems(precedes, rng.integers(1, 6, (size, n)).astype(np.int16), paths)
-    order = random_legal_orders(precedes, rng)
+    order = random_ready(precedes, rng)
     trie = TokenTrie(np.array([token for _, token in nodes], np.int64), n_tokens)
     return Blocks([f"{i:032x}" for i in range(size)], problems, order, trie)

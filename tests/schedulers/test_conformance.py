@@ -11,10 +11,10 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline.config import Scheduler as Settings
+from pipeline.dag.counting import count_orders
 from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet
 from pipeline.schedulers import Request, find, methods
-from pipeline.schedulers.critical_path import heights
 from tests.models import made
 
 BLOCKS = made.blocks(60)
@@ -86,9 +86,18 @@ def test_critical_path_beats_random_orders_and_is_mostly_optimal(request_for) ->
     assert np.mean(np.array(cycles) == np.array(best)) > 0.9
 
 
-def test_heights_of_a_chain() -> None:
-    precedes = np.array([[[0, 1, 0], [0, 0, 1], [0, 0, 0]]], bool)
-    assert heights(precedes, np.array([[1, 4, 2]])).tolist() == [[7, 6, 2]]
+def test_a_random_legal_order_is_gccs_as_often_as_there_are_orders(request_for) -> None:  # type: ignore[no-untyped-def]
+    """What a scheduler that has learned nothing reaches: the mean of 1 / (number of legal orders)."""
+    block, before, after = BLOCKS.problems.precedes.nonzero()
+    offsets = np.searchsorted(block, np.arange(len(BLOCKS.block_ids) + 1))
+    counts, _ = count_orders(offsets, before, after, np.full(len(BLOCKS.block_ids), 5))
+    scheduler, rng, draws = find("random_legal")(request_for("random_legal")), np.random.default_rng(0), 400
+    exact = np.zeros(len(counts))
+    for _ in range(draws):
+        order = scheduler.schedule(SHOWN, rng)["none"].astype(int)
+        exact += (np.take_along_axis(BLOCKS.input_order, order, 1) == np.arange(5)).all(1)
+    spread = np.sqrt((1 / counts * (1 - 1 / counts)).sum() / draws) / len(counts)
+    assert (exact / draws).mean() == pytest.approx((1 / counts).mean(), abs=4 * spread)
 
 
 def test_gcc_gives_the_label() -> None:

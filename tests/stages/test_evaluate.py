@@ -17,7 +17,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
     frames = {
         "dags": {
             "block_id": ids, "n_instructions": 2, "before": [[], []], "after": [[], []], "kinds": [[], []],
-            "latencies": [[1, 1]] * 2, "n_legal_orders": 2.0,
+            "implied_before": [[], []], "implied_after": [[], []], "implied_kinds": [[], []],
+            "latencies": [[1, 1]] * 2, "n_legal_orders": 2.0, "orders_exact": True,
         },
         "splits": {"block_id": ids, "split": "test", "input_order": [[1, 0]] * 2},
         "schedules": {"block_id": ids, "decoder": "none", "order": [[0, 1], [1, 0]], "status": "ok", "message": ""},

@@ -15,11 +15,13 @@ SETTINGS = '{"cpu": "atom", "iterations": 1, "metric": "single_pass_cycles_atom"
 def inputs(tmp_path: Path) -> dict[str, Path]:
     blocks = {
         "block_id": ["a", "unscheduled"], "source": "s", "program": "p", "compiler": "c", "section": ".text",
+        "relocatable": False,
         "address": 0, "n_instructions": 3, "occurrences": 1, "code": [CODE] * 2, "masked_code": [CODE] * 2,
     }  # fmt: skip
     dags = {
         "block_id": ["a"], "n_instructions": 3, "before": [[]], "after": [[]], "kinds": [[]],
-        "latencies": [[5, 1, 5]], "n_legal_orders": 6.0,
+        "implied_before": [[]], "implied_after": [[]], "implied_kinds": [[]],
+        "latencies": [[5, 1, 5]], "n_legal_orders": 6.0, "orders_exact": True,
     }  # fmt: skip
     schedules = {
         "block_id": ["a", "a"], "decoder": ["hungarian", "topological"], "order": [[1, 0, 2], [0, 2, 1]],

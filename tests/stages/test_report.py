@@ -25,6 +25,7 @@ def write(root: Path, out: Path | None = None) -> Path:
         skipped=data / "corpus/skipped.parquet",
         dags=sorted(data.glob("dags/*.parquet")),
         splits=sorted(data.glob("splits/*.parquet")),
+        statistics=sorted(data.glob("statistics/*.parquet")),
         out=out,
         earlier=" ".join(map(str, sorted((root / "reports/published").glob("*.csv")))),
     )
@@ -67,6 +68,47 @@ def test_same_tables_same_bytes(root: Path, tmp_path: Path) -> None:
     assert len(names) > 15
     for name in names:
         assert (again / name).read_bytes() == (root / "reports" / name).read_bytes(), name
+
+
+def test_what_was_not_run_is_said_with_its_remedy(root: Path) -> None:
+    text = (root / "reports/index.md").read_text()
+    assert "`snakemake data/published/dag_verification.done`" in text
+    assert "`python benchmarks/ingest.py`" in text
+
+
+def test_verification_and_ingestion_are_shown_and_in_the_results(tmp_path: Path) -> None:
+    synthetic.tree(tmp_path)
+    synthetic.frozen(tmp_path)
+    out = write(tmp_path)
+    text = (out / "index.md").read_text()
+    assert "| `full` | all | 20,100 | 95.1% | - | 1,234,567 | 0 | - | 98.70% |" in text
+    assert "| `paper` (control) | all | 20,100 | 95.1% | - | 1,234,567 | 1,234 | - | 98.70% |" in text
+    assert text.index("`paper` (control)") > text.index("| `full` | qt56 |")
+    assert "| `full` | class | AVX | 900 | 94.4% | 8,000 | 60,000 | 0 |" in text
+    assert "| `full` | privileged instruction | 12 | `in al,dx` |" in text
+    assert "| Dependencies | Kind of edge | Swaps | Changed | Value coincidence | Unexplained |" in text
+    assert "| `full` | all | 920 | 900<br><small>97.8%</small> | 20<br><small>2.2%</small> | 0" in text
+    assert "| `full` | value coincidence | both write the same value | 20 | `xor eax,eax; and eax,0` |" in text
+    assert "| wall over objdump | all | 1.21 |" in text
+    assert "| 25% | 4,000,000 | 11.0 | 363,636 | 0.70 |" in text
+    assert (out / "figures/ingest_growth.png").exists()
+    assert "Table 1, `dag_verification`" not in text and "Table 1, `ingest`" not in text
+    frame = pd.read_csv(out / "results.csv").set_index(["experiment", "dependencies", "split", "metric"])["value"]
+    assert frame["dag_verification", "full", "all", "state_runs"] == 1_234_567
+    assert frame["ingest", "full", "all", "wall_over_objdump"] == 1.21
+
+
+def test_the_corpus_is_described_by_source_and_program(root: Path) -> None:
+    text = (root / "reports/index.md").read_text()
+    blocks, dags, _ = synthetic.corpus()
+    single = 100 * (dags["n_legal_orders"] == 1).mean()
+    total = (
+        f"| **all** |  | 20 | {blocks['occurrences'].sum():,} | 600 | 3,000 | 5.0 | 1.00 | {single:.1f}% | 100.00% |"
+    )
+    assert total in text
+    assert "| ffprobe | PyQt5/Qt/lib/libQt5Part19.so.5 | " in text
+    assert "|  | 5 more | " in text
+    assert "| register RAW | 600 | 100.0% | 600 | 100.0% |" in text
 
 
 def test_missing_latency_is_said_with_its_remedy(tmp_path: Path) -> None:

@@ -1,0 +1,215 @@
+"""Machine code to dependency DAGs, beside `objdump -d` on the same files: `python benchmarks/ingest.py`.
+
+Both on two cores in one run, in turn: objdump over the files two at a time, then the pipeline's own
+stages as processes (manifest; ingest, two shards at a time; deduplicate; dags with two threads), as
+Snakemake runs them, without Snakemake's own start. The files are those that ingestion accepts: a first
+run, not timed, finds them and fills numba's cache on disk. Memory: resident sets of the process tree added
+up, pages that processes share counted in each; sampled every 50 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Annotated, NamedTuple
+
+import pandas as pd
+import psutil
+import typer
+
+from pipeline import config, tables
+from pipeline.corpus.fetch import fetch
+from pipeline.corpus.sources import dealt, read_program
+from pipeline.evidence import tidy
+
+CORES = 2
+MODE = "full"
+SHARES = (0.25, 0.5, 1.0)
+_SAMPLE_SECONDS = 0.05
+_ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}  # as rules/common.smk
+
+
+class Cost(NamedTuple):
+    wall_seconds: float
+    cpu_seconds: float  # of processes that have ended
+    peak_gb: float
+
+
+def measured(work: Callable[[], object]) -> Cost:
+    """Wall time, processor time and memory of `work` and of the processes that it starts."""
+    done = threading.Event()
+    peak = 0
+
+    def watch() -> None:
+        nonlocal peak
+        me = psutil.Process()
+        while not done.wait(_SAMPLE_SECONDS):
+            resident = 0
+            for process in me.children(recursive=True):
+                try:
+                    resident += process.memory_info().rss
+                except psutil.Error:
+                    continue  # it has just ended
+            peak = max(peak, resident)
+
+    watcher = threading.Thread(target=watch)
+    before, start = os.times(), time.perf_counter()
+    watcher.start()
+    try:
+        work()
+    finally:
+        done.set()
+        watcher.join()
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return Cost(time.perf_counter() - start, used, peak / 1e9)
+
+
+def _run(command: list[str]) -> None:
+    ended = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT
+    )
+    if ended.returncode:
+        sys.exit(f"{' '.join(command)[:200]} ended with exit code {ended.returncode}:\n{ended.stderr.decode()[-2000:]}")
+
+
+def _two_at_a_time(commands: list[list[str]]) -> None:
+    with ThreadPoolExecutor(CORES) as pool:
+        list(pool.map(_run, commands))
+
+
+def _stage(name: str, **options: object) -> list[str]:
+    words = [sys.executable, "-m", f"pipeline.stages.{name}"]
+    for option, value in options.items():
+        words += [f"--{option.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
+    return words
+
+
+class Pipeline:
+    """The stages from artifacts to DAGs, in a scratch folder."""
+
+    def __init__(self, corpus: config.Corpus, artifacts: dict[str, Path], folder: Path) -> None:
+        self._settings = corpus.model_dump_json()
+        self._artifacts = [artifacts[name] for name in sorted(artifacts)]
+        self._shards = range(corpus.shards)
+        self.manifest, self.blocks = folder / "manifest.parquet", folder / "blocks.parquet"
+        self.skipped, self._dags = folder / "skipped.parquet", folder / "dags.parquet"
+        self._parts = [(folder / f"blocks{s}.parquet", folder / f"skipped{s}.parquet") for s in self._shards]
+
+    def list_files(self) -> None:
+        _run(_stage("manifest", settings=self._settings, artifacts=self._artifacts, out=self.manifest))
+
+    def run(self) -> None:
+        """From the manifest on."""
+        common = {"settings": self._settings, "manifest": self.manifest}
+        _two_at_a_time(
+            [
+                _stage("ingest", **common, shard=shard, blocks=blocks, skipped=skipped)
+                for shard, (blocks, skipped) in zip(self._shards, self._parts, strict=True)
+            ]
+        )
+        blocks, skipped = ([part[k] for part in self._parts] for k in (0, 1))
+        _run(_stage("deduplicate", shards=blocks, skipped_shards=skipped, blocks=self.blocks, skipped=self.skipped))
+        _run(_stage("dags", dependencies=MODE, blocks=self.blocks, out=self._dags, cores=CORES))
+
+    def all(self) -> None:
+        self.list_files()
+        self.run()
+
+
+def _share(files: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The smallest files, up to a share of all bytes."""
+    ascending = files.sort_values(["size_bytes", "program"])
+    return ascending[ascending["size_bytes"].cumsum() <= share * files["size_bytes"].sum()]
+
+
+def _unpacked(corpus: config.Corpus, files: pd.DataFrame, folder: Path) -> list[Path]:
+    """The programs as files of their own, largest first."""
+    folder.mkdir()
+    paths = []
+    for number, row in enumerate(files.sort_values("size_bytes", ascending=False).itertuples()):
+        path = folder / str(number)
+        path.write_bytes(read_program(corpus.sources[row.source], Path(row.artifact), row.program))
+        paths.append(path)
+    return paths
+
+
+def main(
+    params: Annotated[Path, typer.Option(help="Settings; section corpus names the sources.")] = Path("params.yaml"),
+    artifacts: Annotated[Path | None, typer.Option(help="Folder of files named as the sources; else fetched.")] = None,
+    pairs: Annotated[int, typer.Option(help="How often both are run.", min=1)] = 3,
+    out: Annotated[Path, typer.Option(help="Folder for ingest.csv and ingest_growth.csv.")] = Path("reports/published"),
+) -> None:
+    """Time the way from ELF files to dependency DAGs against objdump, and its growth with the corpus."""
+    corpus = config.load(params).corpus
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        sources = {name: (artifacts or folder) / name for name in corpus.sources}
+        for name, source in corpus.sources.items():
+            if artifacts is None:
+                print(f"fetching {name}", flush=True)
+                fetch(source, sources[name])
+        pipeline = Pipeline(corpus, sources, folder)
+        print("first run: which files are eligible; compiling", flush=True)
+        first = measured(pipeline.all)
+        print(f"  {first.wall_seconds:.1f} s, a cold start where numba's cache was empty", flush=True)
+        files = tables.read("manifest", pipeline.manifest)
+        left_out = tables.read("skipped", pipeline.skipped)
+        files = files[~files["program"].isin(left_out["program"])]
+        programs = _unpacked(corpus, files, folder / "elf")
+        print(f"{len(files)} eligible files, {files['size_bytes'].sum() / 1e6:.0f} MB", flush=True)
+
+        objdump, ours = [], []
+        for pair in range(pairs):
+            objdump.append(measured(lambda: _two_at_a_time([["objdump", "-d", str(path)] for path in programs])))
+            ours.append(measured(pipeline.all))
+            print(f"pair {pair + 1}: objdump {objdump[-1]}\n        pipeline {ours[-1]}", flush=True)
+        ratios = sorted(own.wall_seconds / other.wall_seconds for own, other in zip(ours, objdump, strict=True))
+
+        growth = []
+        for share in SHARES:
+            tables.write(
+                dealt(_share(files, share).drop(columns="shard"), corpus.shards), "manifest", pipeline.manifest
+            )
+            cost = measured(pipeline.run)
+            blocks = tables.read("blocks", pipeline.blocks, ["n_instructions", "occurrences"])
+            instructions = int((blocks["n_instructions"].astype(int) * blocks["occurrences"]).sum())
+            growth.append((share, instructions, cost.wall_seconds, cost.peak_gb))
+            print(f"share {share}: {instructions} instructions, {cost}", flush=True)
+
+    # Of the last share: all files. Instructions are those of all blocks found, repeated ones included.
+    walls = [cost.wall_seconds for cost in ours]
+    figures = {
+        "blocks": [float(len(blocks))],
+        "wall_over_objdump": ratios,
+        "peak_memory_gb": [cost.peak_gb for cost in ours],
+        "instructions_per_second": [instructions / wall for wall in walls],
+    }
+    results = pd.DataFrame(
+        {
+            "metric": list(figures),
+            "value": [median(values) for values in figures.values()],
+            "ci_low": [min(values) for values in figures.values()],
+            "ci_high": [max(values) for values in figures.values()],
+        }
+    )
+    names = {"split": "all", "scheduler": "none", "decoder": "none", "seed": "none"}
+    results = results.assign(experiment="ingest", dependencies=MODE, n_blocks=len(blocks), **names)[tidy.COLUMNS]
+    table = pd.DataFrame(growth, columns=["share_of_corpus", "instructions", "seconds", "peak_memory_gb"])
+    for name, frame in (("ingest.csv", results), ("ingest_growth.csv", table)):
+        with tables.replacing(out / name) as temporary:
+            temporary.write_text(tidy.csv(frame))
+    print(json.dumps({row.metric: [row.ci_low, row.value, row.ci_high] for row in results.itertuples()}, indent=1))
+
+
+if __name__ == "__main__":
+    typer.run(main)

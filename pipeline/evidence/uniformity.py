@@ -1,0 +1,98 @@
+"""How far "pick a random ready instruction" is from drawing every legal order equally often."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Distances of the distribution of `random_ready` from uniform over the N legal orders of one DAG."""
+
+    n_legal_orders: int
+    total_variation: float  # half the sum of |p - 1 / N| over orders; 0: uniform
+    divergence: float  # Kullback-Leibler of p from uniform, sum of p ln(p N), nats: the entropy that is missing
+
+
+def departure(n: int, edges: Iterable[tuple[int, int]]) -> Departure:
+    """The distances of one DAG of n instructions, exactly.
+
+    An order's probability is 1 / (product over slots of how many instructions were ready). Dynamic programming
+    over down-sets counts the orders with each product, so no order is enumerated.
+    """
+    needed = [0] * n
+    for before, after in edges:
+        needed[after] |= 1 << before
+    layer: dict[int, Counter[int]] = {0: Counter({1: 1})}
+    for _ in range(n):
+        following: dict[int, Counter[int]] = {}
+        for placed, products in layer.items():
+            ready = [i for i in range(n) if not placed >> i & 1 and not needed[i] & ~placed]
+            for i in ready:
+                found = following.setdefault(placed | 1 << i, Counter())
+                for product, orders in products.items():
+                    found[product * len(ready)] += orders
+        layer = following
+    products = layer[(1 << n) - 1]
+    total = sum(products.values())
+    return Departure(
+        n_legal_orders=total,
+        total_variation=sum(orders * abs(1 / product - 1 / total) for product, orders in products.items()) / 2,
+        divergence=sum(orders / product * math.log(total / product) for product, orders in products.items()),
+    )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Total variation from uniform over the blocks of one length that have several legal orders."""
+
+    n_instructions: int
+    blocks: int
+    dags: int  # distinct ones among them
+    mean: float
+    median: float
+    largest: float
+    divergence: float  # mean, nats
+
+
+class Tally:
+    """Distinct DAGs of blocks of at most `largest` instructions, and how many blocks have each."""
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self._blocks: Counter[tuple[int, bytes]] = Counter()
+
+    def add(self, n_instructions: np.ndarray, offsets: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        """More blocks: (B,) lengths, (B + 1,) offsets into before and after (E,), edges of the transitive reduction."""
+        pairs = np.stack([before, after], 1).astype(np.uint8)
+        for b in np.flatnonzero(n_instructions <= self._largest):
+            self._blocks[int(n_instructions[b]), pairs[offsets[b] : offsets[b + 1]].tobytes()] += 1
+
+    def spreads(self) -> list[Spread]:
+        """One for each length with a block of several legal orders, ascending."""
+        by_length: dict[int, list[tuple[int, Departure]]] = {}
+        for (n, edges), blocks in sorted(self._blocks.items()):
+            found = departure(n, zip(edges[::2], edges[1::2], strict=True))
+            if found.n_legal_orders > 1:
+                by_length.setdefault(n, []).append((blocks, found))
+        return [_spread(n, found) for n, found in sorted(by_length.items())]
+
+
+def _spread(n: int, found: list[tuple[int, Departure]]) -> Spread:
+    found = sorted(found, key=lambda pair: pair[1].total_variation)
+    blocks = np.array([count for count, _ in found])
+    distance = np.array([of.total_variation for _, of in found])
+    return Spread(
+        n_instructions=n,
+        blocks=int(blocks.sum()),
+        dags=len(found),
+        mean=float(np.average(distance, weights=blocks)),
+        median=float(distance[np.searchsorted(np.cumsum(blocks), blocks.sum() / 2)]),
+        largest=float(distance[-1]),
+        divergence=float(np.average([of.divergence for _, of in found], weights=blocks)),
+    )

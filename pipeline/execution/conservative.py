@@ -1,0 +1,87 @@
+"""Why there is an edge between two instructions that no state tells apart, where a reason is known."""
+
+from __future__ import annotations
+
+from iced_x86 import Instruction, Mnemonic, OpKind, RegisterExt
+
+from pipeline.dag.dependencies import Kind
+from pipeline.dag.effects import effects
+from pipeline.dag.opcodes import opcode
+from pipeline.dag.resources import SYSTEM
+from pipeline.execution import drawing, layout
+from pipeline.execution.programs import Program
+from pipeline.execution.roles import Roles
+
+MEMORY = Kind.MEMORY_RAW | Kind.MEMORY_WAR | Kind.MEMORY_WAW
+_FLAG = Kind.FLAG_RAW | Kind.FLAG_WAR | Kind.FLAG_WAW
+_EXTENSIONS = (Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD)
+_EXTENSIONS_OF_AX = (Mnemonic.CBW, Mnemonic.CWDE, Mnemonic.CDQE)
+_COMMUTING = (  # those of one group commute on a common target, up to flags
+    {"ADD", "SUB", "INC", "DEC", "LEA"},
+    {"AND", "OR", "XOR", "NOT", "BTS", "BTR", "BTC"},
+    {"IMUL"},
+    {"ROL", "ROR"},
+    *({f"PADD{size}", f"PSUB{size}"} for size in "BWDQ"),
+)
+_COMMUTING_VECTORS = ("PADD", "PSUB", "PAND", "POR", "PXOR", "PMUL", "PMIN", "PMAX", "MAX", "MIN", "AND", "OR", "XOR")
+
+
+def over_conservative(pair: Program, used: Roles, kinds: Kind, codes: list[int]) -> str:
+    """Reason for an edge of a pair of instructions, whose two orders compare as `codes`, or nothing.
+
+    The pair has been run from many states already, and never differed: this only says why that may be.
+    """
+    first, second = pair.instructions
+    effect, other = effects(first), effects(second)
+    if pair.pieces[0] == pair.pieces[1] and pair.displacement_at[0] < 0:
+        return "identical instructions"
+    if effect.barrier or other.barrier or (effect.writes | other.writes) & SYSTEM:
+        return "barrier"
+    if first.has_lock_prefix or second.has_lock_prefix:
+        return "locked: ordered with all memory accesses"
+    if layout.UNDEFINED_FLAGS in codes:
+        return "flags that are undefined"
+    if not kinds & ~MEMORY:
+        if not drawing.can_meet(used):
+            return "addresses never meet"
+        return "both store the same value" if _stored(first) == _stored(second) != () else ""
+    if not kinds & ~_FLAG and not (effect.reads | other.reads) & ~SYSTEM:
+        return "both set the flags to the same constants"
+    if _extends_in_place(first) or _extends_in_place(second):
+        return "a register extended in place keeps the bits that the other uses"
+    if second.mnemonic == Mnemonic.TEST and _is_register(first, 0) and _full(first, 0) == _full(second, 0):
+        return "the flags that a test sets are there already"
+    return "operations that commute" if _commute(first, second) else ""
+
+
+def _is_register(instruction: Instruction, operand: int) -> bool:
+    return instruction.op_count > operand and instruction.op_kind(operand) == OpKind.REGISTER
+
+
+def _full(instruction: Instruction, operand: int) -> int:
+    return RegisterExt.full_register(instruction.op_register(operand))
+
+
+def _stored(instruction: Instruction) -> tuple[int, ...]:
+    """What a `mov` stores: register, or immediate; nothing for what is no `mov`."""
+    if instruction.mnemonic != Mnemonic.MOV:
+        return ()
+    if _is_register(instruction, 1):
+        return (0, instruction.op_register(1))
+    return (1, instruction.immediate(1))
+
+
+def _extends_in_place(instruction: Instruction) -> bool:
+    if instruction.mnemonic in _EXTENSIONS_OF_AX:
+        return True
+    registers = _is_register(instruction, 0) and _is_register(instruction, 1)
+    return instruction.mnemonic in _EXTENSIONS and registers and _full(instruction, 0) == _full(instruction, 1)
+
+
+def _commute(first: Instruction, second: Instruction) -> bool:
+    if not (_is_register(first, 0) and _is_register(second, 0)) or _full(first, 0) != _full(second, 0):
+        return False
+    names = {opcode(instruction.code).name.removeprefix("V") for instruction in (first, second)}
+    if len(names) == 1 and next(iter(names)).startswith(_COMMUTING_VECTORS):
+        return True
+    return any(names <= group for group in _COMMUTING)

@@ -1,0 +1,128 @@
+"""The native executor: this processor runs the code, in a worker process that can lose it without harm."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from typing import Any, Self
+
+from pipeline.execution import worker
+from pipeline.execution.oracle import Execution, Fault, OracleError, Run, Task
+from pipeline.execution.trampoline import trampoline
+from pipeline.wiring import ROOT
+
+_FAULTS = {
+    (signal.SIGSEGV, 0x80): "general protection fault (non-canonical address or misaligned operand)",
+    (signal.SIGSEGV, 1): "address where no page can be made",
+    (signal.SIGSEGV, 2): "address that the code may not write",
+    (signal.SIGFPE, 1): "division fault",
+    (signal.SIGILL, 2): "instruction that this processor does not know",
+    (signal.SIGTRAP, 1): "trap",
+}
+
+
+def _fault(found: list[int]) -> Fault:
+    number, code, address, offset = found
+    name = signal.Signals(number)
+    reason = _FAULTS.get((name, code)) or f"{name.name} (code {code})"
+    if (name, code) == (signal.SIGSEGV, 1) and 0x10000 <= address < 1 << 46:
+        reason = "touches too many pages"
+    return Fault(reason, offset)
+
+
+class Native:
+    """One worker process. Raises OracleError where this machine cannot run one.
+
+    A Python that is not position-independent lies where fixed-address programs keep their data; code with constants
+    that point there is not run, so that it does not overwrite what compares it.
+    """
+
+    seccomp: bool | None = None  # whether the kernel took the filter; None before the first task
+
+    def __init__(self) -> None:
+        if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
+            raise OracleError("this is not Linux on x86-64")
+        self._start()
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-m", worker.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            close_fds=True,
+            cwd=ROOT,
+            env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+        )
+        code = trampoline()
+        answer = self._ask({"labels": code.labels}, code.code)
+        if answer is None or "error" in answer:
+            raise OracleError((answer or {}).get("error", "the worker does not start"))
+        self._occupied: list[list[int]] = answer["occupied"]
+
+    def _ask(self, header: dict[str, Any], blob: bytes) -> dict[str, Any] | None:
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        text = json.dumps(header).encode()
+        try:
+            for part in (text, blob):
+                process.stdin.write(len(part).to_bytes(4, "little") + part)
+            process.stdin.flush()
+            size = process.stdout.read(4)
+            data = process.stdout.read(int.from_bytes(size, "little"))
+        except (BrokenPipeError, ConnectionError):
+            return None
+        return json.loads(data) if len(size) == 4 and data else None
+
+    def execute(self, task: Task) -> Execution:
+        """Run every piece from every state. A block that kills its process is `lost`; the next task goes on."""
+        if any(begin <= constant < end for begin, end in self._occupied for constant in task.constants):
+            return Execution([], "refers to addresses that this Python occupies (it is not position-independent)")
+        states = [state.encode() for state in task.states]
+        header = {
+            "address": task.address,
+            "code": [len(piece) for piece in task.pieces],
+            "states": [len(state) for state in states],
+            "segments": int(task.segments),
+            "undefined": task.undefined,
+            "registers": task.registers,
+            "seconds": task.seconds,
+        }
+        answer = self._ask(header, b"".join(task.pieces + states))
+        if answer is None:
+            self.close()
+            self._start()
+            return Execution([], "the worker died")
+        if "lost" in answer:
+            return Execution([], answer["lost"])
+        self.seccomp = answer["seccomp"]
+        runs = [
+            Run(_fault(found["fault"]))
+            if found["fault"]
+            else Run(None, tuple(found["codes"]), tuple(map(tuple, found["registers"])))
+            for found in answer["states"]
+        ]
+        return Execution(runs, "", *answer["difference"])
+
+    def close(self) -> None:
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

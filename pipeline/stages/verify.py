@@ -1,0 +1,51 @@
+"""Execute legal orders of blocks, and swaps that break an edge, and compare the machine's states."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import config, tables
+from pipeline.execution import batch, strata
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: options.Settings,
+    blocks: options.Blocks,
+    dags: options.Dags,
+    verification: Annotated[Path, typer.Option(help="Table verification to write.")],
+    sensitivity: Annotated[Path, typer.Option(help="Table sensitivity to write.")],
+    cores: Annotated[int, typer.Option(min=1, help="Processes; the tables are the same for any number.")] = 1,
+) -> None:
+    """Run machine code of the corpus: legal orders must leave the state that the original order leaves.
+
+    It runs in child processes without descriptors, under limits and a seccomp filter; never run by default.
+    Of the blocks that have more than one legal order, an equal share of each source, instruction class and length.
+    """
+    wanted = config.section(config.Verification, settings)
+    loose = tables.read("dags", dags, ["block_id", "n_legal_orders"])
+    loose = loose[loose["n_legal_orders"] > 1]
+    columns = ["block_id", "source", "n_instructions", "code", "address", "relocatable"]
+    found = tables.read("blocks", blocks, columns)
+    found = found[found["block_id"].isin(set(loose["block_id"]))]
+    if found.empty:
+        raise ValueError(f"{blocks}: no block has more than one legal order: there is nothing to verify")
+    chosen = strata.choose(found, wanted.blocks, wanted.seed)
+    verdicts, swaps = batch.execute(batch.plan(chosen, wanted), wanted, cores)
+    tables.write(verdicts, "verification", verification)
+    tables.write(swaps, "sensitivity", sensitivity)
+    for mode, rows in verdicts.groupby("dependencies", sort=True):
+        print(
+            f"{mode}: {rows['state_runs'].sum()} state-runs of {len(rows)} blocks, {rows['different'].sum()} different,"
+            f" {(rows['outcome'] == 'not runnable').sum()} blocks not runnable",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,65 @@
+"""Random partial orders, and their legal orders by brute force."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+@st.composite
+def dags(draw: st.DrawFn, largest: int = 6, smallest: int = 1) -> np.ndarray:
+    """(n, n) bool adjacency of a DAG with shuffled numbering."""
+    n = draw(st.integers(smallest, largest))
+    upper = np.triu(np.array(draw(st.lists(st.booleans(), min_size=n * n, max_size=n * n))).reshape(n, n), 1)
+    order = np.array(draw(st.permutations(range(n))))
+    return upper[order][:, order]
+
+
+def legal(precedes: np.ndarray) -> list[tuple[int, ...]]:
+    """All legal orders, by trying every permutation."""
+    n = len(precedes)
+    edges = list(zip(*precedes.nonzero(), strict=True))
+    found = []
+    for order in permutations(range(n)):
+        slot = np.argsort(order)
+        if all(slot[i] < slot[k] for i, k in edges):
+            found.append(order)
+    return found
+
+
+def ragged(*matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Adjacency matrices of any sizes as the arguments of `count_orders`."""
+    edges = [matrix.nonzero() for matrix in matrices]
+    offsets = np.cumsum([0, *(len(before) for before, _ in edges)])
+    before, after = (np.concatenate([pair[end] for pair in edges]).astype(np.uint8) for end in (0, 1))
+    return offsets, before, after, np.array([len(matrix) for matrix in matrices])
+
+
+def chain(n: int) -> np.ndarray:
+    return np.eye(n, k=1, dtype=bool)
+
+
+def beside(*parts: np.ndarray) -> np.ndarray:
+    """Parts that share nothing, as one DAG."""
+    n = sum(map(len, parts))
+    found, at = np.zeros((n, n), bool), 0
+    for part in parts:
+        found[at : at + len(part), at : at + len(part)] = part
+        at += len(part)
+    return found
+
+
+def grid(rows: int, columns: int) -> np.ndarray:
+    """The product of two chains: its legal orders are the standard Young tableaux of a rectangle."""
+    across, down = np.kron(np.eye(rows), np.eye(columns, k=1)), np.kron(np.eye(rows, k=1), np.eye(columns))
+    return (across + down).astype(bool)
+
+
+def zigzag(n: int) -> np.ndarray:
+    """0 < 1 > 2 < 3 > ...: its legal orders are the alternating permutations."""
+    found = np.zeros((n, n), bool)
+    for i in range(n - 1):
+        found[(i, i + 1) if i % 2 == 0 else (i + 1, i)] = True
+    return found

@@ -1,0 +1,40 @@
+"""The corpus described, row group by row group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from pipeline import tables
+from pipeline.stages import describe
+from tests.evidence import synthetic
+
+
+def write(folder: Path, size: int) -> tuple[Path, Path]:
+    """Tables `blocks` and `dags` in row groups of `size`."""
+    blocks, dags, _ = synthetic.corpus()
+    paths = []
+    for name, frame in (("blocks", blocks), ("dags", dags)):
+        paths.append(folder / f"{name}_{size}.parquet")
+        with tables.writing(name, paths[-1]) as append:
+            for at in range(0, len(frame), size):
+                append(pa.Table.from_pandas(frame[at : at + size], tables.SCHEMAS[name], preserve_index=False))
+    return paths[0], paths[1]
+
+
+def test_row_groups_do_not_show(tmp_path: Path) -> None:
+    for size in (100, 600):
+        describe.main(*write(tmp_path, size), tmp_path / f"{size}.parquet")
+    first, second = (tables.read("corpus", tmp_path / f"{size}.parquet") for size in (100, 600))
+    pd.testing.assert_frame_equal(first, second)
+    assert first[(first["statistic"] == "blocks") & (first["source"] == "")]["value"].tolist() == [600]
+
+
+def test_tables_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
+    blocks, _ = write(tmp_path, 100)
+    _, dags = write(tmp_path, 600)
+    with pytest.raises(ValueError, match=r"dags_600\.parquet and .*blocks_100\.parquet are not of the same blocks"):
+        describe.main(blocks, dags, tmp_path / "out.parquet")
