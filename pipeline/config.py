@@ -169,6 +169,7 @@ class Params(Section):
     corpus: Corpus
     split: Split
     tokens: Tokens
+    verification: Verification
     latency: Latency
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials

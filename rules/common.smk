@@ -86,7 +86,7 @@ def of_experiment(pattern):
 def own_files(wildcards):
     """A user's own files are inputs, so that a rebuilt program is read again."""
     source = P.corpus.sources[wildcards.source]
-    if source.kind != "files":
+    if source.kind not in ("files", "bhive"):
         return []
     return sorted({path for pattern in source.include for path in glob(pattern, recursive=True) if os.path.isfile(path)})
 

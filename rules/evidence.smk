@@ -106,6 +106,47 @@ rule publish:
         " --histories {input.histories} --sweeps {input.sweeps} --out reports/published 2> >(tee {log} >&2)"
 
 
+rule verify:
+    """Runs machine code of the corpus, in confined child processes; so only when asked for."""
+    input:
+        src=src("verify"),
+        blocks="data/corpus/blocks.parquet",
+        dags=DAGS.format(dependencies="full"),
+    output:
+        verification="data/verification/verification.parquet",
+        sensitivity="data/verification/sensitivity.parquet",
+    params:
+        settings=section("verification"),
+    threads: 2
+    log:
+        "logs/verify.log",
+    benchmark:
+        "benchmarks/rules/verify.tsv"
+    message:
+        "Running legal orders of blocks, and swaps that break an edge"
+    shell:
+        "python -m pipeline.stages.verify --settings {params.settings:q} --cores {threads}"
+        " --blocks {input.blocks} --dags {input.dags}"
+        " --verification {output.verification} --sensitivity {output.sensitivity} 2> >(tee {log} >&2)"
+
+
+rule publish_verification:
+    input:
+        **rules.verify.output,
+        src=src("publish_verification"),
+    output:
+        touch("data/published/dag_verification.done"),
+    log:
+        "logs/publish_verification.log",
+    benchmark:
+        "benchmarks/rules/publish_verification.tsv"
+    message:
+        "Publishing what running the code says of the dependencies in reports/published"
+    shell:
+        "python -m pipeline.stages.publish_verification --verification {input.verification}"
+        " --sensitivity {input.sensitivity} --out reports/published 2> >(tee {log} >&2)"
+
+
 rule track:
     input:
         src=src("track"),

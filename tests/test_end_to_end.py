@@ -163,6 +163,28 @@ def test_bad_parameters_are_named(undisturbed: Path) -> None:
         assert "tokens.min_cuont: unknown key" in said and "tokens.min_count" in said
 
 
+def test_code_is_run_only_when_asked_for_and_the_report_shows_what_came_of_it(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    assert not (undisturbed / "data/verification").exists()
+    folder = tmp_path / "verified"
+    shutil.copytree(undisturbed, folder)
+    for published in (folder / "reports/published").glob("dag_verification*.csv"):
+        published.unlink()
+    run(folder, "snakemake", "-j2", "data/published/dag_verification.done")
+    verdicts = pd.read_parquet(folder / "data/verification/verification.parquet").set_index("dependencies")
+    for mode in ("full", "conservative"):
+        assert verdicts.state_runs[mode].sum() > 500 and verdicts.different[mode].sum() == 0
+    assert verdicts.different["paper"].sum() > 0  # it leaves flags out, and running the code shows it
+    made = digests(folder)
+    (folder / "data/verification/verification.parquet").unlink()
+    run(folder, "snakemake", "-j1", "data/published/dag_verification.done")
+    assert digests(folder) == made
+    run(folder, "snakemake", "-j2")
+    results = pd.read_csv(folder / "reports/results.csv").query("experiment == 'dag_verification'")
+    assert {"state_runs", "different", "runnable_share", "sensitivity"} <= set(results.metric)
+
+
 def test_one_core_and_two_kills_give_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
     folder = copy_of_repository(tmp_path / "killed")
     for moment in ("data/tokens/tokens.parquet", "data/models/quick/*/*/0/weights.safetensors"):

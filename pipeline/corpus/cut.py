@@ -6,7 +6,6 @@ leads into. Jump tables do not show in the code; a block may still hold one of t
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -122,8 +121,3 @@ def blocks(image: Image, least: int, most: int, forms: Forms) -> Iterator[Blocks
                 hidden[max(first, 0) : max(last, 0)] = 0
             low, high, n = _cut(begin, found.form, found.first, forms.facts, is_target, least, most)
             yield Blocks(section.name, code, hidden, low + section.address, low, high, n)
-
-
-def block_id(masked_code: bytes) -> str:
-    """32 hex digits: BLAKE2b of the masked bytes."""
-    return hashlib.blake2b(masked_code, digest_size=16).hexdigest()

@@ -11,6 +11,8 @@ from pipeline.execution.states import DOUBLES, FLOATS, LARGE_FLOATS, POINTERS, R
 
 _STATUS = (0x1, 0x4, 0x10, 0x40, 0x80, 0x800)  # carry, parity, adjust, zero, sign, overflow
 _ALWAYS = 0x202  # reserved bit, interrupts on
+_DIRECTION = 0x400
+_ODD_DOUBLES = (0.0, -0.0, float("inf"), float("-inf"), float("nan"), 5e-324)  # mostly such as multiply to a NaN
 _SPECIAL = (0, 1, -1, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 62, -(1 << 63))
 _RSP, _RAX, _RCX, _RDX = 4, 0, 1, 2
 
@@ -91,6 +93,19 @@ def plain(roles: Roles, turn: int, rng: np.random.Generator) -> State:
         opmasks=rng.bytes(64),
         x87=_x87(rng),
     )
+
+
+def odd(roles: Roles, turn: int, rng: np.random.Generator) -> State:
+    """A plain state with what programs seldom meet: infinities, NaNs, small vector counts, strings downwards."""
+    state = plain(roles, turn, rng)
+    if turn % 2:
+        vectors, in_mmx = rng.choice(_ODD_DOUBLES, 256).astype("<f8").tobytes(), rng.choice(_ODD_DOUBLES, 8)
+    else:
+        vectors, in_mmx = rng.integers(0, 64, 256).astype("<i8").tobytes(), rng.integers(0, 64, 8).view("<f8")
+    area = np.frombuffer(state.x87, np.uint8).reshape(8, 16).copy()
+    area[:, :8] = in_mmx.astype("<f8").view(np.uint8).reshape(8, 8)
+    area[:, 8:10] = 0xFF  # as an MMX instruction leaves the exponent
+    return replace(state, flags=state.flags | _DIRECTION, vectors=vectors, x87=area.tobytes())
 
 
 def can_alias(roles: Roles) -> bool:

@@ -23,7 +23,7 @@ class MachineCode:
 def assemble(text: str) -> MachineCode:
     """x86-64 instructions and labels in GAS (AT&T) syntax as bytes of one section.
 
-    Raises ValueError where it refers to something outside. Text that is no assembly ends the process with LLVM's message.
+    Raises ValueError where it refers to something outside. LLVM ends the process where the text is no assembly.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

@@ -41,13 +41,11 @@ def _last_first(predecessors: list[int]) -> Order:
 
 def _first_last(predecessors: list[int]) -> Order:
     """From the end: every slot takes what stood first among that which nothing left waits for."""
-    left = set(range(len(predecessors)))
-    order: list[int] = []
-    while left:
-        i = min(i for i in left if not any(predecessors[k] >> i & 1 for k in left))
-        order.append(i)
-        left.remove(i)
-    return tuple(reversed(order))
+    n = len(predecessors)
+    successors = [sum(1 << k for k in range(n) if predecessors[k] >> i & 1) for i in range(n)]
+    # The same greedy choice on the reversed DAG, with the numbers turned round so that "last" means "first".
+    turned = [sum(1 << n - 1 - k for k in range(n) if successors[n - 1 - i] >> k & 1) for i in range(n)]
+    return tuple(n - 1 - i for i in reversed(_last_first(turned)))
 
 
 def draw(predecessors: list[int], count: int, rng: np.random.Generator) -> list[Order]:

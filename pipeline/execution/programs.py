@@ -113,11 +113,7 @@ def flag_bits(flags: int) -> int:
 
 def _constants(instruction: Instruction) -> list[int]:
     """Displacement and immediates that could be addresses."""
-    found = [
-        instruction.immediate(i)
-        for i in range(instruction.op_count)
-        if instruction.op_kind(i) in _IMMEDIATES
-    ]
+    found = [instruction.immediate(i) for i in range(instruction.op_count) if instruction.op_kind(i) in _IMMEDIATES]
     return [value for value in (instruction.memory_displacement, *found) if layout.LOWEST <= value < layout.HIGHEST]
 
 

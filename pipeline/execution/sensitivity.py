@@ -120,9 +120,11 @@ def _thoroughly(
     count = settings.search_states
     found = Comparison()
     states: list[State] = [drawing.plain(used, turn, rng) for turn in range(count // 2)]
+    states += [drawing.odd(used, turn, rng) for turn in range(count // 4)]
     states += [drawing.aliased(used, turn, rng) for turn in range(count // 4)]
     for position in positions:
-        states += [drawing.aimed(used, position, position + 1, turn, rng) for turn in range(4)]
+        turns = max(4, count // len(positions))
+        states += [drawing.aimed(used, position, position + 1, turn, rng) for turn in range(turns)]
     run(executor, program, orders, states, found)
     return found
 

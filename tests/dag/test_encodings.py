@@ -16,6 +16,7 @@ from pipeline.corpus.elf import read_image
 from pipeline.corpus.forms import Forms
 from pipeline.corpus.unique import first_of_each, groups, table_of
 from pipeline.dag.bulk import Builder
+from pipeline.dag.conflicts import EXPLICIT, SIZE
 from pipeline.dag.dependencies import block_dag, tabulate
 from pipeline.dag.effects import decode_block, effects, explicit_displacement
 from pipeline.dag.encodings import Encodings
@@ -46,7 +47,8 @@ def check(codes: list[bytes], addresses: list[int], memory: Encodings) -> None:
                 assert np.array_equal(getattr(found.table, field)[row], getattr(own, field)[0]), (instruction, field)
             count = own.n_accesses[0]
             assert np.array_equal(found.table.accesses[row, :count], own.accesses[0, :count]), instruction
-            if any(size for size in own.accesses[0, :count, 6]):  # an address of known size is one of 64 bits
+            # Of operands of its own with an address of 64 bits; others have no known size.
+            if (own.accesses[0, :count, EXPLICIT] * own.accesses[0, :count, SIZE]).any():
                 assert found.displacement[n] == explicit_displacement(instruction), instruction
             n += 1
     assert n == len(found.encoding) == len(found.displacement)

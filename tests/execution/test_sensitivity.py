@@ -2,13 +2,16 @@
 
 import pytest
 
+from pipeline.config import Verification
 from pipeline.execution.native import Native
 from pipeline.execution.sensitivity import Swap, swaps
 from tests.execution.conftest import SETTINGS, block
 
 
-def outcome(native: Native, text: str, position: int = 0, mode: str = "full") -> Swap:
-    found = swaps(native, block(text), [mode], SETTINGS)  # type: ignore[list-item]
+def outcome(
+    native: Native, text: str, position: int = 0, mode: str = "full", settings: Verification = SETTINGS
+) -> Swap:
+    found = swaps(native, block(text), [mode], settings)  # type: ignore[list-item]
     return next(swap for swap in found if swap.position == position)
 
 
@@ -26,10 +29,11 @@ def outcome(native: Native, text: str, position: int = 0, mode: str = "full") ->
         "movss (%rax), %xmm0\n vaddps %ymm0, %ymm1, %ymm2",
         "fld %st(1)\n fmul %st, %st(2)",
         "add $8, %rsp\n push %rax",
+        "and $7, %ecx\n cld\n rep stosb",  # from states in which strings go downwards
     ],
 )
 def test_a_real_dependency_is_seen(native: Native, text: str) -> None:
-    assert outcome(native, text).outcome == "changed"
+    assert outcome(native, text, position=text.count("\n") - 1).outcome == "changed"
 
 
 def test_what_the_rest_hides_is_a_dead_value(native: Native) -> None:
@@ -43,14 +47,27 @@ def test_what_the_values_hide_is_a_coincidence(native: Native) -> None:
     assert found.outcome == "value coincidence"
 
 
+@pytest.mark.parametrize("text", ["mulsd %xmm0, %xmm1\n ucomisd %xmm1, %xmm1", "pand %mm4, %mm2\n psrlq %mm2, %mm0"])
+def test_infinities_and_small_counts_are_tried(native: Native, text: str) -> None:
+    thorough = SETTINGS.model_copy(update={"search_states": 64})
+    assert outcome(native, text, settings=thorough).outcome in ("changed", "value coincidence")
+
+
 @pytest.mark.parametrize(
     ("text", "explanation"),
     [
         ("push $0\n push $0", "identical"),
         ("xor %eax, %eax\n xor %ecx, %ecx", "same constants"),
         ("mov %eax, %ecx\n cltq", "in place"),
+        ("cmove %eax, %ebx\n imul %edx, %ecx", "undefined"),
+        ("setb %sil\n sbb %ecx, %ecx", "keeps the carry"),
+        ("fld %st(0)\n fldcw (%rax)", "control word"),
         ("paddd %xmm1, %xmm0\n paddd %xmm2, %xmm0", "commute"),
         ("movb $0, (%rax)\n movb $0, (%rcx)", "same value"),
+        ("sar $2, %eax\n cltd", "keeps the sign"),
+        ("pshufw $255, %mm0, %mm1\n pshufw $255, %mm0, %mm0", "its own result"),
+        ("cmovl %edx, %edx\n mov %edx, %edi", "in place"),
+        ("lea 32(%rbx, %rcx), %rcx\n prefetcht0 (%rcx)", "prefetch"),
         ("mfence\n mov %rax, %rcx", "barrier"),
         ("lock incl (%rax)\n mov (%rcx), %edx", "locked"),
     ],

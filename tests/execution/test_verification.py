@@ -44,7 +44,9 @@ def test_a_verdict_is_the_same_every_time(native: Native) -> None:
     assert verify(native, MIXED, ["full"], SETTINGS) == verify(native, MIXED, ["full"], SETTINGS)
 
 
-@pytest.mark.parametrize("order", [[1, 0, 2, 3, 4, 5, 6, 7, 8], [0, 1, 4, 2, 3, 5, 6, 7, 8], [0, 1, 2, 3, 4, 6, 5, 7, 8]])
+@pytest.mark.parametrize(
+    "order", [[1, 0, 2, 3, 4, 5, 6, 7, 8], [0, 1, 4, 2, 3, 5, 6, 7, 8], [0, 1, 2, 3, 4, 6, 5, 7, 8]]
+)
 def test_an_order_that_breaks_a_dependency_is_different(native: Native, order: list[int]) -> None:
     program, used = runnable(MIXED)
     rng = np.random.default_rng(0)
@@ -120,6 +122,10 @@ def test_a_block_with_one_order_says_so(native: Native) -> None:
 
 
 def test_shift_counts_of_zero_and_repetitions_run(native: Native) -> None:
-    for text in ("shl %cl, %eax\n sar %cl, %ebx\n mov %rdx, %rsi", "rep movsb\n mov %rax, %rbx", "cqo\n idiv %rcx\n nop"):
+    for text in (
+        "shl %cl, %eax\n sar %cl, %ebx\n mov %rdx, %rsi",
+        "rep movsb\n mov %rax, %rbx",
+        "cqo\n idiv %rcx\n nop",
+    ):
         (verdict,) = verdicts(native, text)
         assert verdict.outcome in ("equal", "single order"), verdict
