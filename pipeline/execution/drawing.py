@@ -140,7 +140,7 @@ def aliased(roles: Roles, turn: int, rng: np.random.Generator) -> State:
 
 def aimed(roles: Roles, first: int, second: int, turn: int, rng: np.random.Generator) -> State:
     """A state in which a memory operand of instruction `first` and one of `second` overlap, where a register allows."""
-    state = plain(roles, turn, rng)
+    state = (odd if turn % 4 == 3 else plain)(roles, turn, rng)
     mine = [operand for operand in roles.operands if operand.at == first]
     other = [operand for operand in roles.operands if operand.at == second]
     if not mine or not other:
