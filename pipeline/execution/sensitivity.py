@@ -6,7 +6,7 @@ Every swap that goes unseen is looked into, one experiment after the other:
 2. The pair alone, from states of its own: where they differ, the edge is right, and it is the values that the block
    gives the pair that hide it (a constant, a mask, addresses that never meet): `value coincidence`.
 3. Where nothing tells the two orders of the pair apart, the edge is an `over-conservative edge` if a reason for that is
-   known, and `unexplained` otherwise.
+   known; else the pair is given many more states, and is `unexplained` if these do not tell them apart either.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pipeline.execution.programs import Program, prepare, text
 from pipeline.execution.roles import Roles, roles
 from pipeline.execution.states import State
 from pipeline.execution.verification import LEAST_STATES, Block, generator, runnable
+
+_PERSISTENCE = 16  # how many times as many states a pair is given that nothing explains
 
 
 @dataclass(frozen=True)
@@ -146,12 +148,15 @@ def _explain(
         return "dead value", "absorbed by what follows"
     pair = _pair(program, position)
     of_pair = roles(pair)
-    alone = _thoroughly(executor, pair, of_pair, [[0, 1], [1, 0]], [0], settings, rng)
-    codes = alone.column(1)
-    if max(codes, default=0) >= layout.DIFFERENT:
-        return "value coincidence", "addresses do not meet" if not kinds & ~MEMORY else "values"
-    reason = over_conservative(pair, of_pair, kinds, codes)
-    return ("over-conservative edge", reason) if reason else ("unexplained", f"{len(codes)} states")
+    tried = 0
+    for effort in (settings, settings.model_copy(update={"search_states": _PERSISTENCE * settings.search_states})):
+        codes = _thoroughly(executor, pair, of_pair, [[0, 1], [1, 0]], [0], effort, rng).column(1)
+        if max(codes, default=0) >= layout.DIFFERENT:
+            return "value coincidence", "addresses do not meet" if not kinds & ~MEMORY else "values"
+        if reason := over_conservative(pair, of_pair, kinds, codes):
+            return "over-conservative edge", reason
+        tried += len(codes)
+    return "unexplained", f"{tried} states"
 
 
 def _pair(program: Program, position: int) -> Program:
