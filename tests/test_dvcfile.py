@@ -64,6 +64,7 @@ def unchanged() -> dict[str, Files]:
         return dvcfile.rules(Path("params.test.yaml"))
 
 
+@pytest.mark.e2e  # each asks Snakemake for its whole DAG
 @pytest.mark.parametrize(("key", "value"), CHANGES, ids=[key for key, _ in CHANGES])
 def test_a_stage_names_the_parameters_that_change_it(
     repository: Path, unchanged: dict[str, Files], tmp_path: Path, key: str, value: object

@@ -13,6 +13,8 @@ from pipeline.execution.native import Native
 from pipeline.wiring import ROOT
 from tests.execution.conftest import SETTINGS
 
+pytestmark = pytest.mark.e2e  # processes of processes: too slow for a unit test
+
 TEXTS = [
     "mov %rax, (%rsi)\n mov 8(%rdi), %rcx\n add %rcx, %rdx\n nop",
     "add %rax, %rcx\n adc %rdx, %rbx\n mov %r8, %r9",
