@@ -13,7 +13,7 @@ from tests.corpus.malformed import ELF_FAULTS, inputs, sound_files
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_inputs_are_used_or_named(tmp_path: Path, seed: int) -> None:
     outcomes, slowest = batch(list(inputs(seed, 150, sound_files())), tmp_path)
-    assert slowest < 5
+    assert slowest < 60  # seconds: no hang; the first input may wait for numba's compiler
     # The sample is worth something: most faults are found, by more than one reason, and some do no harm.
     assert outcomes["used"] > 20 and len(outcomes) > 8
     assert outcomes["truncated or damaged ELF file"] > 20
