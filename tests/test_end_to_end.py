@@ -178,6 +178,7 @@ def test_code_is_run_only_when_asked_for_and_the_report_shows_what_came_of_it(
     assert verdicts.different["paper"].sum() > 0  # it leaves flags out, and running the code shows it
     made = digests(folder)
     (folder / "data/verification/verification.parquet").unlink()
+    (folder / "data/published/dag_verification.done").unlink()
     run(folder, "snakemake", "-j1", "data/published/dag_verification.done")
     assert digests(folder) == made
     run(folder, "snakemake", "-j2")
