@@ -121,6 +121,7 @@ class Latency(Section):
 
 class Training(Section):
     operator: Literal["sinkhorn", "popocs"]
+    method: Literal["cyclic", "extrapolated", "nearest"] = "cyclic"  # of popocs
     proposal: Literal["logits", "softmax", "sinkhorn"]
     iterations: _Positive
     loss: Literal["cross_entropy", "fenchel_young"]

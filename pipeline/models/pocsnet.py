@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from pipeline.config import Training
+from pipeline.operators.orders import PartialOrders
 from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
 
@@ -81,8 +82,8 @@ class POCSNet(nn.Module):
             case "sinkhorn":
                 return sinkhorn(logits, 5)
 
-    def constrain(self, logits: torch.Tensor, normals: torch.Tensor, iterations: int) -> torch.Tensor:
-        """The operator on (B, n, n) logits; normals (B, E, n) are used by POPOCS alone."""
+    def constrain(self, logits: torch.Tensor, orders: PartialOrders, iterations: int) -> torch.Tensor:
+        """The operator on (B, n, n) logits; the partial orders are used by POPOCS alone."""
         if self.settings.operator == "sinkhorn":
             return sinkhorn(logits, iterations)
-        return popocs(self.proposal(logits), normals, iterations)
+        return popocs(self.proposal(logits), orders, method=self.settings.method, iterations=iterations)

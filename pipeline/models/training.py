@@ -18,7 +18,7 @@ from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet
 from pipeline.models.problems import Blocks, Problems
 from pipeline.operators.decoding import hungarian
-from pipeline.operators.popocs import edge_normals
+from pipeline.operators.orders import partial_orders
 
 
 class Diverged(ValueError):
@@ -58,19 +58,19 @@ def fenchel_young(proposal: torch.Tensor, matrix: torch.Tensor, slots: torch.Ten
 def constrained(model: POCSNet, problems: Problems, last_token: torch.Tensor, iterations: int) -> torch.Tensor:
     """Soft assignments (B, n, n) of a batch of problems, instructions numbered as shown."""
     logits = model.logits(torch.from_numpy(problems.paths), last_token)
-    return model.constrain(logits, edge_normals(torch.from_numpy(problems.precedes)), iterations)
+    return model.constrain(logits, partial_orders(problems.precedes), iterations)
 
 
 def _loss(model: POCSNet, problems: Problems, last_token: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
     logits = model.logits(torch.from_numpy(problems.paths), last_token)
-    normals = edge_normals(torch.from_numpy(problems.precedes))
+    orders = partial_orders(problems.precedes)
     settings = model.settings
     if settings.loss == "fenchel_young":
         proposal = model.proposal(logits)
         with torch.no_grad():
-            matrix = model.constrain(logits, normals, settings.iterations)
+            matrix = model.constrain(logits, orders, settings.iterations)
         return fenchel_young(proposal, matrix, slots)
-    return cross_entropy(model.constrain(logits, normals, settings.iterations), slots, settings.floor)
+    return cross_entropy(model.constrain(logits, orders, settings.iterations), slots, settings.floor)
 
 
 @torch.no_grad()

@@ -1,78 +1,155 @@
-"""POPOCS: cyclic projection of a matrix onto soft permutations that respect a partial order.
+"""POPOCS: soft assignments -> soft permutations that respect a partial order, differentiably.
 
-Jain & Amarasinghe 2019, algorithm 1. One iteration projects onto row sums = 1, column sums = 1,
-non-negativity, and then, one after the other, onto the half-space of every dependency a -> b,
+A matrix X (instruction i in slot j) is feasible where rows and columns sum to 1, X >= 0, and for every
+dependency a -> b the expected slots x = X (0, ..., n - 1) satisfy x_b - x_a >= 1. Three ways to get there:
 
-    <X[b, :], v> - <X[a, :], v> >= 1,    v = (1, ..., n)    (8).
+- `cyclic`: the paper's loop, a fixed number of iterations; near the set, not in it (`cyclic`).
+- `extrapolated`: a feasible point near the proposal, by parallel over-relaxed projections with a stop
+  for each item; items that need more than `iterations` are finished by `nearest` (`extrapolated`).
+- `nearest`: the nearest feasible point (`nearest`).
 
-Deviations: the printed algorithm lacks the ReLU, which the slides have; it writes the half-space's
-normal with entries +-1, where equation (8) has +-v, used here.
-
-Made fast without changing the numbers: every half-space looks at X only through the expected slots
-x = X v and moves X only along v, so the sequence over dependencies runs on the n numbers x, and X
-follows in one step, X += (x' - x) v^T / |v|^2.
+The last two also hold X at 0 outside each instruction's window: slots that no legal order gives it.
+On the CPU they run in compiled kernels, elsewhere in the PyTorch forms of `reference`.
 """
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+import numba
+import numpy as np
 import torch
 
+from pipeline.operators import reference
+from pipeline.operators.cyclic import cyclic_backward, cyclic_forward
+from pipeline.operators.kernels import LARGEST, backward, forward
+from pipeline.operators.orders import MaskLike, PartialOrders, partial_orders
 
-def edge_normals(precedes: torch.Tensor) -> torch.Tensor:
-    """Dependencies as rows of +1 (the later) and -1 (the earlier instruction), padded with rows of zeros.
+Method = Literal["cyclic", "extrapolated", "nearest"]
+ITERATIONS = {"cyclic": 20, "extrapolated": 60, "nearest": 0}
 
-    precedes: (B, n, n) bool, [b, i, k] where i must come before k.
-    Returns (B, E, n) float32, E the largest number of dependencies of a block.
+
+def popocs(
+    assignment: torch.Tensor,
+    orders: PartialOrders | torch.Tensor | np.ndarray,
+    mask: MaskLike = None,
+    *,
+    method: Method = "extrapolated",
+    iterations: int | None = None,
+    tolerance: float = 1e-5,
+    windows: bool = True,
+) -> torch.Tensor:
+    """Project soft assignments onto the soft permutations that respect partial orders.
+
+    assignment: (B, n, n) float, [b, i, j] of instruction i in slot j: probabilities or scores. Infinite
+    entries and those beyond +-1e6 are cut off there and have no gradient.
+    orders: `PartialOrders` of the batch, made once for many calls, or (B, n, n) bool, [b, i, k] where i
+    must come before k. mask: (B, n) bool, true for real instructions; only with a bool relation.
+    iterations: at most so many (default 20 for `cyclic`, 60 for `extrapolated`; `nearest` needs none).
+    tolerance: largest violation of any constraint that `extrapolated` stops at; `nearest` and the
+    stragglers of `extrapolated` are solved to 1e-9 or to the tolerance, whichever is less. `cyclic`
+    knows no tolerance. windows: hold entries at 0 that no legal order uses (not in `cyclic`).
+
+    Returns (B, n, n), the type of `assignment`; entries of masked instructions and slots are exact zeros
+    and do not influence the others. Gradients are exact for what is computed: through the iterations,
+    and implicit for `nearest`. Raises ValueError for a cycle, a wrong shape, an unknown method, and NaN
+    stays NaN in its own item.
     """
-    size, n, _ = precedes.shape
-    count = precedes.sum((1, 2))
-    normals = torch.zeros(size, int(count.max()) if size else 0, n)
-    item, before, after = precedes.nonzero(as_tuple=True)
-    rank = torch.arange(len(item)) - (count.cumsum(0) - count)[item]
-    normals[item, rank, before] = -1.0
-    normals[item, rank, after] = 1.0
-    return normals
+    if method not in ITERATIONS:
+        raise ValueError(f"method: {method!r} is none of {', '.join(ITERATIONS)}")
+    if not isinstance(orders, PartialOrders):
+        orders = partial_orders(orders, mask)
+    elif mask is not None:
+        raise ValueError("mask: PartialOrders have their own sizes; give the mask to partial_orders")
+    if assignment.shape != (len(orders), orders.n, orders.n):
+        raise ValueError(f"assignment: {tuple(assignment.shape)} where {(len(orders), orders.n, orders.n)} is needed")
+    steps = ITERATIONS[method] if iterations is None else iterations
+    if not windows:
+        orders = orders.without_windows()
+    if assignment.device.type != "cpu":
+        return reference.popocs(assignment, orders, method, steps, tolerance)
+    if method == "cyclic":
+        return _Cyclic.apply(assignment.clamp(-LARGEST, LARGEST), orders, steps)
+    return _Projection.apply(assignment, orders, steps if method == "extrapolated" else 0, tolerance, method)
 
 
-def popocs(proposal: torch.Tensor, normals: torch.Tensor, iterations: int) -> torch.Tensor:
-    """Project proposals towards {soft permutations} and {dependencies} (algorithm 1).
-
-    proposal: (B, n, n), instruction i in slot j; normals: (B, E, n) from `edge_normals`.
-    Returns (B, n, n); with finitely many iterations it is near the intersection, not in it, and as
-    the half-spaces come last, entries may be slightly negative.
-    """
-    n = proposal.shape[-1]
-    v = torch.arange(1, n + 1, dtype=proposal.dtype, device=proposal.device)
-    norm = v.square().sum()
-    edges = normals.to(proposal).unbind(1)
-    x = proposal
-    for _ in range(iterations):
-        x = x + (1 - x.sum(-1, keepdim=True)) / n
-        x = x + (1 - x.sum(-2, keepdim=True)) / n
-        x = x.relu()
-        if edges:
-            slots = moved = x @ v  # (B, n)
-            for normal in edges:
-                # Normal of the half-space: |(v, -v)|^2 = 2|v|^2, so each of the two slots moves by half the gap.
-                gap = 1 - (moved * normal).sum(-1, keepdim=True)
-                moved = moved + gap.relu() / 2 * normal
-            x = x + (moved - slots).unsqueeze(-1) * (v / norm)
-    return x
-
-
-def residual(matrix: torch.Tensor, normals: torch.Tensor) -> torch.Tensor:
-    """Largest violation of any constraint for each item, (B, n, n) and (B, E, n) -> (B,)."""
-    n = matrix.shape[-1]
-    v = torch.arange(1, n + 1, dtype=matrix.dtype)
-    slots = matrix @ v
-    gaps = (1 - (normals.to(matrix) @ slots.unsqueeze(-1)).squeeze(-1)).where(
-        normals.abs().sum(-1) > 0, torch.zeros(())
-    )
+def residual(matrix: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
+    """Largest violation of any constraint of each item: sums, signs, dependencies. (B, n, n) -> (B,) float64."""
+    matrix, device = matrix.double(), matrix.device
+    real = torch.arange(orders.n, device=device) < torch.from_numpy(orders.sizes).to(device)[:, None]
+    before, after, edge = (torch.from_numpy(part).to(device) for part in orders.padded())
+    slots = matrix @ torch.arange(orders.n, dtype=matrix.dtype, device=device)
+    zero = matrix.new_zeros(())
     parts = [
-        (matrix.sum(-1) - 1).abs().amax(-1),
-        (matrix.sum(-2) - 1).abs().amax(-1),
-        (-matrix).relu().amax((-1, -2)),
+        torch.where(real, matrix.sum(-1) - 1, zero).abs().flatten(1),
+        torch.where(real, matrix.sum(-2) - 1, zero).abs().flatten(1),
+        (-matrix).relu().flatten(1),
+        torch.where(edge, 1 - (slots.gather(1, after) - slots.gather(1, before)), zero).relu(),
     ]
-    if normals.shape[1]:
-        parts.append(gaps.relu().amax(-1))
-    return torch.stack(parts).amax(0)
+    return torch.cat(parts, 1).amax(1)
+
+
+def _chunks(items: int) -> int:
+    """Pieces of a batch that the cores take one by one; the numbers do not depend on it."""
+    return min(items, 4 * numba.get_num_threads())
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().double().contiguous().numpy()
+
+
+class _Projection(torch.autograd.Function):
+    """`extrapolated` and `nearest` in compiled code."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, assignment: torch.Tensor, orders: PartialOrders, iterations: int, tolerance: float, method: Method
+    ) -> torch.Tensor:
+        proposal = _array(assignment)
+        found = np.empty_like(proposal)
+        multipliers, spent = np.zeros(len(orders.before)), np.zeros(len(orders), np.int64)
+        finish = 2 if method == "nearest" else 1
+        graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
+        forward(_chunks(len(orders)), proposal, *graph, iterations, tolerance, finish, found, multipliers, spent)
+        ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent = graph, tolerance, multipliers, spent
+        result = torch.from_numpy(found).to(assignment.dtype)
+        ctx.save_for_backward(assignment, result)
+        return result
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, cotangent: torch.Tensor) -> Any:
+        assignment, result = ctx.saved_tensors
+        proposal = _array(assignment)
+        gradients = np.empty_like(proposal)
+        backward(
+            _chunks(len(proposal)), proposal, _array(result), _array(cotangent),
+            *ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
+        )  # fmt: skip
+        return torch.from_numpy(gradients).to(cotangent.dtype), None, None, None, None
+
+
+class _Cyclic(torch.autograd.Function):
+    """`cyclic` in compiled code."""
+
+    @staticmethod
+    def forward(ctx: Any, assignment: torch.Tensor, orders: PartialOrders, iterations: int) -> torch.Tensor:
+        proposal = _array(assignment)
+        found = np.empty_like(proposal)
+        graph = (orders.sizes, orders.offsets, orders.before, orders.after)
+        cyclic_forward(_chunks(len(orders)), proposal, *graph, iterations, found)
+        ctx.graph, ctx.iterations = graph, iterations
+        ctx.save_for_backward(assignment)
+        return torch.from_numpy(found).to(assignment.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, cotangent: torch.Tensor) -> Any:
+        (assignment,) = ctx.saved_tensors
+        proposal = _array(assignment)
+        gradients = np.empty_like(proposal)
+        cyclic_backward(
+            _chunks(len(proposal)), proposal, _array(cotangent), *ctx.graph,
+            ctx.iterations, gradients,
+        )  # fmt: skip
+        return torch.from_numpy(gradients).to(cotangent.dtype), None, None

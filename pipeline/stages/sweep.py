@@ -12,7 +12,8 @@ from pipeline.dag.topology import count_violations
 from pipeline.models import problems
 from pipeline.models.training import assign
 from pipeline.operators.decoding import hungarian
-from pipeline.operators.popocs import edge_normals, residual
+from pipeline.operators.orders import partial_orders
+from pipeline.operators.popocs import residual
 from pipeline.schedulers import Request
 from pipeline.schedulers.network import Network
 from pipeline.stages import options
@@ -37,7 +38,7 @@ def main(
     method = config.Scheduler(method="network", iterations=1)
     network = Network(Request(method, config.section(config.Training, training), weights, blocks))
     shown = blocks.shown(blocks.input_order)
-    normals = edge_normals(torch.from_numpy(shown.precedes))
+    orders = partial_orders(shown.precedes)
     rows = []
     for iterations in tqdm(chosen):
         matrix = assign(network.model, shown, network.last_token, iterations)
@@ -51,7 +52,7 @@ def main(
                 "violations_per_block": violations.mean(),
                 "valid_share": (violations == 0).mean(),
                 "exact_match": (found == np.arange(found.shape[1])).all(1).mean(),
-                "residual_median": float(residual(torch.from_numpy(matrix), normals).median()),
+                "residual_median": float(residual(torch.from_numpy(matrix), orders).median()),
             }
         )
     tables.write(pd.DataFrame(rows), "sweep", out)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.models.training import Diverged, State, cross_entropy, fenchel_young, train
-from pipeline.operators.popocs import edge_normals, popocs
+from pipeline.operators.popocs import popocs
 from tests.models import made
 
 
@@ -30,9 +30,9 @@ def test_cross_entropy_is_smooth_at_its_floor_and_learns_below() -> None:
 
 def test_fenchel_young_gradient_is_projection_minus_truth() -> None:
     proposal = torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    normals = edge_normals(torch.ones(3, 4, 4).triu(1).bool())
+    precedes = torch.ones(3, 4, 4).triu(1).bool()
     slots = torch.arange(4).repeat(3, 1)
-    matrix = popocs(proposal, normals, 20)
+    matrix = popocs(proposal, precedes, method="nearest")
     fenchel_young(proposal, matrix, slots).backward()
     assert proposal.grad is not None
     torch.testing.assert_close(proposal.grad, (matrix.detach() - torch.eye(4)) / 3)

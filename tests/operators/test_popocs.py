@@ -1,6 +1,8 @@
-"""POPOCS: the paper's loop written out, closed forms, gradients, padding."""
+"""POPOCS: what all methods have in common, and the paper's loop written out."""
 
 from __future__ import annotations
+
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,8 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.operators.popocs import edge_normals, popocs, residual
+from pipeline.operators.orders import partial_orders
+from pipeline.operators.popocs import Method, popocs, residual
 from pipeline.operators.sinkhorn import log_sinkhorn, sinkhorn
+from tests.operators.made import cases, random_precedes
+
+METHODS = get_args(Method)
+FEASIBLE = ("extrapolated", "nearest")
 
 
 def literal(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -> np.ndarray:
@@ -32,75 +39,173 @@ def literal(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -
     return p.T
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
-    n, size, seed = draw(st.integers(2, 6)), draw(st.integers(1, 4)), draw(st.integers(0, 2**32))
-    rng = np.random.default_rng(seed)
-    precedes = np.triu(rng.random((size, n, n)) < 0.4, 1)
-    return torch.from_numpy(rng.normal(size=(size, n, n))), torch.from_numpy(precedes)
-
-
 @given(cases(), st.integers(0, 25))
 @settings(deadline=None)
-def test_equals_the_papers_algorithm(case: tuple[torch.Tensor, torch.Tensor], iterations: int) -> None:
+def test_cyclic_equals_the_papers_algorithm(case: tuple[torch.Tensor, np.ndarray], iterations: int) -> None:
     proposal, precedes = case
-    found = popocs(proposal, edge_normals(precedes), iterations)
+    found = popocs(proposal, precedes, method="cyclic", iterations=iterations)
     for item, expected in enumerate(proposal):
-        edges = [(int(a), int(b)) for a, b in precedes[item].nonzero()]
-        np.testing.assert_allclose(found[item], literal(expected.numpy(), edges, iterations), atol=1e-10)
+        edges = [(int(a), int(b)) for a, b in np.argwhere(precedes[item])]
+        np.testing.assert_allclose(found[item], literal(expected.numpy(), edges, iterations), atol=1e-9)
 
 
-def test_a_legal_permutation_stays() -> None:
+@given(cases(largest=9))
+@settings(deadline=None)
+def test_every_item_ends_in_the_set(case: tuple[torch.Tensor, np.ndarray]) -> None:
+    proposal, precedes = case
+    orders = partial_orders(precedes)
+    for method in FEASIBLE:
+        for windows in (True, False):
+            found = popocs(proposal, orders, method=method, windows=windows)
+            assert residual(found, orders).max() <= 1e-5
+
+
+@given(cases())
+@settings(deadline=None, max_examples=30)
+def test_single_precision_is_enough(case: tuple[torch.Tensor, np.ndarray]) -> None:
+    proposal, precedes = case
+    orders = partial_orders(precedes)
+    for method in FEASIBLE:
+        found = popocs(proposal.float(), orders, method=method)
+        assert found.dtype == torch.float32
+        assert residual(found, orders).max() <= 1.5e-5
+
+
+@pytest.mark.parametrize("method", FEASIBLE)
+def test_nothing_moves_twice(method: Method) -> None:
+    rng = np.random.default_rng(0)
+    orders = partial_orders(random_precedes(50, 8, rng))
+    once = popocs(torch.from_numpy(rng.normal(size=(50, 8, 8))), orders, method=method, tolerance=1e-9)
+    twice = popocs(once, orders, method=method, tolerance=1e-9)
+    torch.testing.assert_close(twice, once, atol=1e-7, rtol=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_legal_permutation_stays(method: Method) -> None:
     identity = torch.eye(4).unsqueeze(0)
-    precedes = torch.ones(1, 4, 4).triu(1).bool()
-    torch.testing.assert_close(popocs(identity, edge_normals(precedes), 20), identity)
+    torch.testing.assert_close(popocs(identity, torch.ones(1, 4, 4).triu(1).bool(), method=method), identity)
 
 
-def test_a_total_order_is_found_from_anything() -> None:
+@pytest.mark.parametrize(("method", "windows"), [("extrapolated", True), ("nearest", True), ("nearest", False)])
+def test_a_total_order_is_found_from_anything(method: Method, windows: bool) -> None:
     precedes = torch.zeros(1, 3, 3, dtype=torch.bool)
     precedes[0, 2, 1] = precedes[0, 1, 0] = True  # 2, then 1, then 0
     proposal = torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(0)).double()
-    found = popocs(proposal, edge_normals(precedes), 4000)
-    torch.testing.assert_close(found[0], torch.eye(3).flip(1).double(), atol=1e-3, rtol=0)
+    found = popocs(proposal, precedes, method=method, windows=windows)
+    torch.testing.assert_close(found[0], torch.eye(3).flip(1).double(), atol=1e-8, rtol=0)
 
 
-def test_more_iterations_leave_a_smaller_residual() -> None:
-    rng = np.random.default_rng(0)
-    normals = edge_normals(torch.from_numpy(np.triu(rng.random((200, 5, 5)) < 0.4, 1)))
-    proposal = torch.from_numpy(rng.normal(size=(200, 5, 5)))
-    residuals = [float(residual(popocs(proposal, normals, k), normals).median()) for k in (0, 20, 60, 150)]
-    assert residuals == sorted(residuals, reverse=True) and residuals[-1] < residuals[0] / 10
-
-
-def test_padding_with_the_edges_of_others_changes_nothing() -> None:
-    precedes = torch.zeros(2, 4, 4, dtype=torch.bool)
-    precedes[0, 0, 1] = True
-    precedes[1] = torch.ones(4, 4).triu(1).bool()
-    proposal = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(0))
-    together = popocs(proposal, edge_normals(precedes), 20)
-    alone = popocs(proposal[:1], edge_normals(precedes[:1]), 20)
-    torch.testing.assert_close(together[:1], alone, rtol=0, atol=1e-6)
-
-
-def test_gradient() -> None:
-    proposal = torch.randn(2, 3, 3, dtype=torch.double, generator=torch.Generator().manual_seed(1), requires_grad=True)
-    normals = edge_normals(torch.ones(2, 3, 3).triu(1).bool())
-    assert torch.autograd.gradcheck(lambda x: popocs(x, normals, 5), (proposal,))
-
-
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_no_dependencies(n: int) -> None:
-    found = popocs(torch.zeros(3, n, n), edge_normals(torch.zeros(3, n, n, dtype=torch.bool)), 20)
+def test_no_dependencies(method: Method, n: int) -> None:
+    found = popocs(torch.zeros(3, n, n), torch.zeros(3, n, n, dtype=torch.bool), method=method)
     torch.testing.assert_close(found, torch.full((3, n, n), 1 / n))
 
 
+def test_two_instructions_in_closed_form() -> None:
+    """n = 2 without dependencies: X = [[p, 1 - p], [1 - p, p]], p the mean of four entries cut off to [0, 1]."""
+    proposal = torch.randn(200, 2, 2, generator=torch.Generator().manual_seed(0)).double()
+    p = ((proposal[:, 0, 0] + proposal[:, 1, 1] + 2 - proposal[:, 0, 1] - proposal[:, 1, 0]) / 4).clamp(0, 1)
+    expected = torch.stack([p, 1 - p, 1 - p, p], 1).view(-1, 2, 2)
+    none = torch.zeros(200, 2, 2, dtype=torch.bool)
+    torch.testing.assert_close(popocs(proposal, none, method="nearest"), expected, atol=1e-8, rtol=0)
+    inside = ((p > 0) & (p < 1)).nonzero().squeeze(1)  # over-relaxed steps go past the edge, not the inside
+    torch.testing.assert_close(popocs(proposal, none, method="extrapolated")[inside], expected[inside])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_padding_changes_nothing_and_stays_zero(method: Method) -> None:
+    rng = np.random.default_rng(0)
+    precedes, proposal = random_precedes(20, 7, rng), torch.from_numpy(rng.normal(size=(20, 7, 7)))
+    proposal.requires_grad_()
+    sizes = rng.integers(0, 8, 20)
+    mask = np.arange(7) < sizes[:, None]
+    found = popocs(proposal, precedes, mask, method=method)
+    weights = torch.from_numpy(rng.normal(size=(20, 7, 7)))
+    (gradient,) = torch.autograd.grad((found * weights).sum(), proposal)
+    for b, m in enumerate(sizes):
+        own = proposal[b : b + 1, :m, :m].detach().requires_grad_()
+        alone = popocs(own, precedes[b : b + 1, :m, :m], method=method)
+        assert torch.equal(found[b : b + 1, :m, :m], alone)
+        assert found[b].count_nonzero() == found[b, :m, :m].count_nonzero()
+        assert gradient[b].count_nonzero() == gradient[b, :m, :m].count_nonzero()
+        if m:
+            (expected,) = torch.autograd.grad((alone * weights[b, :m, :m]).sum(), own)
+            torch.testing.assert_close(gradient[b : b + 1, :m, :m], expected, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", FEASIBLE)
+def test_names_do_not_matter(method: Method) -> None:
+    rng = np.random.default_rng(1)
+    precedes, proposal = random_precedes(20, 6, rng), torch.from_numpy(rng.normal(size=(20, 6, 6)))
+    names = rng.permutation(6)
+    found = popocs(proposal, precedes, method=method)
+    renamed = popocs(proposal[:, names], precedes[:, names][:, :, names], method=method)
+    torch.testing.assert_close(renamed, found[:, names], atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_gradient(method: Method, n: int) -> None:
+    rng = np.random.default_rng(n)
+    proposal = torch.from_numpy(rng.normal(size=(4, n, n))).requires_grad_()
+    orders = partial_orders(random_precedes(4, n, rng), np.arange(n) < np.array([[n], [n], [max(0, n - 1)], [0]]))
+    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, method=method), (proposal,))
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_gradient_of_stragglers(windows: bool) -> None:
+    """With one iteration `nearest` finishes most items: the gradient goes through both."""
+    rng = np.random.default_rng(0)
+    proposal = torch.from_numpy(rng.normal(size=(4, 6, 6))).requires_grad_()
+    orders = partial_orders(random_precedes(4, 6, rng))
+    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, iterations=1, windows=windows), (proposal,))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e4, 1e30, float("inf")])
+def test_huge_and_infinite_scores(method: Method, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    orders = partial_orders(random_precedes(30, 6, rng))
+    proposal = (torch.from_numpy(rng.normal(size=(30, 6, 6))).sign() * scale).float().requires_grad_()
+    found = popocs(proposal, orders, method=method)
+    found.square().sum().backward()
+    assert found.isfinite().all() and proposal.grad is not None and proposal.grad.isfinite().all()
+    if method in FEASIBLE:
+        assert residual(found.detach(), orders).max() <= 1.5e-5
+
+
+def test_a_nan_stays_in_its_item() -> None:
+    proposal = torch.zeros(2, 3, 3)
+    proposal[0, 0, 0] = float("nan")
+    none = torch.zeros(2, 3, 3, dtype=torch.bool)
+    for method in METHODS:
+        found = popocs(proposal, none, method=method)
+        assert found[0].isnan().any() and torch.allclose(found[1], torch.tensor(1 / 3))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_batch(method: Method) -> None:
+    assert popocs(torch.zeros(0, 3, 3), torch.zeros(0, 3, 3, dtype=torch.bool), method=method).shape == (0, 3, 3)
+
+
+def test_wrong_arguments_are_named() -> None:
+    none = torch.zeros(1, 3, 3, dtype=torch.bool)
+    with pytest.raises(ValueError, match="method"):
+        popocs(torch.zeros(1, 3, 3), none, method="best")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="assignment"):
+        popocs(torch.zeros(1, 4, 4), none)
+    with pytest.raises(ValueError, match="mask"):
+        popocs(torch.zeros(1, 3, 3), partial_orders(none), torch.ones(1, 3))
+
+
 def test_residual_names_each_constraint() -> None:
-    none = edge_normals(torch.zeros(1, 2, 2, dtype=torch.bool))
+    none = partial_orders(np.zeros((1, 2, 2), bool))
     assert residual(torch.tensor([[[1.5, -0.5], [-0.5, 1.5]]]), none).item() == pytest.approx(0.5)
     assert residual(torch.eye(2).unsqueeze(0) * 2, none).item() == pytest.approx(1.0)
-    wrong_way = torch.zeros(1, 2, 2, dtype=torch.bool)
+    wrong_way = np.zeros((1, 2, 2), bool)
     wrong_way[0, 1, 0] = True
-    assert residual(torch.eye(2).unsqueeze(0), edge_normals(wrong_way)).item() == pytest.approx(2.0)
+    assert residual(torch.eye(2).unsqueeze(0), partial_orders(wrong_way)).item() == pytest.approx(2.0)
 
 
 def test_sinkhorn_is_doubly_stochastic_and_invariant_to_shifts() -> None:

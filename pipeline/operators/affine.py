@@ -1,0 +1,122 @@
+"""The affine set that the iterations stay in: rows and columns sum to `target`, entries outside the windows are 0.
+
+Numba kernels for one item of m instructions, float64, on scratch given by the caller. Instruction i may
+stand in slots first[i] .. last[i]; entries outside are never read nor written.
+
+With S the windows as a 0/1 matrix, r and k its row and column counts, the orthogonal projection of D is
+
+    D + S * (u 1^T + 1 w^T),   T w = target - colsums(D'),   T = diag(k) - S^T diag(1/r) S,
+
+where D' has its rows corrected first and u_i = -mean of w over the window of i. T is a graph Laplacian:
+singular once for every connected component of the windows, and consistent, so a Cholesky
+factorisation that skips zero pivots solves it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {
+        "reassoc",
+        "contract",
+        "nsz",
+        "arcp",
+    },  # sums in vector registers; infinities and NaN keep their meaning
+}
+_SINGULAR = 1e-10  # a pivot below this share of its diagonal is rounding
+
+
+@njit(**OPTIONS)
+def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray) -> None:
+    """Lower Cholesky factor in place, matrix[:size, :size] positive semidefinite; zero pivots are skipped."""
+    for j in range(size):
+        row = matrix[j]
+        diagonal = row[j]
+        for k in range(j):
+            other = matrix[k]
+            total = row[k]
+            for i in range(k):
+                total -= row[i] * other[i]
+            row[k] = total * inverse_pivots[k]
+        total = diagonal
+        for i in range(j):
+            total -= row[i] * row[i]
+        inverse_pivots[j] = 1.0 / np.sqrt(total) if total > _SINGULAR * diagonal else 0.0
+
+
+@njit(**OPTIONS)
+def cholesky_solve(factor: np.ndarray, inverse_pivots: np.ndarray, size: int, rhs: np.ndarray) -> None:
+    """Solve in place with the factor of `cholesky`; unknowns of skipped pivots become 0."""
+    for j in range(size):
+        row = factor[j]
+        total = rhs[j]
+        for i in range(j):
+            total -= row[i] * rhs[i]
+        rhs[j] = total * inverse_pivots[j]
+    for j in range(size - 1, -1, -1):
+        row = factor[j]
+        value = rhs[j] * inverse_pivots[j]
+        rhs[j] = value
+        for i in range(j):
+            rhs[i] -= row[i] * value
+
+
+@njit(**OPTIONS)
+def factor_windows(
+    first: np.ndarray, last: np.ndarray, size: int, factor: np.ndarray, inverse_pivots: np.ndarray
+) -> None:
+    """Factorise T of the windows: entry (j, k) sums -1/r over the windows that hold both slots."""
+    factor[:size, :size] = 0.0
+    for i in range(size):
+        factor[last[i], first[i]] -= 1.0 / (last[i] - first[i] + 1)
+    for j in range(size):  # windows that begin at or before a slot
+        for k in range(1, size):
+            factor[j, k] += factor[j, k - 1]
+    for j in range(size - 2, -1, -1):  # and end at or after another
+        for k in range(size):
+            factor[j, k] += factor[j + 1, k]
+    for i in range(size):
+        for j in range(first[i], last[i] + 1):
+            factor[j, j] += 1.0
+    cholesky(factor, size, inverse_pivots)
+
+
+@njit(**OPTIONS)
+def project_affine(
+    matrix: np.ndarray,
+    target: float,
+    first: np.ndarray,
+    last: np.ndarray,
+    size: int,
+    factor: np.ndarray,
+    inverse_pivots: np.ndarray,
+    columns: np.ndarray,
+) -> None:
+    """Orthogonal projection of matrix[:size, :size] in place; `columns` is scratch of length size + 1."""
+    for j in range(size):
+        columns[j] = target
+    for i in range(size):
+        row = matrix[i]
+        total = target
+        for j in range(first[i], last[i] + 1):
+            total -= row[j]
+        total /= last[i] - first[i] + 1
+        for j in range(first[i], last[i] + 1):
+            row[j] += total
+            columns[j] -= row[j]
+    cholesky_solve(factor, inverse_pivots, size, columns)
+    for i in range(size):
+        row = matrix[i]
+        total = 0.0
+        for j in range(first[i], last[i] + 1):
+            total += columns[j]
+        total /= last[i] - first[i] + 1
+        for j in range(first[i], last[i] + 1):
+            row[j] += columns[j] - total

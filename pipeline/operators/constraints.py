@@ -1,0 +1,165 @@
+"""Convex sets for EPOCS: small objects with `project` and `violation`.
+
+All act on a batch of vectors y (B, d). Their numbers are shared by the batch, or carry a leading B and
+differ for each item; rows of zeros are padding and constrain nothing. Matrices may be sparse (COO)
+where they are shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+
+_FAR = 1e-10  # eigenvalues below this share of the largest are zero: redundant equations
+
+
+class Constraint(Protocol):
+    """A convex set C, for each item of a batch."""
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        """(B, d) -> (B, d): the nearest point of C, or of a half-space that holds C and not y."""
+        ...
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        """(B, d) -> (B,): by how much the worst of the set's conditions fails; 0 in C."""
+        ...
+
+
+def _times(matrix: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """A y for every item: (k, d) or (B, k, d) with (B, d) -> (B, k)."""
+    if matrix.dim() == 3:
+        return (matrix @ y.unsqueeze(-1)).squeeze(-1)
+    return (matrix @ y.T).T
+
+
+def _worst(values: torch.Tensor) -> torch.Tensor:
+    return values.amax(-1) if values.shape[-1] else values.new_zeros(values.shape[0])
+
+
+@dataclass(eq=False)
+class AffineEqualities:
+    """A y = b. A: (k, d) or (B, k, d); b: (k,) or (B, k). Redundant rows are welcome.
+
+    project: y - A^T (A A^T)^+ (A y - b), the pseudo-inverse computed once.
+    """
+
+    matrix: torch.Tensor
+    right: torch.Tensor
+    _inverse: torch.Tensor = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        dense = self.matrix.to_dense() if self.matrix.is_sparse else self.matrix
+        gram = self.matrix @ dense.mT  # (k, k), dense
+        self._inverse = torch.linalg.pinv(gram.double(), rtol=_FAR, hermitian=True).to(gram.dtype)
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        return y - self._back(_times(self.matrix, y) - self.right)
+
+    def direction(self, y: torch.Tensor) -> torch.Tensor:
+        """Nearest vector with A y = 0."""
+        return y - self._back(_times(self.matrix, y))
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        return _worst((_times(self.matrix, y) - self.right).abs())
+
+    def _back(self, rest: torch.Tensor) -> torch.Tensor:
+        return _times(self.matrix.mT if self.matrix.dim() == 3 else self.matrix.T, _times(self._inverse, rest))
+
+
+@dataclass(eq=False)
+class HalfSpaces:
+    """A y <= b, many at once. A: (k, d) or (B, k, d); b: (k,) or (B, k).
+
+    project: with gaps g = max(0, A y - b) and w = g / |a|^2, the projection onto the one half-space
+    sum_k w_k (a_k y - b_k) <= 0, which holds them all: y - (sum w g / |A^T w|^2) A^T w. That is the
+    simultaneous projection, extrapolated (Pierra 1984); with one row it is the projection itself.
+    """
+
+    matrix: torch.Tensor
+    right: torch.Tensor
+    _weight: torch.Tensor = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        square = (self.matrix * self.matrix).sum(-1)
+        square = square.to_dense() if square.is_sparse else square
+        self._weight = torch.where(square > 0, 1 / torch.where(square > 0, square, 1.0), 0.0)
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        gaps = self._gaps(y)
+        pushes = gaps * self._weight
+        step = _times(self.matrix.mT if self.matrix.dim() == 3 else self.matrix.T, pushes)
+        square = step.square().sum(-1)
+        moving = square > 0
+        length = torch.where(moving, (gaps * pushes).sum(-1) / torch.where(moving, square, 1.0), 0.0)
+        return y - length.unsqueeze(-1) * step
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        return _worst(self._gaps(y))
+
+    def _gaps(self, y: torch.Tensor) -> torch.Tensor:
+        return torch.where(self._weight > 0, _times(self.matrix, y) - self.right, 0.0).relu()
+
+    def parts(self) -> list[HalfSpaces]:
+        """One object for each row, for methods that need exact projections."""
+        matrix = self.matrix.to_dense() if self.matrix.is_sparse else self.matrix
+        count = matrix.shape[-2]
+        return [HalfSpaces(matrix[..., k : k + 1, :], self.right[..., k : k + 1]) for k in range(count)]
+
+
+@dataclass(eq=False)
+class Box:
+    """low <= y <= high, numbers or tensors (d,) or (B, d); low = high = 0 masks an entry."""
+
+    low: torch.Tensor | float
+    high: torch.Tensor | float
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        return torch.minimum(torch.maximum(y, self._like(self.low, y)), self._like(self.high, y))
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        return _worst((y - self.project(y)).abs())
+
+    @staticmethod
+    def _like(bound: torch.Tensor | float, y: torch.Tensor) -> torch.Tensor:
+        return torch.as_tensor(bound, dtype=y.dtype, device=y.device)
+
+
+@dataclass(eq=False)
+class NonNegative:
+    """y >= 0."""
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        return y.relu()
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        return _worst((-y).relu())
+
+
+@dataclass(eq=False)
+class Simplex:
+    """y >= 0 with sum y = total, along the last axis of y seen as (B, *shape); shape None: (d,).
+
+    project: y - theta, cut off at 0, theta by sorting (Held, Wolfe, Crowder 1974).
+    """
+
+    total: float = 1.0
+    shape: tuple[int, ...] | None = None
+
+    def project(self, y: torch.Tensor) -> torch.Tensor:
+        rows = self._rows(y)
+        ordered = rows.sort(-1, descending=True).values
+        excess = ordered.cumsum(-1) - self.total
+        count = torch.arange(1, rows.shape[-1] + 1, dtype=y.dtype, device=y.device)
+        held = (ordered * count > excess).sum(-1, keepdim=True).clamp_min(1)
+        theta = excess.gather(-1, held - 1) / held
+        return (rows - theta).relu().reshape(y.shape)
+
+    def violation(self, y: torch.Tensor) -> torch.Tensor:
+        rows = self._rows(y)
+        sums = (rows.sum(-1) - self.total).abs().reshape(len(y), -1)
+        return torch.maximum(_worst(sums), _worst((-y).relu()))
+
+    def _rows(self, y: torch.Tensor) -> torch.Tensor:
+        return y.reshape(y.shape[0], *(self.shape or y.shape[1:]))

@@ -1,0 +1,159 @@
+"""A padded batch of partial orders, in the form the operators read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import njit
+
+MaskLike = np.ndarray | torch.Tensor | None
+
+
+@dataclass(frozen=True)
+class PartialOrders:
+    """B partial orders on at most n instructions.
+
+    Item b has sizes[b] instructions, numbered from 0; its dependencies are
+    before[offsets[b] : offsets[b + 1]] -> after[...]. Instruction i has at least first[b, i]
+    instructions before it and n - 1 - last[b, i] after it, so in every legal order its slot is in
+    first[b, i] .. last[b, i], and every one of these slots is taken in some legal order.
+    """
+
+    n: int
+    sizes: np.ndarray  # (B,) int64
+    offsets: np.ndarray  # (B + 1,) int64
+    before: np.ndarray  # (M,) int32
+    after: np.ndarray  # (M,) int32
+    first: np.ndarray  # (B, n) int32
+    last: np.ndarray  # (B, n) int32
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def without_windows(self) -> PartialOrders:
+        """The same dependencies with every slot open to every instruction."""
+        last = np.broadcast_to(self.sizes[:, None].astype(np.int32) - 1, self.last.shape).copy()
+        return PartialOrders(self.n, self.sizes, self.offsets, self.before, self.after, np.zeros_like(self.first), last)
+
+    def take(self, items: np.ndarray) -> PartialOrders:
+        """The partial orders of some items of the batch."""
+        counts = np.diff(self.offsets)[items]
+        offsets = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
+        rows = np.repeat(self.offsets[items] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return PartialOrders(
+            self.n, self.sizes[items], offsets, self.before[rows], self.after[rows], self.first[items], self.last[items]
+        )
+
+    def support(self) -> np.ndarray:
+        """(B, n, n) bool: instruction i may stand in slot j."""
+        slots = np.arange(self.n)
+        real = slots < self.sizes[:, None]
+        inside = (slots >= self.first[:, :, None]) & (slots <= self.last[:, :, None])
+        return inside & real[:, :, None] & real[:, None, :]
+
+    def padded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Dependencies as (B, E) arrays before, after (0 where there is none) and real (bool)."""
+        counts = np.diff(self.offsets)
+        real = np.arange(counts.max(initial=0)) < counts[:, None]
+        before, after = np.zeros(real.shape, np.int64), np.zeros(real.shape, np.int64)
+        before[real], after[real] = self.before, self.after
+        return before, after, real
+
+
+def partial_orders(precedes: np.ndarray | torch.Tensor, mask: MaskLike = None) -> PartialOrders:
+    """Read a batch of DAGs.
+
+    precedes: (B, n, n) bool, [b, i, k] where i must come before k (the reduction is enough, more does
+    not change the set but is more work). mask: (B, n) bool, true for the real instructions, which
+    come first; None: all are real. Dependencies of masked instructions are ignored.
+    Raises ValueError for a cycle and for a mask with holes.
+    """
+    relation = np.ascontiguousarray(_numpy(precedes), dtype=bool)
+    size, n, _ = relation.shape
+    if mask is None:
+        sizes = np.full(size, n, np.int64)
+    else:
+        real = np.asarray(_numpy(mask), dtype=bool)
+        sizes = real.sum(1).astype(np.int64)
+        if not (real == (np.arange(n) < sizes[:, None])).all():
+            raise ValueError("mask: the real instructions of an item must come first, the padding after them")
+    counts, first, last, acyclic = _scan(relation, sizes)
+    if not acyclic:
+        raise ValueError("a dependency graph has a cycle: there is no legal order")
+    offsets = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
+    before, after = _edges(relation, sizes, int(offsets[-1]))
+    return PartialOrders(n, sizes, offsets, before, after, first, last)
+
+
+def _numpy(array: np.ndarray | torch.Tensor) -> np.ndarray:
+    return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+
+
+@njit(nogil=True, cache=True)
+def _scan(relation: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Edge counts, windows, and whether every item is acyclic."""
+    size, n, _ = relation.shape
+    counts = np.zeros(size, np.int64)
+    first = np.zeros((size, n), np.int32)
+    last = np.zeros((size, n), np.int32)
+    words = (n + 63) // 64
+    closure = np.zeros((n, words), np.uint64)
+    order = np.empty(n, np.int64)
+    waiting = np.empty(n, np.int64)
+    one = np.uint64(1)
+    for b in range(size):
+        m = sizes[b]
+        waiting[:m] = 0
+        for i in range(m):
+            for k in range(m):
+                if relation[b, i, k]:
+                    counts[b] += 1
+                    waiting[k] += 1
+        found = 0
+        for i in range(m):
+            if waiting[i] == 0:
+                order[found] = i
+                found += 1
+        done = 0
+        while done < found:
+            i = order[done]
+            done += 1
+            for k in range(m):
+                if relation[b, i, k]:
+                    waiting[k] -= 1
+                    if waiting[k] == 0:
+                        order[found] = k
+                        found += 1
+        if found < m:
+            return counts, first, last, False
+        closure[:m] = 0  # descendants of each instruction, as bits
+        for t in range(m - 1, -1, -1):
+            i = order[t]
+            for k in range(m):
+                if relation[b, i, k]:
+                    for word in range(words):
+                        closure[i, word] |= closure[k, word]
+                    closure[i, k // 64] |= one << np.uint64(k % 64)
+        for i in range(m):
+            last[b, i] = m - 1
+        for i in range(m):
+            for k in range(m):
+                if closure[i, k // 64] >> np.uint64(k % 64) & one:
+                    last[b, i] -= 1
+                    first[b, k] += 1
+    return counts, first, last, True
+
+
+@njit(nogil=True, cache=True)
+def _edges(relation: np.ndarray, sizes: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
+    before, after = np.empty(total, np.int32), np.empty(total, np.int32)
+    edge = 0
+    for b in range(len(sizes)):
+        for i in range(sizes[b]):
+            for k in range(sizes[b]):
+                if relation[b, i, k]:
+                    before[edge], after[edge] = i, k
+                    edge += 1
+    return before, after

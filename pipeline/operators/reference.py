@@ -1,0 +1,83 @@
+"""POPOCS in plain PyTorch, to read and for devices without the kernels; the same numbers as the kernels.
+
+Autograd goes through every iteration of `cyclic` and `extrapolated`; `nearest` has its derivative in
+closed form. The formulas stand in `cyclic`, `extrapolated`, `affine` and `nearest`.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from pipeline.operators.batch import Batch
+from pipeline.operators.extrapolated import RELAXATION
+from pipeline.operators.orders import PartialOrders
+from pipeline.operators.reference_nearest import nearest
+
+_LARGEST = 1e6
+
+
+def popocs(
+    assignment: torch.Tensor, orders: PartialOrders, method: str, iterations: int, tolerance: float
+) -> torch.Tensor:
+    """The same arguments and result as `popocs.popocs`, any device, any floating type."""
+    batch = Batch(orders, assignment)
+    proposal = assignment.clamp(-_LARGEST, _LARGEST)
+    if method == "cyclic":
+        return cyclic(proposal, batch, iterations)
+    if method == "nearest":
+        return nearest(proposal, batch)
+    found = extrapolated(proposal, batch, iterations, tolerance)
+    with torch.no_grad():
+        late = _worst(found, batch) > tolerance
+    if late.any():
+        found = torch.where(late[:, None, None], nearest(found, batch), found)
+    return found
+
+
+def cyclic(proposal: torch.Tensor, batch: Batch, iterations: int) -> torch.Tensor:
+    """Algorithm 1 of the paper on a padded batch."""
+    size = batch.sizes.to(proposal.dtype)[:, None]
+    v = torch.where(batch.real, torch.arange(1, proposal.shape[-1] + 1, device=proposal.device), 0).to(proposal.dtype)
+    norm = v.square().sum(1, keepdim=True).clamp_min(1)
+    edges = list(zip(batch.before.T, batch.after.T, batch.edge.T, strict=True))
+    x = torch.where(batch.square, proposal, 0.0)
+    for _ in range(iterations):
+        x = torch.where(batch.square, x + ((1 - x.sum(2)) / size).unsqueeze(2), 0.0)
+        x = torch.where(batch.square, x + ((1 - x.sum(1)) / size).unsqueeze(1), 0.0)
+        x = x.relu()
+        slots = moved = (x * v.unsqueeze(1)).sum(2)
+        for before, after, edge in edges:
+            a, b = before[:, None], after[:, None]
+            gap = torch.where(edge[:, None], 1 - (moved.gather(1, b) - moved.gather(1, a)), 0.0).relu() / 2
+            moved = moved.scatter_add(1, b, gap).scatter_add(1, a, -gap)
+        x = x + ((moved - slots) / norm).unsqueeze(2) * v.unsqueeze(1)
+    return x
+
+
+def extrapolated(proposal: torch.Tensor, batch: Batch, iterations: int, tolerance: float) -> torch.Tensor:
+    """Over-relaxed surrogate projections, dependencies and signs in turn; items stop at the tolerance."""
+    x = batch.affine(proposal, 1.0)
+    for _ in range(iterations):
+        going = (_worst(x.detach(), batch) > tolerance)[:, None, None]
+        if not going.any():
+            break
+        gaps = batch.gaps(x)
+        pushes = gaps * batch.weight
+        direction = batch.affine(batch.scatter(pushes).unsqueeze(2) * batch.slots.unsqueeze(1), 0.0)
+        moved = x + _length((gaps * pushes).sum(1), direction) * direction
+        below = torch.where(batch.support, (-moved).relu(), 0.0)
+        direction = batch.affine(below, 0.0)
+        moved = moved + _length(below.square().sum((1, 2)), direction) * direction
+        x = torch.where(going, moved, x)
+    return x
+
+
+def _length(value: torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
+    square = direction.square().sum((1, 2))
+    going = square > 0
+    return (RELAXATION * torch.where(going, value / torch.where(going, square, 1.0), 0.0))[:, None, None]
+
+
+def _worst(matrix: torch.Tensor, batch: Batch) -> torch.Tensor:
+    below = torch.where(batch.support, -matrix, 0.0).flatten(1)
+    return torch.cat([below, batch.gaps(matrix)], 1).amax(1)

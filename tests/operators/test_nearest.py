@@ -1,0 +1,80 @@
+"""`nearest` against independent solvers and the properties of a projection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+
+from pipeline.operators.orders import PartialOrders, partial_orders
+from pipeline.operators.popocs import popocs
+from tests.operators.made import cases, random_precedes
+
+
+def quadratic_program(proposal: np.ndarray, orders: PartialOrders, item: int) -> np.ndarray:
+    """The definition, solved by OSQP with polishing: min 1/2 |X - Y|^2 under every constraint."""
+    osqp = pytest.importorskip("osqp")
+    sparse = pytest.importorskip("scipy.sparse")
+    n, slots = orders.n, np.arange(orders.n)
+    support = orders.support()[item]
+    rows = [np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n)), np.eye(n * n)]
+    low = [np.ones(2 * n), np.zeros(n * n)]
+    high = [np.ones(2 * n), np.where(support.ravel(), np.inf, 0.0)]
+    for e in range(orders.offsets[item], orders.offsets[item + 1]):
+        row = np.zeros((n, n))
+        row[orders.after[e]], row[orders.before[e]] = slots, -slots
+        rows.append(row.reshape(1, -1))
+        low.append(np.ones(1))
+        high.append(np.full(1, np.inf))
+    solver = osqp.OSQP()
+    solver.setup(
+        sparse.eye(n * n, format="csc"), -proposal.ravel(), sparse.csc_matrix(np.vstack(rows)),
+        np.concatenate(low), np.concatenate(high),
+        eps_abs=1e-9, eps_rel=1e-9, max_iter=200_000, polishing=True, verbose=False,
+    )  # fmt: skip
+    return solver.solve().x.reshape(n, n)
+
+
+def test_agrees_with_a_quadratic_programming_solver() -> None:
+    rng = np.random.default_rng(0)
+    for case in range(500):
+        n = int(rng.integers(2, 21))
+        proposal = rng.normal(size=(1, n, n)) * rng.choice([0.2, 1.0, 3.0])
+        orders = partial_orders(random_precedes(1, n, rng, rng.choice([0.05, 0.2, 0.5])))
+        if case % 2:
+            orders = orders.without_windows()
+        found = popocs(torch.from_numpy(proposal), orders, method="nearest")[0].numpy()
+        np.testing.assert_allclose(found, quadratic_program(proposal[0], orders, 0), atol=1e-6, err_msg=str(case))
+
+
+@given(cases(largest=8))
+@settings(deadline=None, max_examples=50)
+def test_no_projection_is_farther_apart_than_its_proposals(case: tuple[torch.Tensor, np.ndarray]) -> None:
+    proposal, precedes = case
+    orders = partial_orders(precedes)
+    other = proposal.roll(1, 2) + 0.1 * proposal
+    moved = popocs(proposal, orders, method="nearest") - popocs(other, orders, method="nearest")
+    assert (moved.square().sum((1, 2)) <= (proposal - other).square().sum((1, 2)) + 1e-8).all()
+
+
+@given(cases(largest=8))
+@settings(deadline=None, max_examples=50)
+def test_no_feasible_point_is_nearer(case: tuple[torch.Tensor, np.ndarray]) -> None:
+    """The variational inequality <Y - P(Y), X - P(Y)> <= 0 at feasible points X that another method finds."""
+    proposal, precedes = case
+    orders = partial_orders(precedes)
+    found = popocs(proposal, orders, method="nearest")
+    for point in (proposal, -proposal, torch.zeros_like(proposal)):
+        feasible = popocs(point, orders, method="extrapolated", tolerance=1e-9)
+        inner = ((proposal - found) * (feasible - found)).sum((1, 2))
+        assert (inner <= 1e-6 * (1 + proposal.abs().amax((1, 2)))).all()
+
+
+def test_the_derivative_is_a_symmetric_projection() -> None:
+    rng = np.random.default_rng(3)
+    orders = partial_orders(random_precedes(1, 6, rng))
+    proposal = torch.from_numpy(rng.normal(size=(1, 6, 6)))
+    jacobian = torch.autograd.functional.jacobian(lambda y: popocs(y, orders, method="nearest"), proposal).view(36, 36)
+    torch.testing.assert_close(jacobian, jacobian.T, atol=1e-10, rtol=0)
+    torch.testing.assert_close(jacobian @ jacobian, jacobian, atol=1e-10, rtol=0)
