@@ -30,6 +30,7 @@ test: $(READY) llvm ## lint, types, unit tests, then the whole pipeline on a tin
 	ruff check .
 	ruff format --check .
 	mypy
+	mypy examples/*.py
 	pytest -q -m "not e2e"
 	pytest -q -m e2e
 

@@ -121,7 +121,7 @@ class Latency(Section):
 
 class Training(Section):
     operator: Literal["sinkhorn", "popocs"]
-    method: Literal["cyclic", "extrapolated", "nearest"] = "cyclic"  # of popocs
+    method: Literal["cyclic", "extrapolated", "nearest"]  # of popocs
     proposal: Literal["logits", "softmax", "sinkhorn"]
     iterations: _Positive
     loss: Literal["cross_entropy", "fenchel_young"]
@@ -162,6 +162,22 @@ class Evaluation(Intervals):
     example_blocks: _Positive
 
 
+class Residuals(Section):
+    seed: int
+    lengths: list[Annotated[int, Field(ge=2)]]
+    blocks: _Positive
+    scale: Annotated[float, Field(gt=0)]
+    iterations: list[_Positive]
+    shown: list[_Positive]
+    tolerance: Annotated[float, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _shown_are_measured(self) -> Residuals:
+        if extra := sorted(set(self.shown) - set(self.iterations)):
+            raise ValueError(f"shown names {extra}, which iterations has not")
+        return self
+
+
 class Report(Section):
     experiments: Annotated[list[str], Field(min_length=1)]
 
@@ -176,6 +192,7 @@ class Params(Section):
     trials: Trials
     schedulers: dict[str, Scheduler]
     evaluation: Evaluation
+    residuals: Residuals
     report: Report
 
     @model_validator(mode="after")
@@ -186,14 +203,16 @@ class Params(Section):
         for name in self.report.experiments:
             if name not in self.experiments:
                 raise ValueError(f"report.experiments names {name!r}; there are {sorted(self.experiments)}")
-        for experiment, settings in self.experiments.items():
-            for name, scheduler in self.schedulers.items():
-                if scheduler.model is not None and scheduler.model not in settings.models:
-                    raise ValueError(
-                        f"schedulers.{name}.model is {scheduler.model!r}, "
-                        f"but experiments.{experiment}.models has {sorted(settings.models)}"
-                    )
+        models = {model for experiment in self.experiments.values() for model in experiment.models}
+        for name, scheduler in self.schedulers.items():
+            if scheduler.model is not None and scheduler.model not in models:
+                raise ValueError(f"schedulers.{name}.model is {scheduler.model!r}; experiments have {sorted(models)}")
         return self
+
+    def schedulers_of(self, experiment: str) -> list[str]:
+        """Names of the schedulers that take part in an experiment: those without a model, and those of its models."""
+        models = self.experiments[experiment].models
+        return [name for name, one in self.schedulers.items() if one.model is None or one.model in models]
 
 
 def _explain(error: ValidationError, where: str) -> ConfigError:

@@ -29,7 +29,7 @@ RESULTS = "data/metrics/{experiment}.parquet"
 RUNS = "data/tracking/{experiment}.json"
 
 # Every job is one process on one core, in this Python; the logs show its progress as it goes.
-shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
+shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
 
 guard(sys.argv)
 
@@ -70,7 +70,7 @@ def files(pattern, *experiments):
                 experiment=name,
                 dependencies=P.experiments[name].dependencies,
                 seed=P.experiments[name].seeds,
-                scheduler=P.schedulers,
+                scheduler=P.schedulers_of(name),
                 model=P.experiments[name].models,
                 machine=P.latency.machines,
             )

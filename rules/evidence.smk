@@ -64,6 +64,7 @@ rule report:
         statistics=files(STATISTICS, *P.report.experiments),
         dags=files(DAGS, *P.report.experiments),
         splits=files(SPLITS, *P.report.experiments),
+        residuals="data/operators/residuals.parquet",
     output:
         html="reports/index.html",
         markdown="reports/index.md",
@@ -83,7 +84,8 @@ rule report:
         "python -m pipeline.stages.report --settings {params.settings:q}"
         " --results {input.results} --histories {input.histories} --sweeps {input.sweeps} --examples {input.examples}"
         " --published '{input.published}' --tuning '{input.tuning}' --blocks {input.blocks} --skipped {input.skipped}"
-        " --statistics {input.statistics} --dags {input.dags} --splits {input.splits} --out reports 2> >(tee {log} >&2)"
+        " --statistics {input.statistics} --dags {input.dags} --splits {input.splits} --residuals {input.residuals}"
+        " --out reports 2> >(tee {log} >&2)"
 
 
 rule publish:

@@ -7,6 +7,7 @@ for name, made in {
     "describe": expand(STATISTICS, dependencies=MODES),
     "split": expand(SPLITS, dependencies=MODES),
     "tokens": rules.tokens.output,
+    "residuals": rules.residuals.output,
     "report": rules.report.output,
     **{
         f"{stage}_{experiment}": files(pattern, experiment)

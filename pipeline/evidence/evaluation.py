@@ -19,7 +19,7 @@ SPLIT = "test"
 COMPARISONS: list[tuple[str, list[str], list[str]]] = [
     (
         "sinkhorn",
-        ["popocs_20", "popocs_40", "popocs_60", "popocs_150"],
+        ["popocs_20", "popocs_40", "popocs_60", "popocs_150", "popocs_extrapolated", "popocs_nearest"],
         ["exact_match", "kendall_tau_distance", "violations_per_block", "valid_share"],
     ),
     ("popocs_20", ["popocs_40", "popocs_60", "popocs_150"], ["valid_share"]),

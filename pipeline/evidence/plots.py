@@ -28,12 +28,14 @@ COLOURS = {
     "popocs_40": "#2c92d0",
     "popocs_60": "#0072b2",
     "popocs_150": "#004a75",
+    "popocs_extrapolated": "#cc79a7",
+    "popocs_nearest": "#8b5a9f",
     "random_legal": "#8a8a8a",
     "input_order": "#b0b0b0",
     "critical_path": "#009e73",
     "gcc": "#222222",
 }
-_OTHER = "#cc79a7"
+_OTHER = "#a67c00"
 _LINES: Any = {"development": "-", "training": ":"}
 PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
@@ -64,7 +66,7 @@ def label(name: str) -> str:
     """A scheduler's or model's name as the paper writes it: `popocs_20` -> `POPOCS @20`."""
     head, _, tail = name.partition("_")
     if head == "popocs":
-        return f"POPOCS @{tail}" if tail else "POPOCS"
+        return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
     return {"sinkhorn": "Sinkhorn", "gcc": "GCC"}.get(name, name.replace("_", " ").capitalize())
 
 
@@ -94,7 +96,7 @@ def _aggregate(results: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def accuracy(results: pd.DataFrame, schedulers: list[str]) -> Figure:
-    """Exact match and valid share of every scheduler, with intervals, both decoders, beside the paper's.
+    """Exact match and valid share of every scheduler, with intervals, Hungarian and legal, beside the paper's.
 
     `results`: one experiment and one kind of dependencies; `schedulers`: from top to bottom.
     """

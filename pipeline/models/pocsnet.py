@@ -40,17 +40,22 @@ class InstructionEncoder(nn.Module):
             row[going] = position
             last[going] = rows + position
             rows += len(distinct)
-        tokens = self.embedding(last_token[torch.cat(nodes)])  # (rows, hidden)
-        inputs = nn.functional.linear(tokens, self.lstm.weight_ih, self.lstm.bias_ih + self.lstm.bias_hh)
+        # A batch has far fewer tokens than prefixes: each token's share of the gates is computed once.
+        tokens, token = last_token[torch.cat(nodes)].unique(return_inverse=True)
+        bias = self.lstm.bias_ih + self.lstm.bias_hh
+        shares = nn.functional.linear(self.embedding(tokens), self.lstm.weight_ih, bias)  # (tokens, 4 * hidden)
+        inputs = shares.index_select(0, token)  # (rows, 4 * hidden)
         h = c = torch.zeros(1, self.hidden)
         states = []
         for part, mother in zip(inputs.split([len(m) for m in mothers]), mothers, strict=True):
-            gates = part + nn.functional.linear(h, self.lstm.weight_hh)[mother]  # (rows of this depth, 4 * hidden)
+            inner, position = mother.unique(return_inverse=True)  # prefixes that go on
+            carried = nn.functional.linear(h.index_select(0, inner), self.lstm.weight_hh)
+            gates = part + carried.index_select(0, position)  # (rows of this depth, 4 * hidden)
             i, f, g, o = gates.chunk(4, 1)
-            c = f.sigmoid() * c[mother] + i.sigmoid() * g.tanh()
+            c = f.sigmoid() * c.index_select(0, mother) + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
             states.append(h)
-        return torch.cat(states)[last]
+        return torch.cat(states).index_select(0, last)
 
 
 class POCSNet(nn.Module):

@@ -18,7 +18,7 @@ from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet
 from pipeline.models.problems import Blocks, Problems
 from pipeline.operators.decoding import hungarian
-from pipeline.operators.orders import partial_orders
+from pipeline.operators.orders import PartialOrders, partial_orders
 
 
 class Diverged(ValueError):
@@ -45,8 +45,9 @@ def cross_entropy(matrix: torch.Tensor, slots: torch.Tensor, floor: float) -> to
 def fenchel_young(proposal: torch.Tensor, matrix: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
     """A loss made for projections: its gradient in the proposal is the projected matrix minus the true permutation.
 
-    Blondel, Martins, Niculae 2020, proposition 2, with the Euclidean projection onto the constraints;
-    unlike a likelihood it still learns where the projection is flat. The value is a surrogate of the
+    Blondel, Martins, Niculae 2020, proposition 2, with the Euclidean projection onto the constraints (`nearest`)
+    or the entropic one (Sinkhorn); unlike a likelihood it still learns where the projection is flat. It is a
+    descent direction only of a true projection: with `extrapolated`, whose point is another one, it diverges. The value is a surrogate of the
     same gradient, plus the squared distance to the truth, which has none.
     proposal, matrix: (B, n, n), before and after the projection; slots: (B, n).
     """
@@ -61,15 +62,13 @@ def constrained(model: POCSNet, problems: Problems, last_token: torch.Tensor, it
     return model.constrain(logits, partial_orders(problems.precedes), iterations)
 
 
-def _loss(model: POCSNet, problems: Problems, last_token: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-    logits = model.logits(torch.from_numpy(problems.paths), last_token)
-    orders = partial_orders(problems.precedes)
+def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: torch.Tensor) -> torch.Tensor:
+    """The loss that the model's settings name. logits: (B, n, n); slots: (B, n) true slot of each instruction."""
     settings = model.settings
     if settings.loss == "fenchel_young":
-        proposal = model.proposal(logits)
         with torch.no_grad():
             matrix = model.constrain(logits, orders, settings.iterations)
-        return fenchel_young(proposal, matrix, slots)
+        return fenchel_young(model.proposal(logits), matrix, slots)
     return cross_entropy(model.constrain(logits, orders, settings.iterations), slots, settings.floor)
 
 
@@ -153,7 +152,8 @@ def train(
         items = _batch(len(training.block_ids), settings.batch_size, step, seed)
         orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
         problems = training.shown(orders, items)
-        loss = _loss(model, problems, last_token, torch.from_numpy(orders).long())
+        logits = model.logits(torch.from_numpy(problems.paths), last_token)
+        loss = loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

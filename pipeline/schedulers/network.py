@@ -9,26 +9,33 @@ from safetensors.torch import load_file
 from pipeline.models.pocsnet import POCSNet
 from pipeline.models.problems import Problems
 from pipeline.models.training import assign
-from pipeline.operators.decoding import hungarian, topological_fill
+from pipeline.operators.decoding import best_order, expected_slots, hungarian, topological_fill
+from pipeline.operators.orders import partial_orders
 from pipeline.schedulers import Request
 
 
 class Network:
-    """Hungarian decoding as in the paper, and the topological fill, which is legal by construction."""
+    """Hungarian decoding as in the paper, and three decoders that are legal by construction."""
 
     def __init__(self, request: Request) -> None:
-        if request.training is None or request.weights is None or request.settings.iterations is None:
-            raise ValueError("the scheduler `network` needs schedulers.<name>.model and schedulers.<name>.iterations")
+        if request.training is None or request.weights is None:
+            raise ValueError("the scheduler `network` needs schedulers.<name>.model")
         blocks = request.blocks
         self.model = POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, request.training)
         self.model.load_state_dict(load_file(request.weights))
         self.model.eval()
-        self.iterations = request.settings.iterations
+        self.iterations = request.settings.iterations or request.training.iterations
         self.last_token = torch.from_numpy(blocks.trie.last_token)
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
         matrix = assign(self.model, problems, self.last_token, self.iterations)
-        return {"hungarian": hungarian(matrix), "topological": topological_fill(matrix, problems.precedes)}
+        orders = partial_orders(problems.precedes)
+        return {
+            "hungarian": hungarian(matrix),
+            "topological": topological_fill(matrix, orders),
+            "expected_slots": expected_slots(matrix, orders),
+            "best": best_order(matrix, orders).order,
+        }
 
 
 make = Network

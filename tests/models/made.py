@@ -10,6 +10,7 @@ from pipeline.models.problems import Blocks, Problems, TokenTrie
 
 SETTINGS = Training(
     operator="popocs",
+    method="cyclic",
     proposal="sinkhorn",
     iterations=20,
     loss="cross_entropy",

@@ -23,6 +23,7 @@ TABLE_1_METRICS = [
     "valid_share",
 ]
 TABLE_2_METRICS = ["cycles_per_iteration_haswell", "single_pass_cycles_atom"]
+DECODERS = ["hungarian", "topological", "expected_slots", "best", "none"]
 BASELINES = ["random_legal", "input_order", "critical_path", "gcc"]
 
 
@@ -75,11 +76,11 @@ def table_1(results: pd.DataFrame, schedulers: list[str]) -> list[list[str]]:
     found = _index(results)
     rows = []
     for scheduler in schedulers:
-        for decoder in ("hungarian", "topological", "none"):
+        for decoder in DECODERS:
             if not any((scheduler, decoder, metric) in found for metric in TABLE_1_METRICS):
                 continue
             reference = paper.TABLE_1.get(scheduler, {}) if decoder == "hungarian" else {}
-            cells = [plots.label(scheduler), decoder]
+            cells = [plots.label(scheduler), decoder.replace("_", " ")]
             for metric in TABLE_1_METRICS:
                 cells.append(with_interval(metric, found.get((scheduler, decoder, metric))))
                 if metric in paper.TABLE_1["sinkhorn"]:
@@ -108,11 +109,11 @@ def table_2(results: pd.DataFrame, schedulers: list[str]) -> list[list[str]]:
     found = _index(results)
     rows = []
     for scheduler in schedulers:
-        for decoder in ("hungarian", "topological", "none"):
+        for decoder in DECODERS:
             if not any((scheduler, decoder, metric) in found for metric in TABLE_2_METRICS):
                 continue
-            reference = paper.TABLE_2.get(scheduler) if decoder != "topological" else None
-            cells = [plots.label(scheduler), decoder, number(reference, 4)]
+            reference = paper.TABLE_2.get(scheduler) if decoder in ("hungarian", "none") else None
+            cells = [plots.label(scheduler), decoder.replace("_", " "), number(reference, 4)]
             for metric in TABLE_2_METRICS:
                 row = found.get((scheduler, decoder, metric))
                 minus = found.get((scheduler, decoder, f"{metric}_minus_gcc"))

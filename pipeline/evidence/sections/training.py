@@ -34,7 +34,10 @@ def trials(trials: pd.DataFrame) -> list[list[str]]:
     """Rows of the table of what was tried: the settings that differ between trials, and how each ended."""
     if trials.empty:
         return []
-    names = ("trial", "operator", "proposal", "loss", "floor", "optimiser", "learning_rate", "batch_size", "steps")
+    names = (
+        "trial", "operator", "method", "proposal", "loss", "floor", "iterations", "optimiser", "learning_rate",
+        "batch_size", "steps",
+    )  # fmt: skip
     text = [[f"{row[name]:g}" if isinstance(row[name], float) else str(row[name]) for name in names] for _, row in
             trials.iterrows()]  # fmt: skip
     ends = zip(trials["exact_match"], trials["valid_share"], strict=True)

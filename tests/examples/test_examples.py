@@ -1,0 +1,167 @@
+"""The examples at tiny size: the operators hold their constraints, the references are right, the pictures are there."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+FOLDER = Path(__file__).parents[2] / "examples"
+NAMES = ["capacities", "packet_switching", "ranking", "tours"]
+TOLERANCE = 2e-5  # the operators stop at 1e-5, measured in float32
+LARGEST_PICTURE = 120_000  # bytes
+
+
+@pytest.fixture(autouse=True)
+def _as_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `python examples/ranking.py` does: the script's folder is the first place to look for modules."""
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+def load(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def soft_answers(name: str, count: int = 20) -> tuple[ModuleType, Any, dict[str, torch.Tensor]]:
+    """The example's module, random problems, and what each of its operators makes of wild logits."""
+    example = load(name)
+    problems = example.draw(count, np.random.default_rng(0))
+    columns = example.MACHINES if name == "capacities" else 8 if name == "packet_switching" else 10
+    rows = example.JOBS if name == "capacities" else columns
+    logits = 3 * torch.randn(count, rows, columns, generator=torch.Generator().manual_seed(0))
+    operators = {key: make for method in example.METHODS for key, make in method.operators.items()}
+    return example, problems, {key: make(logits, problems) for key, make in operators.items()}
+
+
+def worst_violations(name: str) -> dict[str, float]:
+    example, problems, answers = soft_answers(name)
+    further = {
+        "capacities": lambda: {"best": example.most(problems)},
+        "packet_switching": lambda: {"best": example.most(problems)},
+        "tours": lambda: {"best": example.shortest(problems)},
+        "ranking": dict,
+    }[name]()
+    return {key: next(iter(example.measure(soft, problems, **further).values())) for key, soft in answers.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_operators_hold_the_constraints_and_sinkhorn_does_not(name: str) -> None:
+    found = worst_violations(name)
+    held = {key: worst for key, worst in found.items() if "POCS" in key}
+    assert held and max(held.values()) < TOLERANCE, held
+    assert found["Sinkhorn"] > 0.1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_writes_its_table_and_a_small_picture(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "made" / "picture.png"
+    load(name).main(path, seed=3, steps=2, runs=2, tests=20)
+    said = capsys.readouterr().out
+    assert all(key in said for method in load(name).METHODS for key in method.operators)
+    with Image.open(path) as picture:
+        assert picture.format == "PNG" and picture.width > 1000
+    assert path.stat().st_size < LARGEST_PICTURE
+
+
+def test_an_example_runs_as_a_script(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    command = [sys.executable, FOLDER / "ranking.py", "--output", path, "--steps", "1", "--runs", "1", "--tests", "5"]
+    done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert path.exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_committed_picture_is_small_and_named_in_the_readme(name: str) -> None:
+    assert (FOLDER / "pictures" / f"{name}.png").stat().st_size < LARGEST_PICTURE
+    assert f"pictures/{name}.png" in (FOLDER / "README.md").read_text()
+
+
+def test_every_method_starts_from_the_same_weights_and_repeats_itself() -> None:
+    example, compare = load("capacities"), load("comparison").compare
+    instances = example.draw(10, np.random.default_rng(0))
+
+    def run(methods: list) -> list[float]:
+        def measure(plan: torch.Tensor, _: object) -> dict[str, float]:
+            return {"sum of squares": float(plan.square().sum())}
+
+        rows, _ = compare(methods, example.Planner, example.draw, instances, measure, seeds=range(2), steps=2)
+        return list(rows["sum of squares"])
+
+    first = run(example.METHODS[1:2])
+    assert first == run(example.METHODS[1:2])
+    assert first[0] != first[2]  # another seed
+    assert sorted(run([example.METHODS[1]] * 2)) == sorted(first * 2)  # a method does not depend on those before it
+
+
+def test_known_preferences_are_true_and_differ_between_queries() -> None:
+    ranking = load("ranking")
+    queries = ranking.draw(30, np.random.default_rng(0))
+    order = queries.rank.numpy().argsort(1)
+    assert (queries.known.sum((1, 2)) == ranking.KNOWN).all()
+    assert not ranking.violated(order, queries.known).any() and not ranking.kendall(order, queries.rank.numpy()).any()
+    assert (ranking.violated(order[:, ::-1], queries.known) == 1).all()
+    assert (ranking.kendall(order[:, ::-1], queries.rank.numpy()) == 1).all()
+    assert len({item.tobytes() for item in queries.known}) == 30
+
+
+def test_the_gradient_of_the_fenchel_young_loss_is_the_difference_to_the_truth() -> None:
+    ranking = load("ranking")
+    queries = ranking.draw(4, np.random.default_rng(1))
+    logits = torch.randn(4, 10, 10, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    ranking.fenchel_young(logits, queries).backward()
+    soft = ranking.METHODS[2].operators["POPOCS nearest"](logits.detach(), queries)
+    assert logits.grad is not None
+    truth = torch.nn.functional.one_hot(queries.rank, 10)
+    torch.testing.assert_close(4 * logits.grad, soft - truth)
+
+
+def test_no_feasible_shares_carry_more_than_the_best() -> None:
+    example, frames, answers = soft_answers("packet_switching")
+    best = example.most(frames)
+    assert (example.carried(answers["EPOCS"], frames) <= best + 1e-3).all()
+    assert (best <= (frames.demand * frames.allowed).sum((1, 2)) + 1e-3).all()
+    assert (frames.allowed == 0).any(2).any()
+
+
+def test_no_plan_within_the_capacities_earns_more_than_the_best() -> None:
+    example, instances, answers = soft_answers("capacities")
+    best = example.most(instances)
+    assert (example.earned(answers["EPOCS"], instances) <= best + 1e-3).all()
+    torch.testing.assert_close(  # nothing is slowed down where nothing is overloaded
+        example.earned(answers["EPOCS"], instances), (answers["EPOCS"] * instances.worth).sum((1, 2)), rtol=1e-4, atol=0
+    )
+    assert (best <= instances.worth.amax(2).sum(1) + 1e-3).all()
+
+
+def test_the_shortest_path_is_that_of_trying_all() -> None:
+    tours = load("tours")
+    instances = tours.draw(3, np.random.default_rng(2))
+    distances, allowed = tours.distances(instances.places).numpy(), instances.allowed.numpy().astype(bool)
+    for item, found in enumerate(tours.shortest(instances)):
+        start, end = allowed[item, :, 0].argmax(), allowed[item, :, -1].argmax()
+        inner = [city for city in range(tours.CITIES) if city not in (start, end)]
+        paths = np.array([(start, *middle, end) for middle in itertools.permutations(inner)])
+        legal = allowed[item][paths, np.arange(tours.CITIES)].all(1)
+        lengths = distances[item][paths[:, :-1], paths[:, 1:]].sum(1)
+        assert 0 < legal.sum() < len(paths)
+        assert found == pytest.approx(lengths[legal].min(), rel=1e-5)
+
+
+def test_a_path_decoded_within_the_conditions_keeps_them() -> None:
+    tours, instances, answers = soft_answers("tours")
+    for soft in answers.values():
+        path = tours.hard(tours.decode(soft - tours.FORBIDDEN * (1 - instances.allowed)))
+        assert not (path * (1 - instances.allowed)).any()
+        torch.testing.assert_close(path.sum(1), torch.ones(20, 10))
