@@ -22,5 +22,6 @@ rule all:
 
 include: "rules/corpus.smk"
 include: "rules/learn.smk"
+include: "rules/operators.smk"
 include: "rules/evidence.smk"
 include: "rules/versions.smk"

@@ -26,6 +26,7 @@ _SHARED = (
     "statistics",
     "splits",
     "tokens",
+    "operators",
 )  # by all experiments; the other folders are not
 
 
@@ -59,6 +60,7 @@ STAGES = {
     "describe": Stage(["describe"], []),
     "split": Stage(["split"], ["split"]),
     "tokens": Stage(["tokens"], ["tokens"]),
+    "residuals": Stage(["residuals"], ["residuals"]),
     "train": Stage(["train"], [_EXPERIMENT, "split.sampler"], True),
     "schedule": Stage(["schedule"], [_EXPERIMENT, "schedulers"], True),
     "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation.sweep_iterations"], True),

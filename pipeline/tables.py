@@ -99,7 +99,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "schedules": pa.schema(
         [
             ("block_id", pa.string()),
-            ("decoder", pa.string()),  # hungarian | topological | none
+            ("decoder", pa.string()),  # hungarian | topological | expected_slots | best | none
             ("order", _indices),  # order[t]: GCC's index of the instruction in slot t; GCC's order is 0..n-1
             ("status", pa.string()),  # ok | violates | timed out | unsupported
             ("message", pa.string()),
@@ -174,6 +174,23 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("second", pa.string()),
             ("outcome", pa.string()),  # changed | dead value | value coincidence | over-conservative edge | unexplained
             ("explanation", pa.string()),
+        ]
+    ),
+    # One row per (length, kind of proposal, method, iterations): violations left by POPOCS (evidence/residuals.py).
+    "residuals": pa.schema(
+        [
+            ("n_instructions", pa.int16()),
+            ("proposal", pa.string()),  # softmax: rows of softmax(logits) | logits: as they are
+            ("method", pa.string()),  # cyclic | extrapolated | extrapolated_alone | nearest
+            ("iterations", pa.int32()),  # at most; 0 for nearest, which has none
+            ("is_default", pa.bool_()),  # the operator's own number of iterations
+            ("n_blocks", pa.int64()),
+            ("edges_mean", pa.float64()),  # dependencies of a block
+            ("residual_median", pa.float64()),  # over blocks: largest violation of any constraint, float32 results
+            ("residual_p99", pa.float64()),
+            ("residual_max", pa.float64()),
+            ("within_share", pa.float64()),  # blocks whose residual is at or below the tolerance
+            ("straggler_share", pa.float64()),  # blocks that the iterations leave above it, float64; else NaN
         ]
     ),
     # Statistics of the corpus, tidy: one row per number (evidence/corpus.py).

@@ -55,6 +55,7 @@ CHANGES: list[tuple[str, object]] = [
     ("evaluation.bootstrap_samples", 9),
     ("evaluation.sweep_iterations", [9]),
     ("evaluation.example_blocks", 9),
+    ("residuals.blocks", 9),
 ]
 
 

@@ -16,7 +16,16 @@ from pipeline.config import Params
 from pipeline.evidence import paper, plots
 from pipeline.evidence.card import Card
 from pipeline.evidence.numbers import count
-from pipeline.evidence.sections import corpus, experiments, ingest, training, verification
+from pipeline.evidence.sections import (
+    corpus,
+    decoding,
+    experiments,
+    ingest,
+    learning,
+    operator,
+    training,
+    verification,
+)
 
 TEMPLATES = Path(__file__).parent
 
@@ -28,11 +37,12 @@ class Evidence:
     params: Params
     experiments: experiments.Tables  # fresh and published rows
     trials: pd.DataFrame  # what was tried, with settings and the end on the development split; may be empty
+    residuals: pd.DataFrame  # table `residuals`
     statistics: pd.DataFrame  # tables `corpus`, with a column `dependencies`
     card: Card
     frozen: dict[
         str, pd.DataFrame
-    ]  # strata, reasons, sensitivity, explanations, growth: of stage `verify` and benchmarks/ingest.py
+    ]  # strata, reasons, sensitivity, explanations: of stage `verify`; growth, speed: of benchmarks/ingest.py, operator
     provenance: dict[str, str]
 
 
@@ -41,6 +51,8 @@ def figures(evidence: Evidence) -> dict[str, Figure]:
     drawn: dict[str, Figure] = {}
     for part in experiments.parts(evidence.params, evidence.experiments):
         drawn |= experiments.figures(part, evidence.experiments)
+    drawn |= operator.figures(evidence.residuals, evidence.frozen["speed"], evidence.params.residuals)
+    drawn |= decoding.figures(evidence.experiments.results)
     return drawn | corpus.figures(evidence.statistics) | ingest.figures(evidence.frozen["growth"])
 
 
@@ -78,6 +90,9 @@ def markdown(evidence: Evidence) -> str:
                 results, *(frozen[name] for name in ("strata", "reasons", "sensitivity", "explanations"))
             ),
             ingest=ingest.section(results, frozen["growth"]),
+            learning=learning.section(results, evidence.trials),
+            decoding=decoding.section(results),
+            operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
             provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],
         )
     )

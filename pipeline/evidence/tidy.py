@@ -34,13 +34,15 @@ MAIN_METRICS = [
 ]
 
 
-def merge(fresh: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def merge(fresh: pd.DataFrame, published: pd.DataFrame, beside: pd.DataFrame | None = None) -> pd.DataFrame:
     """Fresh rows and the published ones of experiments that are not among the fresh, in a fixed order.
 
-    Both frames need a column `experiment`; other columns are the caller's (results, histories, sweeps).
+    `beside`: fresh rows that replace none, of an experiment whose other rows are published or not there.
+    All frames need a column `experiment`; other columns are the caller's (results, histories, sweeps).
     """
     old = published[~published["experiment"].isin(set(fresh["experiment"]))]
-    both = old if fresh.empty else fresh if old.empty else pd.concat([fresh, old], ignore_index=True)
+    frames = [frame for frame in (fresh, old, beside) if frame is not None and len(frame)]
+    both = pd.concat(frames, ignore_index=True) if frames else fresh
     names = [name for name in both.columns if both[name].dtype.kind not in "f"]
     return both.sort_values(names, kind="stable").reset_index(drop=True)
 

@@ -47,8 +47,8 @@ def fenchel_young(proposal: torch.Tensor, matrix: torch.Tensor, slots: torch.Ten
 
     Blondel, Martins, Niculae 2020, proposition 2, with the Euclidean projection onto the constraints (`nearest`)
     or the entropic one (Sinkhorn); unlike a likelihood it still learns where the projection is flat. It is a
-    descent direction only of a true projection: with `extrapolated`, whose point is another one, it diverges. The value is a surrogate of the
-    same gradient, plus the squared distance to the truth, which has none.
+    descent direction only of a true projection: with `extrapolated`, whose point is another one, it diverges. The
+    value is a surrogate of the same gradient, plus the squared distance to the truth, which has none.
     proposal, matrix: (B, n, n), before and after the projection; slots: (B, n).
     """
     difference = (matrix - nn.functional.one_hot(slots, matrix.shape[-1])).detach()

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.evidence import tidy
+from pipeline.evidence import operator_results, tidy
 from pipeline.evidence.sections import ingest, verification
 
 PLACES = {
@@ -62,6 +62,7 @@ FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_sensitivity": verification.SENSITIVITY,
     "dag_verification_explanations": verification.EXPLANATIONS,
     "ingest_growth": ingest.GROWTH,
+    "operator_speed": operator_results.SPEED,
 }
 
 

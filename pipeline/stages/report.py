@@ -16,6 +16,7 @@ from pipeline import tables
 from pipeline.config import Params, section
 from pipeline.evidence import plots, report, tidy
 from pipeline.evidence.card import card
+from pipeline.evidence.operator_results import residual_rows
 from pipeline.evidence.sections.experiments import Tables
 from pipeline.evidence.sections.training import curves
 from pipeline.stages.command import run
@@ -33,6 +34,7 @@ def main(
     dags: Annotated[list[Path], typer.Option(help="Tables `dags`.")],
     statistics: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
     splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
+    residuals: Annotated[Path, typer.Option(help="Table `residuals`.")],
     out: Annotated[Path, typer.Option(help="Folder for index.html, index.md, results.csv, figures ...")],
     earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
     tuning: Annotated[str, typer.Option(help="CSV files of `tuning`, separated by spaces.")] = "",
@@ -47,15 +49,18 @@ def main(
         drawn, on=["dependencies", "block_id"]
     )
     fresh = pd.concat([tables.read("results", path) for path in results], ignore_index=True)
+    params, violations = section(Params, settings), tables.read("residuals", residuals)
+    of_operator = residual_rows(violations, params.residuals.shown)
     evidence = report.Evidence(
-        params=section(Params, settings),
+        params=params,
         experiments=Tables(
-            results=tidy.merge(fresh, old["results"]),
+            results=tidy.merge(fresh, old["results"], of_operator),
             history=tidy.merge(gather("history", histories), old["history"]),
             sweep=tidy.merge(gather("sweep", sweeps), old["sweep"]),
             examples=gather("examples", examples),
         ),
         trials=pd.concat([pd.read_csv(path) for path in tuning.split()]) if tuning.strip() else pd.DataFrame(),
+        residuals=violations,
         statistics=gather("corpus", statistics),
         card=card(_compilers(blocks), tables.read("skipped", skipped), legal_orders),
         frozen={kind.split("_")[-1]: old[kind] for kind in FROZEN},

@@ -14,7 +14,7 @@ import yaml
 from pipeline import tables
 from pipeline.config import Params, validate
 from pipeline.evidence import corpus as corpus_statistics
-from pipeline.evidence import tidy
+from pipeline.evidence import operator_results, tidy
 from pipeline.evidence.sections import ingest, verification
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,6 +134,36 @@ def examples() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def residuals() -> pd.DataFrame:
+    """Table `residuals`: the loop gets there slowly, the others at once; `extrapolated` has stragglers at first."""
+    rows: list[tuple] = []
+    for n, kind, k in product((5, 10), ("softmax", "logits"), (1, 20, 60)):
+        left = 4.0 if k == 1 else 1e-5
+        late = 0.25 if k == 1 else 0.0
+        rows += [
+            (n, kind, "cyclic", k, k == 20, 900, 8.9, n / k, 2 * n / k, 3 * n / k, 0.0, np.nan),
+            (n, kind, "extrapolated_alone", k, k == 60, 900, 8.9, 3e-8, left, 2 * left, 1 - late, late),
+            (n, kind, "extrapolated", k, k == 60, 900, 8.9, 3e-8, 9e-6, 1e-5, 1.0, late),
+        ]
+    rows += [
+        (n, kind, "nearest", 0, True, 900, 8.9, 0.0, 1e-7, 4e-7, 1.0, np.nan)
+        for n, kind in product((5, 10), ("softmax", "logits"))
+    ]
+    return pd.DataFrame(rows, columns=tables.SCHEMAS["residuals"].names)
+
+
+def speed() -> pd.DataFrame:
+    """What benchmarks/operator measures: seconds grow as the cube, on random DAGs as the square."""
+    slower = {"cyclic": 1, "extrapolated": 1, "nearest": 2, "cyclic_loop": 250, "qpth": 400}
+    rows: list[tuple] = [
+        (peer, "corpus", n, 256, 256 if peer != "qpth" else 4, 0, factor * 1e-6 * n**3, 1e-7, 1e-6, 3.0, None)
+        for n, (peer, factor) in product((5, 10, 20), slower.items())
+    ]
+    rows += [("extrapolated", "random", n, 32, 32, 60, 1e-6 * n**2, 1e-7, 1e-6, 3.0, None) for n in (16, 32, 64)]
+    rows.append(("linsatnet", "corpus", 20, 256, 0, 0, *[np.nan] * 4, "ended by signal 9 | out of memory"))
+    return pd.DataFrame(rows, columns=operator_results.SPEED)
+
+
 def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Blocks, DAGs and splits of `n` blocks."""
     rng = np.random.default_rng(1)
@@ -185,7 +215,7 @@ def pieces(blocks: pd.DataFrame, dags: pd.DataFrame, size: int = 100) -> Iterato
 
 
 def frozen(root: Path) -> None:
-    """What stage `verify` and benchmarks/ingest.py leave in reports/published."""
+    """What stage `verify`, benchmarks/ingest.py and benchmarks/operator leave in reports/published."""
     measured = {
         "dag_verification": [("full", "all", 0.0), ("full", "qt56", 0.0), ("paper", "all", 1234.0)],
         "ingest": [("full", "all", 0.0)],
@@ -225,6 +255,8 @@ def frozen(root: Path) -> None:
         ("ingest_growth", growth, ingest.GROWTH),
     ):
         save(pd.DataFrame(rows, columns=names), root / f"reports/published/{name}.csv")
+    save(operator_results.speed_rows(speed()), root / "reports/published/operator.csv")
+    save(speed(), root / "reports/published/operator_speed.csv")
 
 
 def save(frame: pd.DataFrame, path: Path) -> None:
@@ -246,6 +278,7 @@ def tree(root: Path, latency: bool = True) -> None:
         columns=["source", "program", "reason", "remedy"],
     )
     tables.write(skipped, "skipped", data / "corpus/skipped.parquet")
+    tables.write(residuals(), "residuals", data / "operators/residuals.parquet")
     for mode in modes:
         tables.write(dags, "dags", data / f"dags/{mode}.parquet")
         tables.write(described, "corpus", data / f"statistics/{mode}.parquet")

@@ -26,6 +26,7 @@ def write(root: Path, out: Path | None = None) -> Path:
         dags=sorted(data.glob("dags/*.parquet")),
         splits=sorted(data.glob("splits/*.parquet")),
         statistics=sorted(data.glob("statistics/*.parquet")),
+        residuals=data / "operators/residuals.parquet",
         out=out,
         earlier=" ".join(map(str, sorted((root / "reports/published").glob("*.csv")))),
     )
@@ -59,7 +60,8 @@ def test_markdown_shows_every_figure_that_was_written(root: Path) -> None:
 def test_results_csv_has_the_agreed_columns_and_every_row(root: Path) -> None:
     frame = pd.read_csv(root / "reports/results.csv", dtype={"seed": str})
     assert list(frame.columns) == tidy.COLUMNS
-    assert len(frame) == len(tables.read("results", root / "data/metrics/quick.parquet"))
+    assert (frame["experiment"] == "quick").sum() == len(tables.read("results", root / "data/metrics/quick.parquet"))
+    assert set(frame["experiment"]) == {"quick", "operator"}
 
 
 def test_same_tables_same_bytes(root: Path, tmp_path: Path) -> None:
@@ -73,7 +75,7 @@ def test_same_tables_same_bytes(root: Path, tmp_path: Path) -> None:
 def test_what_was_not_run_is_said_with_its_remedy(root: Path) -> None:
     text = (root / "reports/index.md").read_text()
     assert "`snakemake data/published/dag_verification.done`" in text
-    assert "`python benchmarks/ingest.py`" in text
+    assert "`python benchmarks/ingest.py`" in text and "`python -m benchmarks.operator`" in text
 
 
 def test_verification_and_ingestion_are_shown_and_in_the_results(tmp_path: Path) -> None:
@@ -96,6 +98,21 @@ def test_verification_and_ingestion_are_shown_and_in_the_results(tmp_path: Path)
     frame = pd.read_csv(out / "results.csv").set_index(["experiment", "dependencies", "split", "metric"])["value"]
     assert frame["dag_verification", "full", "all", "state_runs"] == 1_234_567
     assert frame["ingest", "full", "all", "wall_over_objdump"] == 1.21
+
+
+def test_the_operator_is_shown_with_fresh_and_published_rows(tmp_path: Path) -> None:
+    synthetic.tree(tmp_path)
+    synthetic.frozen(tmp_path)
+    out = write(tmp_path)
+    text = (out / "index.md").read_text()
+    assert "| 5 | softmax | cyclic | 20 | 0.25 | 0.50 | 0.75 | 0.00% | - | - |" in text
+    assert "| 10 | qpth | 0.4 | 400 | 200 | 1.0e-07 |" in text
+    for name in ("operator_residuals", "operator_speed"):
+        assert (out / f"figures/{name}.png").exists()
+    frame = pd.read_csv(out / "results.csv").query("experiment == 'operator'")
+    frame = frame.set_index(["scheduler", "metric"])["value"]
+    assert frame["cyclic", "residual_median_5"] == 0.25  # fresh
+    assert frame["nearest", "speedup_over_qpth_10"] == 200  # published
 
 
 def test_the_corpus_is_described_by_source_and_program(root: Path) -> None:

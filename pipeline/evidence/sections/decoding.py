@@ -108,7 +108,7 @@ def _each(rows: pd.DataFrame, metric: str, keys: Keys, write: Write, *more: str)
 
 def _first(rows: pd.DataFrame, split: str, n: int, metric: str, write: Write) -> list[str]:
     own = rows[(rows["split"] == split) & (rows["n"] == n) & (rows["metric"] == metric)]
-    return [write(own.iloc[0])] if len(own) else []
+    return [write(row) for row in own.to_dict("records")[:1]]
 
 
 def _winners(rows: pd.DataFrame, keys: Keys) -> list[list[str]]:

@@ -1,0 +1,225 @@
+"""From soft assignments to orders: every relaxation with every decoder, on real DAGs with a known answer.
+
+    python -m benchmarks.decoding --output reports/published/operator_decoding.csv
+
+Blocks: a seeded draw of 2,000 of the corpus (dependencies `full`) at each of n = 5, 10, 20 and 40
+instructions, or all where there are fewer, only blocks with more than one legal order. The instructions are
+renumbered by a random legal order, so that numbers say nothing. Answer: GCC's order. Logits: 4 on the answer's
+entries, 0 elsewhere, plus normal noise; a stand-in for a network that is right on average, with errors
+independent of the block. Their row softmax, or the logits for Sinkhorn, goes through a relaxation and then
+through a decoder.
+
+The table's columns are those of reports/results.csv: scheduler = relaxation, decoder = decoder,
+split = `noise_` and the standard deviation, or `speed`; experiment `operator_decoding`. Metrics, by n:
+
+- exact_match, slot_accuracy, kendall_tau_distance, valid_share, with bootstrap intervals over blocks;
+- exact_match_minus_none and, for `time_indexed`, exact_match_minus_popocs_extrapolated: the exact match less that
+  of the other relaxation with the same decoder on the same logits, paired by block;
+- gap: mean of (bound - weight) / bound, weight that of the decoded order in the relaxed matrix and bound a
+  proven upper bound on the weight of every legal order (the best order's own, where it is proven best);
+  not for `hungarian`, which may exceed it;
+- optimal_share: blocks whose `best` order is proven best;
+- residual_max and converged_share (decoder `none`, relaxation `time_indexed`): violation of its
+  constraints, and blocks at or below 1e-5 within its 200 iterations;
+- blocks_per_second (split `speed`): the same blocks repeated to a batch of at least 0.1 s, row softmax, the
+  largest noise, float64, partial orders read before, compiled and warmed up, two threads; median, smallest
+  and largest of 5 runs.
+  `hungarian_scipy` is a loop over scipy's linear_sum_assignment.
+
+All but blocks_per_second are the same on every run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numba
+import numpy as np
+import pandas as pd
+import torch
+import typer
+from pyarrow import compute
+from scipy.optimize import linear_sum_assignment
+
+from pipeline import tables
+from pipeline.dag.topology import adjacency
+from pipeline.evidence import metrics, tidy
+from pipeline.evidence.statistics import Bootstrap
+from pipeline.operators.decoding import best_order, expected_slots, hungarian, is_legal, topological_fill, weight_of
+from pipeline.operators.orders import PartialOrders, partial_orders
+from pipeline.operators.popocs import popocs
+from pipeline.operators.sinkhorn import sinkhorn
+from pipeline.operators.time_indexed import time_indexed, time_indexed_residual
+
+EXPERIMENT, DEPENDENCIES = "operator_decoding", "full"
+SIZES = (5, 10, 20, 40)
+SCALE = 4.0  # logits; with the levels of noise below exact matches lie between 20% and 95%
+NOISE = (1.75, 2.25)
+ITERATIONS = 20  # of Sinkhorn and of the cyclic loop, as in the paper
+THREADS = 2
+TOLERANCE = 1e-5
+SAMPLES, CONFIDENCE = 1000, 0.95
+_GROUP = 500  # blocks at once in plain PyTorch, for memory
+_REPEATS, _SECONDS = 5, 0.1
+
+Relax = Callable[[torch.Tensor, PartialOrders], torch.Tensor]
+RELAXATIONS: dict[str, Relax] = {
+    "none": lambda logits, _: logits.softmax(-1),
+    "sinkhorn": lambda logits, _: sinkhorn(logits, ITERATIONS),
+    "popocs_cyclic": lambda logits, orders: popocs(logits.softmax(-1), orders, method="cyclic", iterations=ITERATIONS),
+    "popocs_extrapolated": lambda logits, orders: popocs(logits.softmax(-1), orders, method="extrapolated"),
+    "popocs_nearest": lambda logits, orders: popocs(logits.softmax(-1), orders, method="nearest"),
+    "time_indexed": lambda logits, orders: _in_groups(logits.softmax(-1), orders),
+}
+
+BESIDE = {"none": (), "time_indexed": ("none", "popocs_extrapolated")}  # what a relaxation is compared with
+
+
+def _in_groups(proposal: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
+    groups = np.array_split(np.arange(len(orders)), max(1, len(orders) // _GROUP))
+    return torch.cat([time_indexed(proposal[group], orders.take(group), tolerance=TOLERANCE) for group in groups])
+
+
+def draw(dags: Path, n: int, blocks: int, rng: np.random.Generator) -> tuple[PartialOrders, np.ndarray, np.ndarray]:
+    """Partial orders of up to `blocks` blocks of n instructions in a random legal numbering, and how to read it.
+
+    Returns also names (B, n): GCC's number of each instruction; and answer (B, n): GCC's order in the new numbers.
+    """
+    wanted = (compute.field("n_instructions") == n) & (compute.field("n_legal_orders") > 1)
+    found = tables.read("dags", dags, ["block_id", "before", "after"], wanted).sort_values("block_id")
+    if found.empty:
+        raise typer.BadParameter(f"{dags}: no block of {n} instructions has more than one legal order")
+    blocks = min(blocks, len(found))
+    rows = found.iloc[rng.choice(len(found), blocks, replace=False)]
+    precedes = adjacency(n, rows["before"].tolist(), rows["after"].tolist())
+    names = topological_fill(rng.random(precedes.shape), precedes).astype(np.int64)
+    items = np.arange(blocks)[:, None, None]
+    return partial_orders(precedes[items, names[:, :, None], names[:, None, :]]), names, np.argsort(names, 1)
+
+
+def logits_of(answer: np.ndarray, noise: float, rng: np.random.Generator) -> torch.Tensor:
+    """(B, n, n) float64, [b, i, j] of instruction i in slot j."""
+    size, n = answer.shape
+    values = noise * rng.normal(size=(size, n, n))
+    values[np.arange(size)[:, None], answer, np.arange(n)] += SCALE
+    return torch.from_numpy(values)
+
+
+def accuracy(dags: Path, n: int, blocks: int, noises: tuple[float, ...]) -> Iterator[dict[str, object]]:
+    """Rows of every noise, relaxation and decoder at one size."""
+    rng = np.random.default_rng(n)
+    orders, names, answer = draw(dags, n, blocks, rng)
+    blocks = len(orders)
+    bootstrap = Bootstrap(blocks, SAMPLES, CONFIDENCE)
+    for noise in noises:
+        logits = logits_of(answer, noise, rng)
+        exact: dict[tuple[str, str], np.ndarray] = {}
+        for relaxation, relax in RELAXATIONS.items():
+            projected = relax(logits, orders)
+            own = per_block(projected.numpy(), orders, names)
+            for decoder, values in own.items():
+                exact[relaxation, decoder] = values["exact_match"]
+                for other in BESIDE.get(relaxation, ("none",)):
+                    values[f"exact_match_minus_{other}"] = values["exact_match"] - exact[other, decoder]
+            if relaxation == "time_indexed":
+                left = time_indexed_residual(projected, orders).numpy()
+                own["none"] = {"converged_share": (left <= TOLERANCE).astype(float)}
+                yield _row(noise, relaxation, "none", f"residual_max_{n}", [abs(float(left.max()))] * 3, blocks)
+            for decoder, values in own.items():
+                for metric, value in values.items():
+                    _, mean = bootstrap.estimates(value[None])
+                    numbers = [mean.value, mean.ci_low, mean.ci_high]
+                    yield _row(noise, relaxation, decoder, f"{metric}_{n}", numbers, blocks)
+            shown = (f"{name} {values.mean():.3f}" for (own, name), values in exact.items() if own == relaxation)
+            print(f"n = {n}, noise {noise:g}, {relaxation}: exact match", *shown, flush=True)
+
+
+def per_block(matrix: np.ndarray, orders: PartialOrders, names: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
+    """decoder -> metric -> (B,) of relaxed matrices; names (B, n): GCC's number of each instruction."""
+    best = best_order(matrix, orders)
+    bound = weight_of(matrix, best.order, orders.sizes) + best.gap
+    decoded = {
+        "hungarian": hungarian(matrix),
+        "topological": topological_fill(matrix, orders),
+        "expected_slots": expected_slots(matrix, orders),
+        "best": best.order,
+    }
+    own: dict[str, dict[str, np.ndarray]] = {}
+    for decoder, order in decoded.items():
+        named = np.take_along_axis(names, order.astype(np.int64), 1)  # [b, t]: GCC's number
+        own[decoder] = {
+            "exact_match": metrics.exact_match(named),
+            "slot_accuracy": metrics.slot_accuracy(named),
+            "kendall_tau_distance": metrics.kendall_tau_distance(named),
+            "valid_share": is_legal(order, orders).astype(float),
+        }
+        if decoder != "hungarian":
+            own[decoder]["gap"] = (bound - weight_of(matrix, order, orders.sizes)) / bound
+    own["best"]["optimal_share"] = best.optimal.astype(float)
+    return own
+
+
+def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[dict[str, object]]:
+    """Rows of every decoder's speed at one size."""
+    rng = np.random.default_rng(n)
+    orders, _, answer = draw(dags, n, blocks, rng)
+    matrix = logits_of(answer, noise, rng).softmax(-1).numpy()
+    decoders: dict[str, Callable[[np.ndarray, PartialOrders], object]] = {
+        "hungarian": lambda matrix, _: hungarian(matrix),
+        "hungarian_scipy": lambda matrix, _: [linear_sum_assignment(item, maximize=True) for item in matrix],
+        "topological": topological_fill,
+        "expected_slots": expected_slots,
+        "best": best_order,
+    }
+    for decoder, decode in decoders.items():
+        batch, part = matrix, orders
+        while (seconds := _timed(decode, batch, part)) < _SECONDS:  # the first call compiles or reads the cache
+            times = int(np.clip(np.ceil(1.5 * _SECONDS / seconds), 2, 16))
+            batch, part = np.tile(batch, (times, 1, 1)), part.take(np.tile(np.arange(len(part)), times))
+        rates = sorted(len(part) / _timed(decode, batch, part) for _ in range(_REPEATS))
+        numbers = [float(np.median(rates)), rates[0], rates[-1]]
+        yield _row(None, "none", decoder, f"blocks_per_second_{n}", numbers, len(part))
+        print(n, decoder, f"{numbers[0]:,.0f} blocks/s in batches of {len(part)}", flush=True)
+
+
+def _timed(decode: Callable[[np.ndarray, PartialOrders], object], matrix: np.ndarray, orders: PartialOrders) -> float:
+    start = time.perf_counter()
+    decode(matrix, orders)
+    return time.perf_counter() - start
+
+
+def _row(
+    noise: float | None, relaxation: str, decoder: str, metric: str, numbers: list[float], blocks: int
+) -> dict[str, object]:
+    names = (EXPERIMENT, DEPENDENCIES, "speed" if noise is None else f"noise_{noise:g}", relaxation, decoder, "none")
+    return dict(zip(tidy.COLUMNS, (*names, metric, *numbers, blocks), strict=True))
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="CSV file for all rows.")],
+    dags: Annotated[Path, typer.Option(help="Table `dags`, dependencies `full`.")] = Path("data/dags/full.parquet"),
+    blocks: Annotated[int, typer.Option(help="Blocks drawn at each length, or all.", min=1)] = 2000,
+    sizes: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = ",".join(map(str, SIZES)),
+    noises: Annotated[str, typer.Option(help="Standard deviations, by commas.")] = ",".join(map(str, NOISE)),
+    parts: Annotated[str, typer.Option(help="What is measured: accuracy, speed, or both by comma.")] = "accuracy,speed",
+) -> None:
+    torch.set_num_threads(THREADS)
+    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
+    lengths, levels = [int(n) for n in sizes.split(",")], tuple(float(noise) for noise in noises.split(","))
+    rows: list[dict[str, object]] = []
+    for n in lengths:
+        if "accuracy" in parts:
+            rows += accuracy(dags, n, blocks, levels)
+        if "speed" in parts:
+            rows += speed(dags, n, blocks, max(levels))
+    with tables.replacing(output) as temporary:
+        temporary.write_text(tidy.csv(pd.DataFrame(rows, columns=tidy.COLUMNS)))
+
+
+if __name__ == "__main__":
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command(help="\n\n".join(f"\b\n{part}" for part in (__doc__ or "").split("\n\n")))(main)  # lines as they are
+    app()

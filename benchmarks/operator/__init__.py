@@ -1,0 +1,1 @@
+"""POPOCS beside its peers on the dependencies of real blocks: `python -m benchmarks.operator --help`."""
