@@ -20,11 +20,10 @@ import torch
 from pipeline import tables
 from pipeline.config import Residuals
 from pipeline.evidence.operator_results import ALONE
-from pipeline.operators.kernels import LARGEST, forward
-from pipeline.operators.orders import PartialOrders, partial_orders
+from pipeline.operators import reference
+from pipeline.operators.batch import Batch
+from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import ITERATIONS, popocs, residual
-
-_ONLY_ITERATIONS = 0  # of the kernel's `finish`: stragglers stay as they are
 
 
 def relations(dags: pd.DataFrame, n: int) -> np.ndarray:
@@ -45,6 +44,7 @@ def measure(precedes: np.ndarray, settings: Residuals) -> pd.DataFrame:
     """Rows of table `residuals` for the blocks of one length, (B, n, n) bool with B > 0."""
     blocks, n, _ = precedes.shape
     orders = partial_orders(precedes)
+    batch = Batch(orders, torch.empty(0, dtype=torch.float64))
     common = {"n_instructions": n, "n_blocks": blocks, "edges_mean": len(orders.before) / blocks}
     rows: list[dict[str, Any]] = []
 
@@ -69,19 +69,10 @@ def measure(precedes: np.ndarray, settings: Residuals) -> pd.DataFrame:
     for kind, proposal in proposals(blocks, n, settings.scale, rng).items():
         for iterations in settings.iterations:
             add(kind, "cyclic", iterations, popocs(proposal, orders, method="cyclic", iterations=iterations))
-            alone = _iterations_alone(proposal, orders, iterations, settings.tolerance)
+            alone = reference.extrapolated(proposal.double(), batch, iterations, settings.tolerance)
             stragglers = float((residual(alone, orders) > settings.tolerance).double().mean())
             add(kind, ALONE, iterations, alone.float(), stragglers)
             whole = popocs(proposal, orders, iterations=iterations, tolerance=settings.tolerance)
             add(kind, "extrapolated", iterations, whole, stragglers)
         add(kind, "nearest", 0, popocs(proposal, orders, method="nearest"))
     return pd.DataFrame(rows)[tables.SCHEMAS["residuals"].names]
-
-
-def _iterations_alone(proposal: torch.Tensor, orders: PartialOrders, iterations: int, tolerance: float) -> torch.Tensor:
-    """`extrapolated` without its fall-back: the kernel's own float64 result, (B, n, n)."""
-    given = proposal.double().clamp(-LARGEST, LARGEST).numpy()
-    found, multipliers, spent = np.empty_like(given), np.zeros(len(orders.before)), np.zeros(len(orders), np.int64)
-    graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
-    forward(len(given), given, *graph, iterations, tolerance, _ONLY_ITERATIONS, found, multipliers, spent)
-    return torch.from_numpy(found)

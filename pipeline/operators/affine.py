@@ -23,19 +23,18 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "cache": True,
     "error_model": "numpy",
-    "fastmath": {
-        "reassoc",
-        "contract",
-        "nsz",
-        "arcp",
-    },  # sums in vector registers; infinities and NaN keep their meaning
+    # Sums in vector registers; infinities and NaN keep their meaning.
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
 }
-_SINGULAR = 1e-10  # a pivot below this share of its diagonal is rounding
+SINGULAR = 1e-10  # a pivot below this share of its diagonal is rounding
 
 
 @njit(**OPTIONS)
-def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray) -> None:
-    """Lower Cholesky factor in place, matrix[:size, :size] positive semidefinite; zero pivots are skipped."""
+def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray, singular: float) -> None:
+    """Lower Cholesky factor in place, matrix[:size, :size] positive semidefinite.
+
+    Pivots below `singular` times their diagonal are skipped.
+    """
     for j in range(size):
         row = matrix[j]
         diagonal = row[j]
@@ -48,7 +47,7 @@ def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray) -> None:
         total = diagonal
         for i in range(j):
             total -= row[i] * row[i]
-        inverse_pivots[j] = 1.0 / np.sqrt(total) if total > _SINGULAR * diagonal else 0.0
+        inverse_pivots[j] = 1.0 / np.sqrt(total) if total > singular * diagonal else 0.0
 
 
 @njit(**OPTIONS)
@@ -85,7 +84,7 @@ def factor_windows(
     for i in range(size):
         for j in range(first[i], last[i] + 1):
             factor[j, j] += 1.0
-    cholesky(factor, size, inverse_pivots)
+    cholesky(factor, size, inverse_pivots, SINGULAR)
 
 
 @njit(**OPTIONS)

@@ -12,59 +12,63 @@ _FAR = 1e-12  # eigenvalues below this share of the largest are zero
 
 
 class Batch:
-    """The partial orders of a batch as tensors: real (B, n), support S (B, n, n), and the dependencies."""
+    """The partial orders of a batch as tensors, on the device and of the floating type of `like`.
+
+    real: (B, n) bool, the instructions; support: (B, n, n) bool, the windows, and first, last: (B, n) int64, their
+    ends; slots: (B, n) centred, 0 in the padding; before, after: (B, E) int64 and edge: (B, E) bool, the
+    dependencies; weight: (B, E), see `extrapolated`.
+    """
 
     def __init__(self, orders: PartialOrders, like: torch.Tensor) -> None:
-        def tensor(array: Any) -> torch.Tensor:
-            return torch.from_numpy(array).to(like.device)
+        device, dtype = like.device, like.dtype
 
-        n = orders.n
+        def tensor(array: Any) -> torch.Tensor:
+            return torch.from_numpy(array).to(device)
+
         self.sizes = tensor(orders.sizes)
-        self._orders, self._device = orders, like.device
-        self.real = torch.arange(n, device=like.device) < self.sizes[:, None]
-        self.support = tensor(orders.support())
-        self.first, self.last = tensor(orders.first).long(), tensor(orders.last).long()
-        self.before, self.after, self.edge = (tensor(part) for part in orders.padded())  # (B, E)
+        index = torch.arange(orders.n, device=device)
+        self.real = index < self.sizes[:, None]
         self.square = self.real[:, :, None] & self.real[:, None, :]
-        # (B, n), centred: a dependency is the same in centred slots and its normal keeps the column sums.
-        self.slots = torch.where(self.real, torch.arange(n, device=like.device) - (self.sizes[:, None] - 1) / 2, 0.0)
-        self.slots = self.slots.to(like.dtype)
-        width = (self.last - self.first + 1).to(like.dtype) * self.real
-        spread = width * (width.square() - 1) / 12
-        weight = spread.gather(1, self.before) + spread.gather(1, self.after)
-        self.weight = torch.where(self.edge & (weight > 0), 1 / weight.clamp_min(0.5), 0.0)
-        S = self.support.to(like.dtype)
+        self.support = tensor(orders.support())
+        self.before, self.after, self.edge = (tensor(part) for part in orders.padded())
+        # A dependency is the same in centred slots, and its normal keeps the column sums.
+        self.slots = torch.where(self.real, index - (self.sizes[:, None] - 1) / 2, 0.0).to(dtype)
+        self.first, self.last = tensor(orders.first).long(), tensor(orders.last).long()
+        width = (self.last - self.first + 1) * self.real
+        spread = (width * (width.to(dtype).square() - 1) / 12).clamp_min(0)
+        total = spread.gather(1, self.before) + spread.gather(1, self.after)
+        held = self.edge & (total > 0)
+        self.weight = torch.where(held, 1 / torch.where(held, total, 1.0), 0.0)
+        within = self.support.double()
         laplacian = torch.cat(
             [
-                torch.cat([torch.diag_embed(S.sum(2)), S], 2),
-                torch.cat([S.mT, torch.diag_embed(S.sum(1))], 2),
+                torch.cat([torch.diag_embed(within.sum(2)), within], 2),
+                torch.cat([within.mT, torch.diag_embed(within.sum(1))], 2),
             ],
             1,
-        ).double()
-        self.inverse = torch.linalg.pinv(laplacian, rtol=_FAR, hermitian=True).to(like.dtype)
-
-    def double(self) -> Batch:
-        """The same in float64."""
-        if self.slots.dtype == torch.float64:
-            return self
-        return Batch(self._orders, torch.empty(0, dtype=torch.float64, device=self._device))
+        )
+        self._inverse = torch.linalg.pinv(laplacian, rtol=_FAR, hermitian=True).to(dtype)
 
     def affine(self, matrix: torch.Tensor, target: float) -> torch.Tensor:
         """Nearest matrix whose rows and columns sum to `target` and which is 0 outside the windows."""
         inside = torch.where(self.support, matrix, 0.0)
         goal = target * self.real
         wrong = torch.cat([goal - inside.sum(2), goal - inside.sum(1)], 1)
-        shift = (self.inverse @ wrong.unsqueeze(-1)).squeeze(-1)
+        shift = (self._inverse @ wrong.unsqueeze(-1)).squeeze(-1)
         rows, columns = shift.chunk(2, 1)
         return torch.where(self.support, inside + rows.unsqueeze(2) + columns.unsqueeze(1), 0.0)
 
+    def slack(self, matrix: torch.Tensor) -> torch.Tensor:
+        """x_b - x_a of every dependency, (B, E), 0 in the padding."""
+        x = (matrix * self.slots.unsqueeze(1)).sum(2)
+        return torch.where(self.edge, x.gather(1, self.after) - x.gather(1, self.before), 0.0)
+
     def gaps(self, matrix: torch.Tensor) -> torch.Tensor:
         """Violation of every dependency, (B, E), 0 where it holds."""
-        x = (matrix * self.slots.unsqueeze(1)).sum(2)
-        return torch.where(self.edge, 1 - (x.gather(1, self.after) - x.gather(1, self.before)), 0.0).relu()
+        return torch.where(self.edge, 1 - self.slack(matrix), 0.0).relu()
 
     def scatter(self, values: torch.Tensor) -> torch.Tensor:
-        """Transpose of `x_b - x_a`: (B, E) -> (B, n)."""
+        """Transpose of x_b - x_a: (B, E) -> (B, n)."""
         out = values.new_zeros(self.real.shape)
         values = torch.where(self.edge, values, 0.0)
         return out.scatter_add(1, self.after, values).scatter_add(1, self.before, -values)

@@ -1,8 +1,8 @@
 """Convex sets for EPOCS: small objects with `project` and `violation`.
 
 All act on a batch of vectors y (B, d). Their numbers are shared by the batch, or carry a leading B and
-differ for each item; rows of zeros are padding and constrain nothing. Matrices may be sparse (COO)
-where they are shared.
+differ for each item; rows of zeros are padding and constrain nothing. Matrices are dense or sparse (COO).
+Put them on the device and in the floating type of y. Gradients go to y, and to dense matrices and right sides.
 """
 
 from __future__ import annotations
@@ -27,11 +27,37 @@ class Constraint(Protocol):
         ...
 
 
-def _times(matrix: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """A y for every item: (k, d) or (B, k, d) with (B, d) -> (B, k)."""
-    if matrix.dim() == 3:
-        return (matrix @ y.unsqueeze(-1)).squeeze(-1)
-    return (matrix @ y.T).T
+def _times(matrix: torch.Tensor, y: torch.Tensor, transposed: bool = False) -> torch.Tensor:
+    """A y for every item, or A^T y: A (k, d) or (B, k, d), dense or coalesced COO, with (B, d) -> (B, k)."""
+    if not matrix.is_sparse:
+        matrix = matrix.mT if transposed else matrix
+        return (matrix @ y.unsqueeze(-1)).squeeze(-1) if matrix.dim() == 3 else y @ matrix.mT
+    *items, row, column = matrix.indices()
+    if transposed:
+        row, column = column, row
+    count = matrix.shape[-1] if transposed else matrix.shape[-2]
+    if items:  # one vector for each item: (B * k,), entry by entry
+        out = y.new_zeros(len(y) * count)
+        return out.index_add(0, items[0] * count + row, matrix.values() * y[items[0], column]).view(len(y), count)
+    return y.new_zeros(len(y), count).index_add(1, row, matrix.values() * y[:, column])
+
+
+def _readable(matrix: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """The matrix, dense or coalesced COO. Raises ValueError where the right side does not fit it."""
+    if matrix.dim() not in (2, 3):
+        raise ValueError(f"matrix: {tuple(matrix.shape)} where (k, d) or (B, k, d) is needed")
+    if right.dim() not in (1, 2) or right.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"right: {tuple(right.shape)} where (..., {matrix.shape[-2]}) is needed")
+    return matrix.coalesce() if matrix.is_sparse else matrix
+
+
+def _dense(matrix: torch.Tensor) -> torch.Tensor:
+    return matrix.to_dense() if matrix.is_sparse else matrix
+
+
+def _row_squares(matrix: torch.Tensor) -> torch.Tensor:
+    """|a|^2 of every row, (k,) or (B, k), dense."""
+    return torch.sparse.sum(matrix * matrix, -1).to_dense() if matrix.is_sparse else matrix.square().sum(-1)
 
 
 def _worst(values: torch.Tensor) -> torch.Tensor:
@@ -40,9 +66,10 @@ def _worst(values: torch.Tensor) -> torch.Tensor:
 
 @dataclass(eq=False)
 class AffineEqualities:
-    """A y = b. A: (k, d) or (B, k, d); b: (k,) or (B, k). Redundant rows are welcome.
+    """A y = b. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k). Redundant rows are welcome.
 
-    project: y - A^T (A A^T)^+ (A y - b), the pseudo-inverse computed once.
+    project: y - A^T (A A^T)^+ (A y - b). The pseudo-inverse, (k, k) for each item that has its own matrix, is
+    computed once; contradictory equations are met in the sense of least squares, and `violation` shows it.
     """
 
     matrix: torch.Tensor
@@ -50,9 +77,9 @@ class AffineEqualities:
     _inverse: torch.Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        dense = self.matrix.to_dense() if self.matrix.is_sparse else self.matrix
-        gram = self.matrix @ dense.mT  # (k, k), dense
-        self._inverse = torch.linalg.pinv(gram.double(), rtol=_FAR, hermitian=True).to(gram.dtype)
+        self.matrix = _readable(self.matrix, self.right)
+        dense = _dense(self.matrix).double()
+        self._inverse = torch.linalg.pinv(dense @ dense.mT, rtol=_FAR, hermitian=True).to(self.matrix.dtype)
 
     def project(self, y: torch.Tensor) -> torch.Tensor:
         return y - self._back(_times(self.matrix, y) - self.right)
@@ -65,12 +92,12 @@ class AffineEqualities:
         return _worst((_times(self.matrix, y) - self.right).abs())
 
     def _back(self, rest: torch.Tensor) -> torch.Tensor:
-        return _times(self.matrix.mT if self.matrix.dim() == 3 else self.matrix.T, _times(self._inverse, rest))
+        return _times(self.matrix, _times(self._inverse, rest), transposed=True)
 
 
 @dataclass(eq=False)
 class HalfSpaces:
-    """A y <= b, many at once. A: (k, d) or (B, k, d); b: (k,) or (B, k).
+    """A y <= b, many at once. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k).
 
     project: with gaps g = max(0, A y - b) and w = g / |a|^2, the projection onto the one half-space
     sum_k w_k (a_k y - b_k) <= 0, which holds them all: y - (sum w g / |A^T w|^2) A^T w. That is the
@@ -82,14 +109,14 @@ class HalfSpaces:
     _weight: torch.Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        square = (self.matrix * self.matrix).sum(-1)
-        square = square.to_dense() if square.is_sparse else square
+        self.matrix = _readable(self.matrix, self.right)
+        square = _row_squares(self.matrix)
         self._weight = torch.where(square > 0, 1 / torch.where(square > 0, square, 1.0), 0.0)
 
     def project(self, y: torch.Tensor) -> torch.Tensor:
         gaps = self._gaps(y)
         pushes = gaps * self._weight
-        step = _times(self.matrix.mT if self.matrix.dim() == 3 else self.matrix.T, pushes)
+        step = _times(self.matrix, pushes, transposed=True)
         square = step.square().sum(-1)
         moving = square > 0
         length = torch.where(moving, (gaps * pushes).sum(-1) / torch.where(moving, square, 1.0), 0.0)
@@ -102,15 +129,15 @@ class HalfSpaces:
         return torch.where(self._weight > 0, _times(self.matrix, y) - self.right, 0.0).relu()
 
     def parts(self) -> list[HalfSpaces]:
-        """One object for each row, for methods that need exact projections."""
-        matrix = self.matrix.to_dense() if self.matrix.is_sparse else self.matrix
+        """One object for each row, dense, for methods that need exact projections."""
+        matrix = _dense(self.matrix)
         count = matrix.shape[-2]
         return [HalfSpaces(matrix[..., k : k + 1, :], self.right[..., k : k + 1]) for k in range(count)]
 
 
 @dataclass(eq=False)
 class Box:
-    """low <= y <= high, numbers or tensors (d,) or (B, d); low = high = 0 masks an entry."""
+    """low <= y <= high, numbers or tensors (d,) or (B, d), infinite where open; low = high = 0 masks an entry."""
 
     low: torch.Tensor | float
     high: torch.Tensor | float
@@ -139,7 +166,7 @@ class NonNegative:
 
 @dataclass(eq=False)
 class Simplex:
-    """y >= 0 with sum y = total, along the last axis of y seen as (B, *shape); shape None: (d,).
+    """y >= 0 with sum y = total > 0, along the last axis of y seen as (B, *shape); shape None: (d,).
 
     project: y - theta, cut off at 0, theta by sorting (Held, Wolfe, Crowder 1974).
     """

@@ -12,14 +12,14 @@ Made fast without changing the numbers: every half-space looks at X only through
 x = X v and moves X only along v, so the sequence over dependencies runs on the n numbers x, and X
 follows in one step, X += (x' - x) v^T / |v|^2.
 
-Numba kernels over a batch, float64; the gradient runs the iterations again and keeps only which
-constraints were active.
+Numba kernels over the items of a batch from `start` on in strides, float64; the gradient runs the
+iterations again and keeps only which constraints were active.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pipeline.operators.affine import OPTIONS
 
@@ -73,9 +73,10 @@ def _iterate(
                 matrix[i, j] += push * (j + 1)
 
 
-@njit(**(OPTIONS | {"parallel": True}))
+@njit(**OPTIONS)
 def cyclic_forward(
-    chunks: int,
+    start: int,
+    stride: int,
     proposal: np.ndarray,
     sizes: np.ndarray,
     offsets: np.ndarray,
@@ -86,21 +87,21 @@ def cyclic_forward(
 ) -> None:
     """Fills found (B, n, n), zeros in the padding."""
     batch, n, _ = proposal.shape
-    for chunk in prange(chunks):
-        matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
-        positive, active = np.empty((0, 0, 0), np.bool_), np.empty((0, 0), np.bool_)
-        for b in range(chunk, batch, chunks):
-            size = sizes[b]
-            a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
-            matrix[:size, :size] = proposal[b, :size, :size]
-            _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
-            found[b] = 0.0
-            found[b, :size, :size] = matrix[:size, :size]
+    matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
+    positive, active = np.empty((0, 0, 0), np.bool_), np.empty((0, 0), np.bool_)
+    for b in range(start, batch, stride):
+        size = sizes[b]
+        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
+        matrix[:size, :size] = proposal[b, :size, :size]
+        _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
+        found[b] = 0.0
+        found[b, :size, :size] = matrix[:size, :size]
 
 
-@njit(**(OPTIONS | {"parallel": True}))
+@njit(**OPTIONS)
 def cyclic_backward(
-    chunks: int,
+    start: int,
+    stride: int,
     proposal: np.ndarray,
     cotangent: np.ndarray,
     sizes: np.ndarray,
@@ -115,43 +116,42 @@ def cyclic_backward(
     most = 0
     for b in range(batch):
         most = max(most, offsets[b + 1] - offsets[b])
-    for chunk in prange(chunks):
-        matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
-        positive, active = np.empty((iterations, n, n), np.bool_), np.empty((iterations, most), np.bool_)
-        for b in range(chunk, batch, chunks):
-            size = sizes[b]
-            norm = size * (size + 1) * (2 * size + 1) / 6
-            a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
-            matrix[:size, :size] = proposal[b, :size, :size]
-            _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
-            matrix[:size, :size] = cotangent[b, :size, :size]
-            for k in range(iterations - 1, -1, -1):
-                for i in range(size):
-                    total = 0.0
-                    for j in range(size):
-                        total += matrix[i, j] * (j + 1)
-                    slots[i] = total / norm
-                    moved[i] = slots[i]
-                for e in range(len(a) - 1, -1, -1):
-                    if active[k, e]:
-                        gap = 0.5 * (moved[z[e]] - moved[a[e]])
-                        moved[z[e]] -= gap
-                        moved[a[e]] += gap
+    matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
+    positive, active = np.empty((iterations, n, n), np.bool_), np.empty((iterations, most), np.bool_)
+    for b in range(start, batch, stride):
+        size = sizes[b]
+        norm = size * (size + 1) * (2 * size + 1) / 6
+        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
+        matrix[:size, :size] = proposal[b, :size, :size]
+        _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
+        matrix[:size, :size] = cotangent[b, :size, :size]
+        for k in range(iterations - 1, -1, -1):
+            for i in range(size):
+                total = 0.0
                 for j in range(size):
-                    columns[j] = 0.0
-                for i in range(size):
-                    push = moved[i] - slots[i]
-                    for j in range(size):
-                        entry = matrix[i, j] + push * (j + 1) if positive[k, i, j] else 0.0
-                        matrix[i, j] = entry
-                        columns[j] += entry
-                for i in range(size):
-                    total = 0.0
-                    for j in range(size):
-                        matrix[i, j] -= columns[j] / size
-                        total += matrix[i, j]
-                    total /= size
-                    for j in range(size):
-                        matrix[i, j] -= total
-            gradients[b] = 0.0
-            gradients[b, :size, :size] = matrix[:size, :size]
+                    total += matrix[i, j] * (j + 1)
+                slots[i] = total / norm
+                moved[i] = slots[i]
+            for e in range(len(a) - 1, -1, -1):
+                if active[k, e]:
+                    gap = 0.5 * (moved[z[e]] - moved[a[e]])
+                    moved[z[e]] -= gap
+                    moved[a[e]] += gap
+            for j in range(size):
+                columns[j] = 0.0
+            for i in range(size):
+                push = moved[i] - slots[i]
+                for j in range(size):
+                    entry = matrix[i, j] + push * (j + 1) if positive[k, i, j] else 0.0
+                    matrix[i, j] = entry
+                    columns[j] += entry
+            for i in range(size):
+                total = 0.0
+                for j in range(size):
+                    matrix[i, j] -= columns[j] / size
+                    total += matrix[i, j]
+                total /= size
+                for j in range(size):
+                    matrix[i, j] -= total
+        gradients[b] = 0.0
+        gradients[b, :size, :size] = matrix[:size, :size]

@@ -1,10 +1,10 @@
 """EPOCS: differentiable projection of network outputs onto constraints that may differ for every input.
 
-    layer = Epocs(method="extrapolated", tolerance=1e-5)
-    y = layer(network(inputs), [AffineEqualities(A, b), NonNegative(), HalfSpaces(C, d)])
+    layer = Epocs()
+    y = layer(network(inputs), [AffineEqualities(A, b), NonNegative(), HalfSpaces(C, d)])  # C y <= d
 
-Jain & Amarasinghe 2019 project onto one set after the other, a fixed number of times. Here the items of
-a batch stop when all their constraints hold to a tolerance, and two methods are added. All are
+Jain & Amarasinghe 2019 project onto one set after the other, a fixed number of times. Here each item of
+a batch stops when all its constraints hold to a tolerance, and two methods are added. All are
 compositions of differentiable steps, and autograd goes through them.
 """
 
@@ -36,16 +36,21 @@ def epocs(
 
     method:
     - "cyclic": the paper's; projects onto one set after the other.
-    - "extrapolated": all sets at once, the mean step lengthened by sum |d_k|^2 / |sum d_k|^2 and by
+    - "extrapolated": all sets at once, the sum of their steps d_k lengthened by sum |d_k|^2 / |sum d_k|^2 and by
       `relaxation` in (0, 2); the first `AffineEqualities` is never left (Bauschke, Combettes, Kruk 2006).
       Mostly far fewer iterations.
     - "dykstra": the nearest point of the intersection (Boyle, Dykstra 1986); the slowest. Half-spaces
-      count one by one.
-    iterations: at most so many; an item stops when no violation is above `tolerance`.
-    recompute: do not keep the iterations for the gradient, run each again (memory of one iteration).
-    Raises ValueError for an unknown method. An empty intersection is not found out: the violation that
-    is left (`violation`) tells.
+      count one by one, so it is for few of them. An item stops only when neither the point nor a correction
+      changed by more than `tolerance` in the last iteration.
+    iterations: at most so many; an item stops when no violation is above `tolerance`. Check with `violation`
+    what is left: iterations may run out, and an empty intersection is not found out otherwise.
+    relaxation: of "extrapolated" alone. recompute: keep only what passes from iteration to iteration for the
+    gradient and run each again in the backward pass; with "dykstra" that is a correction for every set, so little
+    is saved.
+    Raises ValueError for an unknown method and for a relaxation outside (0, 2).
     """
+    if not 0 < relaxation < 2:
+        raise ValueError(f"relaxation: {relaxation} is not in (0, 2)")
     sets = list(constraints)
     if not sets:
         return y
@@ -63,18 +68,18 @@ def epocs(
         step = _cyclic
     else:
         raise ValueError(f"method: {method!r} is none of cyclic, extrapolated, dykstra")
-    moved = torch.ones(len(y), dtype=torch.bool, device=y.device)
+    moved = torch.full((len(y),), method == "dykstra", device=y.device)
     for _ in range(iterations):
-        going = violation(state[0].detach(), sets) > tolerance
-        if method == "dykstra":
-            going |= moved  # Dykstra's points may meet every set long before they are near the nearest
+        going = (violation(state[0].detach(), sets) > tolerance) | moved
         if not going.any():
             break
         if recompute and torch.is_grad_enabled():
             following = checkpoint(step, state, sets, relaxation, use_reentrant=False)
         else:
             following = step(state, sets, relaxation)
-        moved = (following[0] - state[0]).detach().abs().amax(1) > tolerance
+        if method == "dykstra":  # its points may meet all sets, or stand still for long, before the corrections do
+            changes = [(new - old).detach().abs().amax(1) for new, old in zip(following, state, strict=True)]
+            moved = torch.stack(changes).amax(0) > tolerance
         state = tuple(torch.where(going[:, None], new, old) for new, old in zip(following, state, strict=True))
     return state[0]
 
@@ -85,7 +90,11 @@ def violation(y: torch.Tensor, constraints: Sequence[Constraint]) -> torch.Tenso
 
 
 class Epocs(nn.Module):
-    """`epocs` as a layer without weights; the constraints come with every batch."""
+    """`epocs` as a layer without weights, for any network: y (B, d) and the constraints of the batch -> (B, d).
+
+    The arguments are those of `epocs`. Constraints that all batches share are made once, outside; they are no
+    part of the module's state, so move them to the device of y.
+    """
 
     def __init__(
         self,
@@ -132,7 +141,8 @@ def _extrapolated(state: State, sets: list[Constraint], relaxation: float) -> St
     value = sum((step.square().sum(-1) for step in steps), torch.zeros_like(square))
     moving = square > 0
     length = relaxation * torch.where(moving, value / torch.where(moving, square, 1.0), 0.0)
-    return (y + length.unsqueeze(-1) * direction,)
+    y = y + length.unsqueeze(-1) * direction
+    return (carrier.project(y) if carrier else y,)  # again, lest rounding add up
 
 
 def _dykstra(state: State, sets: list[Constraint], relaxation: float) -> State:

@@ -14,6 +14,8 @@ On the CPU they run in compiled kernels, elsewhere in the PyTorch forms of `refe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numba
@@ -23,6 +25,7 @@ import torch
 from pipeline.operators import reference
 from pipeline.operators.cyclic import cyclic_backward, cyclic_forward
 from pipeline.operators.kernels import LARGEST, backward, forward
+from pipeline.operators.nearest import warn_of
 from pipeline.operators.orders import MaskLike, PartialOrders, partial_orders
 
 Method = Literal["cyclic", "extrapolated", "nearest"]
@@ -89,9 +92,15 @@ def residual(matrix: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
     return torch.cat(parts, 1).amax(1)
 
 
-def _chunks(items: int) -> int:
-    """Pieces of a batch that the cores take one by one; the numbers do not depend on it."""
-    return min(items, 4 * numba.get_num_threads())
+def _share(kernel: Callable[..., None], items: int, *arguments: Any) -> None:
+    """Run kernel(start, stride, *arguments) on the threads that numba may use; it lets go of Python's lock."""
+    threads = min(items, numba.get_num_threads())
+    if threads <= 1:
+        return kernel(0, 1, *arguments)
+    stride = min(items, 4 * threads)  # more pieces than threads, as some items take far longer
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(kernel, start, stride, *arguments) for start in range(stride)]:
+            done.result()
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
@@ -107,10 +116,14 @@ class _Projection(torch.autograd.Function):
     ) -> torch.Tensor:
         proposal = _array(assignment)
         found = np.empty_like(proposal)
-        multipliers, spent = np.zeros(len(orders.before)), np.zeros(len(orders), np.int64)
-        finish = 2 if method == "nearest" else 1
+        multipliers, spent = np.zeros(len(orders.before)), np.empty(len(orders), np.int64)
+        errors = np.empty(len(orders))
         graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
-        forward(_chunks(len(orders)), proposal, *graph, iterations, tolerance, finish, found, multipliers, spent)
+        _share(
+            forward, len(orders), proposal, *graph,
+            iterations, tolerance, method == "nearest", found, multipliers, spent, errors,
+        )  # fmt: skip
+        warn_of(errors)
         ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent = graph, tolerance, multipliers, spent
         result = torch.from_numpy(found).to(assignment.dtype)
         ctx.save_for_backward(assignment, result)
@@ -122,8 +135,8 @@ class _Projection(torch.autograd.Function):
         assignment, result = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        backward(
-            _chunks(len(proposal)), proposal, _array(result), _array(cotangent),
+        _share(
+            backward, len(proposal), proposal, _array(result), _array(cotangent),
             *ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
         )  # fmt: skip
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None, None, None
@@ -137,7 +150,7 @@ class _Cyclic(torch.autograd.Function):
         proposal = _array(assignment)
         found = np.empty_like(proposal)
         graph = (orders.sizes, orders.offsets, orders.before, orders.after)
-        cyclic_forward(_chunks(len(orders)), proposal, *graph, iterations, found)
+        _share(cyclic_forward, len(orders), proposal, *graph, iterations, found)
         ctx.graph, ctx.iterations = graph, iterations
         ctx.save_for_backward(assignment)
         return torch.from_numpy(found).to(assignment.dtype)
@@ -148,8 +161,5 @@ class _Cyclic(torch.autograd.Function):
         (assignment,) = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        cyclic_backward(
-            _chunks(len(proposal)), proposal, _array(cotangent), *ctx.graph,
-            ctx.iterations, gradients,
-        )  # fmt: skip
+        _share(cyclic_backward, len(proposal), proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None

@@ -1,7 +1,8 @@
 """POPOCS in plain PyTorch, to read and for devices without the kernels; the same numbers as the kernels.
 
-Autograd goes through every iteration of `cyclic` and `extrapolated`; `nearest` has its derivative in
-closed form. The formulas stand in `cyclic`, `extrapolated`, `affine` and `nearest`.
+Float64, whatever the type of the proposal. Autograd goes through every iteration of `cyclic` and
+`extrapolated`; `nearest` has its derivative in closed form. The formulas stand in the modules `cyclic`,
+`extrapolated`, `affine` and `nearest`.
 """
 
 from __future__ import annotations
@@ -10,33 +11,33 @@ import torch
 
 from pipeline.operators.batch import Batch
 from pipeline.operators.extrapolated import RELAXATION
+from pipeline.operators.kernels import LARGEST
 from pipeline.operators.orders import PartialOrders
 from pipeline.operators.reference_nearest import nearest
-
-_LARGEST = 1e6
 
 
 def popocs(
     assignment: torch.Tensor, orders: PartialOrders, method: str, iterations: int, tolerance: float
 ) -> torch.Tensor:
-    """The same arguments and result as `popocs.popocs`, any device, any floating type."""
-    batch = Batch(orders, assignment)
-    proposal = assignment.clamp(-_LARGEST, _LARGEST)
+    """The same arguments and result as `popocs.popocs`, any device."""
+    proposal = assignment.double().clamp(-LARGEST, LARGEST)
+    batch = Batch(orders, proposal)
     if method == "cyclic":
-        return cyclic(proposal, batch, iterations)
-    if method == "nearest":
-        return nearest(proposal, batch)
-    found = extrapolated(proposal, batch, iterations, tolerance)
-    with torch.no_grad():
-        late = _worst(found, batch) > tolerance
-    if late.any():
-        found = torch.where(late[:, None, None], nearest(found, batch), found)
-    return found
+        found = cyclic(proposal, batch, iterations)
+    elif method == "nearest":
+        found = nearest(batch.affine(proposal, 1.0), batch)
+    else:
+        found = extrapolated(proposal, batch, iterations, tolerance)
+        late = (_worst(found.detach(), batch) > tolerance).nonzero().squeeze(1)
+        if len(late):
+            some = Batch(orders.take(late.cpu().numpy()), proposal)
+            found = found.index_copy(0, late, nearest(found[late], some))
+    return found.to(assignment.dtype)
 
 
 def cyclic(proposal: torch.Tensor, batch: Batch, iterations: int) -> torch.Tensor:
     """Algorithm 1 of the paper on a padded batch."""
-    size = batch.sizes.to(proposal.dtype)[:, None]
+    size = batch.sizes[:, None].clamp_min(1)
     v = torch.where(batch.real, torch.arange(1, proposal.shape[-1] + 1, device=proposal.device), 0).to(proposal.dtype)
     norm = v.square().sum(1, keepdim=True).clamp_min(1)
     edges = list(zip(batch.before.T, batch.after.T, batch.edge.T, strict=True))

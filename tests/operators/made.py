@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 
@@ -21,3 +24,22 @@ def cases(draw: st.DrawFn, largest: int = 6) -> tuple[torch.Tensor, np.ndarray]:
     density, scale = draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])), draw(st.sampled_from([0.1, 1.0, 10.0]))
     rng = np.random.default_rng(seed)
     return torch.from_numpy(scale * rng.normal(size=(size, n, n))), random_precedes(size, n, rng, density)
+
+
+def quadratic_program(
+    y: np.ndarray, rows: Sequence[np.ndarray], low: Sequence[np.ndarray], high: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The nearest point by OSQP with polishing: min 1/2 |x - y|^2 under low <= A x <= high, A the rows together."""
+    osqp, sparse = pytest.importorskip("osqp"), pytest.importorskip("scipy.sparse")
+    for adaptive in (True, False):  # now and then OSQP's adaptive step runs away
+        solver = osqp.OSQP()
+        solver.setup(
+            sparse.eye(len(y), format="csc"), -y, sparse.csc_matrix(np.vstack(rows)),
+            np.concatenate(low), np.concatenate(high),
+            eps_abs=1e-9, eps_rel=1e-9, max_iter=10_000 if adaptive else 500_000,
+            adaptive_rho=adaptive, polishing=True, verbose=False,
+        )  # fmt: skip
+        found = solver.solve(raise_error=False)
+        if found.info.status == "solved":
+            return found.x
+    raise AssertionError(f"OSQP: {found.info.status}")
