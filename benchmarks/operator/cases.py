@@ -22,9 +22,9 @@ from pipeline.operators.popocs import popocs, residual
 
 THREADS = 2
 SCALE = 2.0  # standard deviation of the logits behind the proposals
-BUDGET = 8.0  # seconds of repetitions
-REPEATS, AT_LEAST = 5, 1.0  # repetitions, and more of them until so many seconds are spent
-PATIENCE = 300.0  # seconds after which a case is given up
+BUDGET = 6.0  # seconds of repetitions
+REPEATS = 12  # at most
+PATIENCE = 130.0  # seconds after which a case is given up
 MEMORY = 10 * 2**30  # bytes of data that a case may have
 
 
@@ -94,13 +94,14 @@ def measured(case: Case) -> dict[str, Any]:
     items = batch if needed else 1  # the loop's time is hardly one of its items
     while True:
         part = orders.take(np.arange(items))
-        seconds, peak, found = once(maker, part, proposal[:items], cotangent[:items])
+        seconds, found = once(maker, part, proposal[:items], cotangent[:items])
         if items == batch or 4 * seconds > BUDGET / 2:
             break
         items = min(batch, 4 * items)
     times = [seconds]
-    while (len(times) < REPEATS or sum(times) < AT_LEAST) and sum(times) + min(times) < BUDGET:
+    while len(times) < REPEATS and sum(times) + min(times) < BUDGET:
         times.append(once(maker, part, proposal[:items], cotangent[:items])[0])
+    peak = peak_of(maker, part, proposal[:items], cotangent[:items])
     if needed:  # the time of an iteration does not depend on how many there are
         times = [seconds * needed / timed for seconds in times]
         found = popocs(proposal, part, method="cyclic", iterations=needed)
@@ -117,18 +118,23 @@ def measured(case: Case) -> dict[str, Any]:
 
 def once(
     maker: peers.Maker, orders: PartialOrders, proposal: torch.Tensor, cotangent: torch.Tensor
-) -> tuple[float, int, torch.Tensor]:
-    """Wall seconds of forward and backward, bytes that setting up and both needed at most, and the projection."""
-    gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # what earlier calls have freed would hide what this one needs
-    base = _reset_peak()
+) -> tuple[float, torch.Tensor]:
+    """Wall seconds of forward and backward, set up before, and the projection."""
     project = maker(orders)
     y = proposal.clone().requires_grad_()
     start = time.perf_counter()
     found = project(y)
     found.backward(cotangent.to(found.dtype))
-    seconds = time.perf_counter() - start
-    return seconds, _status("VmHWM") - base, found.detach()
+    return time.perf_counter() - start, found.detach()
+
+
+def peak_of(maker: peers.Maker, orders: PartialOrders, proposal: torch.Tensor, cotangent: torch.Tensor) -> int:
+    """Bytes that setting up and one call needed at most; apart from the timing, which fresh memory would slow down."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # what earlier calls have freed would hide what this one needs
+    base = _reset_peak()
+    once(maker, orders, proposal, cotangent)
+    return _status("VmHWM") - base
 
 
 def _reset_peak() -> int:

@@ -12,12 +12,12 @@ squared deviations of the slots in i's window; then for the signs, g = -X, w = g
 is the extrapolation of Pierra (1984) and Combettes (1997), restricted to an affine set as in Bauschke,
 Combettes, Kruk (2006).
 
-Why it ends: every slot of a window is taken in some legal order (Stanley 1981: the slots of an
-instruction over all legal orders are an interval), so the mean of all legal orders is positive on the
-whole support; and it satisfies a -> b with a gap above 1, unless every other instruction is an
-ancestor of a or a descendant of b, in which case both windows are single slots and L holds a -> b by
+Why it ends: every slot of a window is taken in some legal order (README), so the mean of all legal orders
+is positive on the whole support; and it satisfies a -> b with a gap above 1, unless every other instruction
+is an ancestor of a or a descendant of b, in which case both windows are single slots and L holds a -> b by
 itself. So the constraints that are left have a point that satisfies them strictly, for every partial
-order, and over-relaxed projections end after finitely many steps on such sets.
+order: no implied equalities, which would slow the iterations down. Projections onto linear inequalities
+approach their set linearly (Agmon 1954), so a tolerance above 0 is met after finitely many steps.
 
 Numba kernels for one item, float64.
 """

@@ -82,7 +82,7 @@ def forward(
                     gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(n, most)
                     made = True
                 _, errors[b] = newton(
-                    matrix, lo, hi, size, a, z, shifted, multipliers[offsets[b] : offsets[b + 1]], direction,
+                    matrix, (lo, hi, size, a, z), shifted, multipliers[offsets[b] : offsets[b + 1]], direction,
                     weights, gradient, change, free, system, system_pivots, rhs, rows,
                 )  # fmt: skip
                 spent[b] = -1 - used
@@ -143,7 +143,7 @@ def backward(
                     gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(n, most)
                     made = True
                 face_projection(
-                    found[b], multipliers[offsets[b] : offsets[b + 1]], lo, hi, size, a, z, flow,
+                    found[b], multipliers[offsets[b] : offsets[b + 1]], (lo, hi, size, a, z), flow,
                     gradient, change, free, system, system_pivots, rhs, rows,
                 )  # fmt: skip
             used = spent[b] if spent[b] >= 0 else -1 - spent[b]

@@ -32,6 +32,8 @@ from numba import njit
 
 from pipeline.operators.affine import OPTIONS, SINGULAR, cholesky, cholesky_solve
 
+# first, last (n,), size, before, after (E,): windows and dependencies of one item, as in `PartialOrders`.
+Item = tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]
 TOLERANCE = 1e-11  # of the optimality conditions
 STEPS = 1000  # for each scale; the most seen for all scales together is 574 (n = 64)
 ARMIJO = 1e-4
@@ -46,25 +48,22 @@ NEAR_ZERO = 1e-3  # multipliers up to this (or the error, if less) whose depende
 
 
 def warn_of(errors: np.ndarray) -> None:
-    """Warn where the steps ran out before TOLERANCE; errors: (B,), NaN items left out. Not seen so far."""
+    """Warn where the steps ran out before TOLERANCE; errors: (B,). Not seen so far."""
     late = errors > TOLERANCE
     if late.any():
-        worst = f"violations up to {errors[late].max():.1e}"
-        warnings.warn(f"{late.sum()} of {len(errors)} items are not at the nearest point: {worst}", stacklevel=2)
+        message = f"{late.sum()} of {len(errors)} items are not at the nearest point: error {errors.max():.1e}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 @njit(**OPTIONS)
 def _residuals(
     shifted: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     slope: np.ndarray,
     gradient: np.ndarray,
 ) -> None:
     """Gradient of F at X = max(0, shifted): row sums - 1, column sums - 1, x_b - x_a - 1. `slope` is scratch."""
+    first, last, size, before, after = item
     shift = 0.5 * (size - 1)
     for j in range(size):
         gradient[size + j] = -1.0
@@ -94,11 +93,7 @@ def _slopes(slope: np.ndarray, size: int, before: np.ndarray, after: np.ndarray,
 @njit(**OPTIONS)
 def _direction(
     shifted: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     free: np.ndarray,
     gradient: np.ndarray,
     damping: float,
@@ -114,6 +109,7 @@ def _direction(
     diagonal. `rows` is scratch (4, size): count, mean and variance sum of the slots of the positive entries
     of each row, and s of the step. free[e] >= 0 where free; it becomes the place of e among the unknowns.
     """
+    first, last, size, before, after = item
     shift = 0.5 * (size - 1)
     edges = len(before)
     count, mean, spread, slope = rows[0], rows[1], rows[2], rows[3]
@@ -222,11 +218,7 @@ def _move(
 def _search(
     shifted: np.ndarray,
     multipliers: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     gradient: np.ndarray,
     step: np.ndarray,
     trial: np.ndarray,
@@ -234,6 +226,7 @@ def _search(
     slope: np.ndarray,
 ) -> None:
     """Line search along max(0, mu + length step): `shifted` and `multipliers` move to where F has decreased enough."""
+    first, last, size, before, after = item
     edges = len(before)
     length = 1.0
     while True:
@@ -260,11 +253,7 @@ def _search(
 def _solve(
     shifted: np.ndarray,
     multipliers: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     tolerance: float,
     trial: np.ndarray,
     change: np.ndarray,
@@ -277,10 +266,10 @@ def _solve(
     rows: np.ndarray,
 ) -> tuple[int, float]:
     """Newton's method from the given Z and mu. Returns the number of steps and the largest error."""
-    edges = len(before)
+    size, edges = item[2], len(item[3])
     used = 0
     while True:
-        _residuals(shifted, first, last, size, before, after, rows[3], gradient)
+        _residuals(shifted, item, rows[3], gradient)
         error = 0.0
         for k in range(2 * size):
             error = max(error, abs(gradient[k]))
@@ -292,11 +281,11 @@ def _solve(
         near = min(error, NEAR_ZERO)
         for e in range(edges):
             free[e] = -1 if multipliers[e] <= near and gradient[2 * size + e] >= 0 else 0
-        _direction(shifted, first, last, size, before, after, free, gradient, DAMPING, step, system, pivots, rhs, rows)
+        _direction(shifted, item, free, gradient, DAMPING, step, system, pivots, rhs, rows)
         for e in range(edges):
             if free[e] < 0:
                 step[2 * size + e] = -multipliers[e]
-        _search(shifted, multipliers, first, last, size, before, after, gradient, step, trial, change, rows[3])
+        _search(shifted, multipliers, item, gradient, step, trial, change, rows[3])
 
 
 @njit(**OPTIONS)
@@ -309,11 +298,7 @@ def _scale(matrix: np.ndarray, first: np.ndarray, last: np.ndarray, size: int, f
 @njit(**OPTIONS)
 def newton(
     proposal: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     shifted: np.ndarray,
     multipliers: np.ndarray,
     trial: np.ndarray,
@@ -332,6 +317,7 @@ def newton(
     error of the optimality conditions: of the sums, and of min(mu, slack) = 0, which is violation and
     complementarity in one. It is at most TOLERANCE unless the steps ran out.
     """
+    first, last, size, before, _ = item
     largest = 0.0
     for i in range(size):
         for j in range(first[i], last[i] + 1):
@@ -345,7 +331,7 @@ def newton(
     used = 0
     while True:
         spent, error = _solve(
-            shifted, multipliers, first, last, size, before, after, TOLERANCE if scale == 1.0 else LOOSE,
+            shifted, multipliers, item, TOLERANCE if scale == 1.0 else LOOSE,
             trial, change, gradient, step, free, system, pivots, rhs, rows,
         )  # fmt: skip
         used += spent
@@ -363,11 +349,7 @@ def newton(
 def face_projection(
     point: np.ndarray,
     multipliers: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    size: int,
-    before: np.ndarray,
-    after: np.ndarray,
+    item: Item,
     cotangent: np.ndarray,
     gradient: np.ndarray,
     step: np.ndarray,
@@ -381,6 +363,7 @@ def face_projection(
 
     point: the nearest point, positive on the face's support alone; multipliers: of the dependencies, > 0 where tight.
     """
+    first, last, size, before, after = item
     shift = 0.5 * (size - 1)
     slope = rows[3]
     for j in range(size):
@@ -397,7 +380,7 @@ def face_projection(
     for e in range(len(before)):
         free[e] = 0 if multipliers[e] > 0 else -1
         gradient[2 * size + e] = slope[after[e]] - slope[before[e]]
-    _direction(point, first, last, size, before, after, free, gradient, 0.0, step, system, pivots, rhs, rows)
+    _direction(point, item, free, gradient, 0.0, step, system, pivots, rhs, rows)
     for i in range(size):
         for j in range(first[i], last[i] + 1):
             shifted = cotangent[i, j] + step[i] + step[size + j] + slope[i] * (j - shift)

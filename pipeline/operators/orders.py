@@ -33,7 +33,7 @@ class PartialOrders:
         return len(self.sizes)
 
     def without_windows(self) -> PartialOrders:
-        """The same dependencies with every slot open to every instruction."""
+        """The same dependencies with every slot open to every instruction; for `nearest` (see `popocs`)."""
         last = np.broadcast_to(self.sizes[:, None].astype(np.int32) - 1, self.last.shape).copy()
         return PartialOrders(self.n, self.sizes, self.offsets, self.before, self.after, np.zeros_like(self.first), last)
 
@@ -85,6 +85,23 @@ def partial_orders(precedes: np.ndarray | torch.Tensor, mask: MaskLike = None) -
     offsets = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
     before, after = _edges(relation, sizes, int(offsets[-1]))
     return PartialOrders(n, sizes, offsets, before, after, first, last)
+
+
+def buckets(sizes: np.ndarray, growth: float = 1.5) -> list[np.ndarray]:
+    """Indices of items in groups of similar size, smallest first, each item in one group.
+
+    sizes: (B,) int. In a group no item has more than `growth` times the instructions of the smallest (or one
+    more), so that padding a group to its longest item costs little. Empty items join the first group.
+    """
+    order = np.argsort(sizes, kind="stable")
+    groups: list[list[int]] = []
+    limit = -1.0
+    for item in order:
+        if sizes[item] > limit:
+            groups.append([])
+            limit = max(growth * sizes[item], sizes[item] + 1)
+        groups[-1].append(int(item))
+    return [np.array(group) for group in groups]
 
 
 def _numpy(array: np.ndarray | torch.Tensor) -> np.ndarray:

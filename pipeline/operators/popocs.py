@@ -14,8 +14,10 @@ On the CPU they run in compiled kernels, elsewhere in the PyTorch forms of `refe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any, Literal
 
 import numba
@@ -29,6 +31,7 @@ from pipeline.operators.nearest import warn_of
 from pipeline.operators.orders import MaskLike, PartialOrders, partial_orders
 
 Method = Literal["cyclic", "extrapolated", "nearest"]
+_LARGE = 10_000  # entries of a batch: below, waking another thread takes as long as the work
 ITERATIONS = {"cyclic": 20, "extrapolated": 60, "nearest": 0}
 
 
@@ -49,14 +52,15 @@ def popocs(
     orders: `PartialOrders` of the batch, made once for many calls, or (B, n, n) bool, [b, i, k] where i
     must come before k. mask: (B, n) bool, true for real instructions; only with a bool relation.
     iterations: at most so many (default 20 for `cyclic`, 60 for `extrapolated`; `nearest` needs none).
-    tolerance: largest violation of any constraint that `extrapolated` stops at; `nearest` and the
-    stragglers of `extrapolated` are solved to 1e-9 or to the tolerance, whichever is less. `cyclic`
-    knows no tolerance. windows: hold entries at 0 that no legal order uses (not in `cyclic`).
+    tolerance: the largest violation of a sign or a dependency that `extrapolated` stops at. `nearest`, and the
+    stragglers of `extrapolated`, satisfy the conditions of the optimum to 1e-11 whatever it is, or a
+    RuntimeWarning says how many items do not. `cyclic` knows no tolerance.
+    windows: hold entries at 0 that no legal order uses. `cyclic` knows none and `extrapolated` needs them.
 
     Returns (B, n, n), the type of `assignment`; entries of masked instructions and slots are exact zeros
     and do not influence the others. Gradients are exact for what is computed: through the iterations,
-    and implicit for `nearest`. Raises ValueError for a cycle, a wrong shape, an unknown method, and NaN
-    stays NaN in its own item.
+    and implicit for `nearest`; once differentiable on the CPU. NaN stays in its own item. Raises ValueError for a
+    cycle, a wrong shape, an unknown method, and `extrapolated` without windows.
     """
     if method not in ITERATIONS:
         raise ValueError(f"method: {method!r} is none of {', '.join(ITERATIONS)}")
@@ -68,6 +72,8 @@ def popocs(
         raise ValueError(f"assignment: {tuple(assignment.shape)} where {(len(orders), orders.n, orders.n)} is needed")
     steps = ITERATIONS[method] if iterations is None else iterations
     if not windows:
+        if method == "extrapolated":  # most large items would not end, and gradients grow to 10^6 on the way
+            raise ValueError("windows: 'extrapolated' needs them; use method='nearest' without")
         orders = orders.without_windows()
     if assignment.device.type != "cpu":
         return reference.popocs(assignment, orders, method, steps, tolerance)
@@ -92,15 +98,22 @@ def residual(matrix: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
     return torch.cat(parts, 1).amax(1)
 
 
-def _share(kernel: Callable[..., None], items: int, *arguments: Any) -> None:
-    """Run kernel(start, stride, *arguments) on the threads that numba may use; it lets go of Python's lock."""
-    threads = min(items, numba.get_num_threads())
-    if threads <= 1:
-        return kernel(0, 1, *arguments)
-    stride = min(items, 4 * threads)  # more pieces than threads, as some items take far longer
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(kernel, start, stride, *arguments) for start in range(stride)]:
-            done.result()
+def _share(kernel: Callable[..., None], proposal: np.ndarray, *arguments: Any) -> None:
+    """Run kernel(start, stride, proposal, ...) on the threads that numba may use; it lets go of Python's lock."""
+    threads = min(len(proposal), numba.get_num_threads())
+    if threads <= 1 or proposal.size < _LARGE:
+        return kernel(0, 1, proposal, *arguments)
+    pool = _pool(os.getpid(), threads - 1)
+    others = [pool.submit(kernel, start, threads, proposal, *arguments) for start in range(1, threads)]
+    kernel(0, threads, proposal, *arguments)
+    for other in others:
+        other.result()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Threads beside the caller's; a forked process does not inherit them and makes its own."""
+    return ThreadPoolExecutor(threads, "popocs")
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
@@ -120,7 +133,7 @@ class _Projection(torch.autograd.Function):
         errors = np.empty(len(orders))
         graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
         _share(
-            forward, len(orders), proposal, *graph,
+            forward, proposal, *graph,
             iterations, tolerance, method == "nearest", found, multipliers, spent, errors,
         )  # fmt: skip
         warn_of(errors)
@@ -136,7 +149,7 @@ class _Projection(torch.autograd.Function):
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
         _share(
-            backward, len(proposal), proposal, _array(result), _array(cotangent),
+            backward, proposal, _array(result), _array(cotangent),
             *ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
         )  # fmt: skip
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None, None, None
@@ -150,7 +163,7 @@ class _Cyclic(torch.autograd.Function):
         proposal = _array(assignment)
         found = np.empty_like(proposal)
         graph = (orders.sizes, orders.offsets, orders.before, orders.after)
-        _share(cyclic_forward, len(orders), proposal, *graph, iterations, found)
+        _share(cyclic_forward, proposal, *graph, iterations, found)
         ctx.graph, ctx.iterations = graph, iterations
         ctx.save_for_backward(assignment)
         return torch.from_numpy(found).to(assignment.dtype)
@@ -161,5 +174,5 @@ class _Cyclic(torch.autograd.Function):
         (assignment,) = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        _share(cyclic_backward, len(proposal), proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
+        _share(cyclic_backward, proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None

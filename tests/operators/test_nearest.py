@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 
+from pipeline.operators.nearest import TOLERANCE, warn_of
 from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import popocs
-from tests.operators.made import cases, quadratic_program, random_precedes
+from pipeline.operators.popocs import popocs, residual
+from tests.operators.made import cases, corpus_like, quadratic_program, random_precedes
 
 
 def solved(proposal: np.ndarray, orders: PartialOrders, item: int) -> np.ndarray:
@@ -37,6 +41,32 @@ def test_agrees_with_a_quadratic_programming_solver() -> None:
             orders = orders.without_windows()
         found = popocs(torch.from_numpy(proposal), orders, method="nearest")[0].numpy()
         np.testing.assert_allclose(found, solved(proposal[0], orders, 0), atol=1e-6, err_msg=str(case))
+
+
+def chain(n: int) -> np.ndarray:
+    return np.eye(n, k=1, dtype=bool)[None]
+
+
+@pytest.mark.parametrize("windows", [True, False])
+@pytest.mark.parametrize("scale", [0.1, 20.0, 1000.0, 1e6])
+def test_hard_cases_are_solved_to_rounding(scale: float, windows: bool) -> None:
+    """64 instructions, far proposals, total orders: all conditions of the optimum hold, or a warning were raised."""
+    rng = np.random.default_rng(0)
+    relations = [corpus_like(3, 64, rng), chain(64), np.zeros((1, 64, 64), bool), random_precedes(1, 32, rng)]
+    for precedes in relations:
+        orders = partial_orders(precedes)
+        proposal = torch.from_numpy(rng.normal(size=precedes.shape) * scale)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = popocs(proposal, orders, method="nearest", windows=windows)
+        assert residual(found, orders).max() <= 1e-8
+        torch.testing.assert_close(popocs(found, orders, method="nearest", windows=windows), found, atol=1e-8, rtol=0)
+
+
+def test_a_warning_tells_of_steps_that_ran_out() -> None:
+    warn_of(np.array([0.0, TOLERANCE]))
+    with pytest.warns(RuntimeWarning, match="1 of 2 items"):
+        warn_of(np.array([0.0, 1e-3]))
 
 
 @given(cases(largest=8))

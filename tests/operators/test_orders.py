@@ -7,23 +7,45 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pipeline.operators.orders import partial_orders
+from pipeline.operators.orders import buckets, partial_orders
 from tests.operators.made import random_precedes
 
 
-def test_windows_are_the_slots_that_legal_orders_use() -> None:
-    rng = np.random.default_rng(0)
-    for density in (0.0, 0.2, 0.4, 1.0):
-        precedes = random_precedes(10, 5, rng, density)
-        support = partial_orders(precedes).support()
-        for b in range(10):
-            used = np.zeros((5, 5), bool)
-            edges = np.argwhere(precedes[b])
-            for order in permutations(range(5)):
-                slot = np.argsort(order)
-                if all(slot[i] < slot[k] for i, k in edges):
-                    used[np.arange(5), slot] = True
-            np.testing.assert_array_equal(support[b], used)
+def every_dag(n: int) -> np.ndarray:
+    """(2^(n (n - 1) / 2), n, n): all relations whose edges go from lower to higher numbers."""
+    pairs = np.argwhere(np.triu(np.ones((n, n), bool), 1))
+    taken = np.arange(2 ** len(pairs))[:, None] >> np.arange(len(pairs)) & 1
+    precedes = np.zeros((len(taken), n, n), bool)
+    precedes[:, pairs[:, 0], pairs[:, 1]] = taken
+    return precedes
+
+
+def mean_of_legal_orders(precedes: np.ndarray) -> np.ndarray:
+    """(B, n, n): how often each instruction stands in each slot, over all legal orders."""
+    n = precedes.shape[1]
+    slots = np.array([np.argsort(order) for order in permutations(range(n))])
+    wrong = precedes.reshape(len(precedes), -1) @ (slots[:, :, None] > slots[:, None, :]).reshape(len(slots), -1).T
+    legal = (wrong == 0).astype(float)
+    counts = legal @ np.eye(n)[slots].reshape(len(slots), -1)
+    return counts.reshape(-1, n, n) / legal.sum(1)[:, None, None]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_windows_are_the_slots_that_legal_orders_use(n: int) -> None:
+    """On every DAG of up to five instructions."""
+    precedes = every_dag(n)
+    np.testing.assert_array_equal(partial_orders(precedes).support(), mean_of_legal_orders(precedes) > 0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_within_the_windows_some_point_satisfies_every_dependency_strictly(n: int) -> None:
+    """The mean of all legal orders, unless both windows are single slots: why `extrapolated` ends."""
+    precedes = every_dag(n)
+    orders, expected = partial_orders(precedes), mean_of_legal_orders(precedes) @ np.arange(n)
+    item, a, b = np.nonzero(precedes)
+    gap = expected[item, b] - expected[item, a]
+    single = (orders.first[item, a] == orders.last[item, a]) & (orders.first[item, b] == orders.last[item, b])
+    assert (gap[~single] > 1 + 1e-9).all() and (gap[single] >= 1 - 1e-9).all()
 
 
 def test_masked_instructions_have_no_dependencies() -> None:
@@ -41,6 +63,17 @@ def test_some_items_of_a_batch() -> None:
     mine, whole = partial_orders(precedes[items]), partial_orders(precedes).take(items)
     for name in ("sizes", "offsets", "before", "after", "first", "last"):
         np.testing.assert_array_equal(getattr(mine, name), getattr(whole, name))
+
+
+def test_buckets_hold_every_item_once_and_pad_little() -> None:
+    sizes = np.random.default_rng(0).integers(0, 65, 300)
+    groups = buckets(sizes, growth=1.5)
+    np.testing.assert_array_equal(np.sort(np.concatenate(groups)), np.arange(300))
+    for group in groups:
+        smallest, largest = sizes[group].min(), sizes[group].max()
+        assert largest <= max(1.5 * smallest, smallest + 1)
+    assert len(groups) <= 12
+    assert buckets(np.zeros(0, np.int64)) == []
 
 
 def test_more_than_64_instructions() -> None:
