@@ -43,6 +43,7 @@ def test_the_loop_in_pytorch_is_the_operators_cyclic_method() -> None:
     torch.testing.assert_close(found, popocs(proposal.float(), orders, method="cyclic", iterations=15))
 
 
+@pytest.mark.e2e
 def test_a_case_has_all_figures_and_the_loop_runs_until_its_median_is_there() -> None:
     precedes = np.zeros((4, 5, 5), bool)
     precedes[:, 0, 1] = True
