@@ -36,7 +36,7 @@ def main(
 ) -> None:
     """Time the projection onto the dependencies of real blocks, forward and backward, ours and its peers.
 
-    Run it on a machine that does nothing else: about a quarter of an hour on two cores. Every case (a peer at a
+    Run it on a machine that does nothing else: about ten minutes on two cores. Every case (a peer at a
     size) has a process of its own, two threads, the same blocks and the same softmax proposals; the fastest of its
     repetitions counts. A peer too slow for the whole batch is measured on fewer items and scaled; one that fails
     has its reason in operator_speed.csv. Which settings were tried for each peer stands in
