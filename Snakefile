@@ -22,6 +22,7 @@ rule all:
 
 include: "rules/corpus.smk"
 include: "rules/learn.smk"
+include: "rules/imitate.smk"
 include: "rules/operators.smk"
 include: "rules/evidence.smk"
 include: "rules/versions.smk"

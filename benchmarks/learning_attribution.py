@@ -34,11 +34,11 @@ _SILENT = 1e-6  # largest entry of a block's gradient in the logits, of a loss o
 
 def attribution(model: POCSNet, blocks: Blocks) -> dict[str, float]:
     """The three figures of the module's docstring, over the blocks in their stored input orders."""
-    shown, last_token = blocks.shown(blocks.input_order), torch.from_numpy(blocks.trie.last_token)
+    shown = blocks.shown(blocks.input_order)
     slots = torch.from_numpy(blocks.input_order.astype(np.int64))  # instruction i as shown is GCC's number slots[i]
     orders = partial_orders(shown.precedes)
     with torch.no_grad():
-        logits = model.logits(torch.from_numpy(shown.paths), last_token)
+        logits = model.logits(shown, blocks.trie)
         matrix = model.constrain(logits, orders, model.settings.iterations)
         legal = popocs(matrix, orders, method="nearest")
     exact = _exact(matrix, blocks)

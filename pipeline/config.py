@@ -146,6 +146,56 @@ class Trials(Section):
     models: dict[str, Training]
 
 
+class BlockSet(Section):
+    """Blocks named by where they come from and by a share of their ids, so that new sources move none."""
+
+    sources: Annotated[list[str], Field(min_length=1)]
+    held_out: bool = False  # POCSNet's test blocks, instead of all but these
+    share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)
+    lengths: tuple[_Positive, _Positive] = (2, 64)
+    programs: list[str] = ["*"]  # any of these patterns ...
+    without: list[str] = []  # ... and none of these
+
+
+class Encoder(Section):
+    kind: Literal["attention", "lstm"]
+    width: _Positive
+    layers: _Positive
+    heads: _Positive  # of attention
+    expansion: _Positive  # of the perceptrons
+    relations: bool  # whether the dependency DAG is seen
+
+
+class Head(Section):
+    kind: Literal["pointer", "pairwise", "sinkhorn", "popocs"]
+    hidden: _Positive  # of pointer and pairwise
+    beam: _Positive  # of pointer: beginnings kept
+    iterations: _Positive  # of sinkhorn
+
+
+class Imitator(Section):
+    encoder: Encoder
+    head: Head
+    training: str  # name of a set
+    blocks: _Positive | None = None  # of the training set, drawn by the seed; all by default
+    min_count: _Positive
+    batch_instructions: _Positive
+    steps: _Positive
+    learning_rate: Annotated[float, Field(gt=0)]
+    warmup: _Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    patience: _Positive
+    precision: Literal["bfloat16", "float32"]
+    threads: _Positive
+
+
+class Imitation(Section):
+    seeds: Annotated[list[int], Field(min_length=1)]
+    tested: Annotated[list[str], Field(min_length=1)]  # names of sets
+    baselines: list[str] = []  # names of schedulers without a model, measured on the same sets
+    models: Annotated[dict[str, Imitator], Field(min_length=1)]
+
+
 class Scheduler(Section):
     method: str
     model: str | None = None
@@ -190,6 +240,8 @@ class Params(Section):
     latency: Latency
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
+    sets: Annotated[dict[str, BlockSet], Field(min_length=1)]
+    imitations: dict[str, Imitation]
     schedulers: dict[str, Scheduler]
     evaluation: Evaluation
     residuals: Residuals
@@ -207,6 +259,15 @@ class Params(Section):
         for name, scheduler in self.schedulers.items():
             if scheduler.model is not None and scheduler.model not in models:
                 raise ValueError(f"schedulers.{name}.model is {scheduler.model!r}; experiments have {sorted(models)}")
+        for name, imitation in self.imitations.items():
+            used = {*imitation.tested, *(one.training for one in imitation.models.values()), "development"}
+            if unknown := sorted(used - set(self.sets)):
+                raise ValueError(f"imitations.{name} names the sets {unknown}; sets has {sorted(self.sets)}")
+            untrained = {scheduler for scheduler, one in self.schedulers.items() if one.model is None}
+            if unknown := sorted(set(imitation.baselines) - untrained):
+                raise ValueError(f"imitations.{name}.baselines names {unknown}; without a model: {sorted(untrained)}")
+            if both := sorted(set(self.schedulers) & set(imitation.models)):
+                raise ValueError(f"imitations.{name}.models has {both}, which are names of schedulers")
         return self
 
     def schedulers_of(self, experiment: str) -> list[str]:

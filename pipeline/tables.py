@@ -75,6 +75,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("input_order", _indices),  # input_order[t]: GCC's index of the instruction shown in slot t
         ]
     ),
+    # One row per block of a set of params.yaml's imitation.sets.
+    "sets": pa.schema([("block_id", pa.string()), ("input_order", _indices)]),
     "vocabulary": pa.schema([("token", pa.string()), ("token_id", pa.int32()), ("count", pa.int64())]),
     # One row per block; token ids of its instructions in GCC's order, one after the other.
     "tokens": pa.schema(
@@ -84,6 +86,22 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("tokens_per_instruction", _indices),
         ]
     ),
+    # One row per distinct masked instruction, sorted by its bytes (models/instructions.py).
+    "encodings": pa.schema(
+        [
+            ("code", pa.binary()),
+            ("tokens", pa.list_(pa.string())),
+            ("opcode", pa.int32()),  # iced_x86.Code
+            ("address", pa.int64()),  # number of the registers of a memory operand; 0: none, 1: rip
+            ("displacement", pa.int64()),  # bytes
+            ("access_bytes", pa.int32()),
+            ("immediate", pa.int64()),
+            ("first_register", pa.int16()),  # iced_x86.Register, whole; 0: operand 0 is none
+            ("second_register", pa.int16()),
+        ]
+    ),
+    # One row per block, in the order of table blocks: rows of `encodings`, as GCC emitted them.
+    "instructions": pa.schema([("block_id", pa.string()), ("encodings", pa.list_(pa.int32()))]),
     # One row per (step, split) at which a training was measured.
     "history": pa.schema(
         [
@@ -191,6 +209,32 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("residual_max", pa.float64()),
             ("within_share", pa.float64()),  # blocks whose residual is at or below the tolerance
             ("straggler_share", pa.float64()),  # blocks that the iterations leave above it, float64; else NaN
+        ]
+    ),
+    # An imitator's confidence in its own orders: one row per block.
+    "confidence": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("confidence", pa.float64()),  # probability that the network gives to the order of its first decoder
+            ("exact_match", pa.float64()),  # 1 where that order is GCC's
+        ]
+    ),
+    # Exact match of parts of a set, tidy: one row per (scheduler, decoder, seed, part).
+    "parts": pa.schema(
+        [
+            ("experiment", pa.string()),
+            ("split", pa.string()),
+            ("scheduler", pa.string()),
+            ("decoder", pa.string()),
+            ("seed", pa.string()),
+            ("by", pa.string()),  # length | legal_orders | instruction_class | confidence
+            ("part", pa.string()),
+            ("rank", pa.int32()),  # of the part among its kind
+            ("exact_match", pa.float64()),
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("confidence", pa.float64()),  # mean; NaN where not known
+            ("n_blocks", pa.int64()),
         ]
     ),
     # Statistics of the corpus, tidy: one row per number (evidence/corpus.py).
@@ -338,6 +382,11 @@ def read(name: str, path: Path, columns: list[str] | None = None, filters: pc.Ex
 
     Raises TableError where the file is missing, damaged or another table.
     """
+    return arrow(name, path, columns, filters).to_pandas()
+
+
+def arrow(name: str, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None) -> pa.Table:
+    """As `read`, an Arrow table: for millions of rows of lists."""
     with _named(name, path):
         _check(name, path, pq.read_schema(path))
-        return pq.read_table(path, columns=columns, filters=filters).to_pandas()
+        return pq.read_table(path, columns=columns, filters=filters)

@@ -77,10 +77,16 @@ def count_violations(precedes: np.ndarray, order: np.ndarray) -> np.ndarray:
     return (precedes & wrong).sum((1, 2))
 
 
-def adjacency(n: int, before: list[np.ndarray], after: list[np.ndarray]) -> np.ndarray:
-    """Edge lists of blocks of n instructions as (B, n, n) bool: [b, i, k] where i must come before k."""
-    precedes = np.zeros((len(before), n, n), bool)
+def adjacency(
+    n: int, before: list[np.ndarray], after: list[np.ndarray], kinds: list[np.ndarray] | None = None
+) -> np.ndarray:
+    """Edge lists of blocks of n instructions as (B, n, n): [b, i, k] where i must come before k.
+
+    bool, or with `kinds` the uint16 kinds of the edges, 0 where there is none.
+    """
+    precedes = np.zeros((len(before), n, n), bool if kinds is None else np.uint16)
     rows = np.repeat(np.arange(len(before)), [len(edges) for edges in before])
     if len(rows):
-        precedes[rows, np.concatenate(before), np.concatenate(after)] = True
+        values = True if kinds is None else np.concatenate(kinds)
+        precedes[rows, np.concatenate(before), np.concatenate(after)] = values
     return precedes

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from pipeline.config import Training
+from pipeline.models.problems import Problems, TokenTrie
 from pipeline.operators.orders import PartialOrders
 from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
@@ -71,10 +72,11 @@ class POCSNet(nn.Module):
             nn.Linear(width, n * n),
         )  # fmt: skip
 
-    def logits(self, paths: torch.Tensor, last_token: torch.Tensor) -> torch.Tensor:
-        """paths: (B, n, L). Returns (B, n, n): unconstrained scores of instruction i in slot j."""
-        size = len(paths)
-        embedded = self.encoder(paths.flatten(0, 1), last_token)  # (B * n, hidden)
+    def logits(self, problems: Problems, trie: TokenTrie) -> torch.Tensor:
+        """Returns (B, n, n): unconstrained scores of instruction i in slot j."""
+        size = len(problems)
+        paths = torch.from_numpy(trie.paths[problems.instructions.ravel()])  # (B * n, L)
+        embedded = self.encoder(paths, torch.from_numpy(trie.last_token))  # (B * n, hidden)
         return self.mlp(embedded.view(size, -1)).view(size, self.n, self.n)
 
     def proposal(self, logits: torch.Tensor) -> torch.Tensor:

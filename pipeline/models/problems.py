@@ -18,19 +18,21 @@ class Problems:
 
     precedes: np.ndarray  # (B, n, n) bool: [b, i, k] where i must come before k; transitive reduction
     latencies: np.ndarray  # (B, n) int16: nominal cycles
-    paths: np.ndarray  # (B, n, L) int32: prefixes of the instruction's tokens, see TokenTrie; -1 beyond its end
+    conflicts: np.ndarray  # (B, n, n) uint16: kinds (dependencies.Kind) of every direct conflict, implied ones too
+    instructions: np.ndarray  # (B, n) int32: rows of what is known of instructions (TokenTrie, or Encodings)
 
     def __len__(self) -> int:
         return len(self.precedes)
 
-    def __getitem__(self, items: slice) -> Problems:
-        return Problems(self.precedes[items], self.latencies[items], self.paths[items])
+    def __getitem__(self, items: slice | np.ndarray) -> Problems:
+        return Problems(self.precedes[items], self.latencies[items], self.conflicts[items], self.instructions[items])
 
 
 @dataclass(frozen=True)
 class TokenTrie:
     """All prefixes of all instructions' token sequences: node -> its last token. Those that begin alike share."""
 
+    paths: np.ndarray  # (U, L) int32: nodes of an instruction's prefixes, -1 beyond its end
     last_token: np.ndarray  # (N,) int64
     n_tokens: int  # size of the vocabulary
 
@@ -48,12 +50,15 @@ class Blocks:
         """The problems of `items` (all by default) with their instructions shown in `order` (len(items), n)."""
         items = np.arange(len(self.block_ids)) if items is None else items
         rows = items[:, None]
-        precedes = self.problems.precedes[items[:, None, None], order[:, :, None], order[:, None, :]]
-        return Problems(precedes, self.problems.latencies[rows, order], self.problems.paths[rows, order])
+        pairs = items[:, None, None], order[:, :, None], order[:, None, :]
+        known = self.problems
+        return Problems(
+            known.precedes[pairs], known.latencies[rows, order], known.conflicts[pairs], known.instructions[rows, order]
+        )
 
 
-def _trie(sequences: list[np.ndarray], n_tokens: int) -> tuple[np.ndarray, TokenTrie]:
-    """Node paths of token sequences, (U, L) padded with -1, and their trie."""
+def _trie(sequences: list[np.ndarray], n_tokens: int) -> TokenTrie:
+    """The trie of U token sequences."""
     nodes: dict[tuple[int, int], int] = {}
     paths = np.full((len(sequences), max(map(len, sequences))), -1, np.int32)
     for row, sequence in enumerate(sequences):
@@ -61,7 +66,7 @@ def _trie(sequences: list[np.ndarray], n_tokens: int) -> tuple[np.ndarray, Token
         for depth, token in enumerate(sequence.tolist()):
             parent = nodes.setdefault((parent, token), len(nodes))
             paths[row, depth] = parent
-    return paths, TokenTrie(np.array([token for _, token in nodes], np.int64), n_tokens)
+    return TokenTrie(paths, np.array([token for _, token in nodes], np.int64), n_tokens)
 
 
 def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: Path) -> dict[str, Blocks]:
@@ -71,7 +76,7 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
     """
     drawn = tables.read("splits", splits, filters=pc.field("split").isin(split))
     wanted = tables.of_blocks(drawn.block_id)
-    edges = ["block_id", "n_instructions", "before", "after", "latencies"]
+    edges = [name for name in tables.SCHEMAS["dags"].names if name not in ("n_legal_orders", "orders_exact")]
     dag = tables.read("dags", dags, edges, wanted).set_index("block_id").loc[drawn.block_id]
     words = tables.read("tokens", tokens, filters=wanted).set_index("block_id").loc[drawn.block_id]
     lengths = set(dag.n_instructions)
@@ -83,16 +88,17 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
         for ids, counts in zip(words.token_ids, words.tokens_per_instruction, strict=True)
         for part in np.split(ids, np.cumsum(counts)[:-1])
     ]
-    paths, trie = _trie(sequences, len(tables.read("vocabulary", vocabulary, ["token_id"])))
+    trie = _trie(sequences, len(tables.read("vocabulary", vocabulary, ["token_id"])))
+    conflicts = adjacency(n, list(dag.before), list(dag.after), list(dag.kinds))
     problems = Problems(
-        precedes=adjacency(n, list(dag.before), list(dag.after)),
+        precedes=conflicts > 0,
         latencies=np.stack(list(dag.latencies)),
-        paths=paths.reshape(len(drawn), n, -1),
+        conflicts=conflicts | adjacency(n, list(dag.implied_before), list(dag.implied_after), list(dag.implied_kinds)),
+        instructions=np.arange(len(sequences), dtype=np.int32).reshape(len(drawn), n),
     )
     order = np.stack(list(drawn.input_order))
     parts = {}
     for name in split:
         items = np.flatnonzero(drawn.split == name)
-        part = Problems(problems.precedes[items], problems.latencies[items], problems.paths[items])
-        parts[name] = Blocks(list(drawn.block_id[items]), part, order[items], trie)
+        parts[name] = Blocks(list(drawn.block_id[items]), problems[items], order[items], trie)
     return parts

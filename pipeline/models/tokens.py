@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from iced_x86 import Decoder, Instruction, OpKind, Register
+from iced_x86 import Code_, Decoder, Instruction, OpKind, Register, Register_
 
 PADDING, UNKNOWN = "<pad>", "<unk>"
-_IMMEDIATES = {
+IMMEDIATES = {
     OpKind.IMMEDIATE8, OpKind.IMMEDIATE8_2ND, OpKind.IMMEDIATE16, OpKind.IMMEDIATE32, OpKind.IMMEDIATE64,
     OpKind.IMMEDIATE8TO16, OpKind.IMMEDIATE8TO32, OpKind.IMMEDIATE8TO64, OpKind.IMMEDIATE32TO64,
 }  # fmt: skip
@@ -22,7 +22,8 @@ _names = {value: name.lower() for name, value in vars(Register).items() if isins
 _codes: dict[int, str] = {}
 
 
-def _code_name(code: int) -> str:
+def code_name(code: Code_) -> str:
+    """Name of an iced-x86 code, lower case: the mnemonic with the forms of its operands."""
     if not _codes:
         from iced_x86 import Code
 
@@ -30,20 +31,26 @@ def _code_name(code: int) -> str:
     return _codes[code]
 
 
-def _signed(value: int) -> int:
+def register_name(register: Register_) -> str:
+    """Name of an iced-x86 register, lower case; `none` for none."""
+    return _names[register]
+
+
+def signed(value: int) -> int:
+    """A 64-bit pattern as the signed number it stands for."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def instruction_tokens(instruction: Instruction) -> list[str]:
     """Tokens of one decoded instruction, the mnemonic with its operand forms first."""
-    tokens = [_code_name(instruction.code)]
+    tokens = [code_name(instruction.code)]
     memory = False
     for i in range(instruction.op_count):
         kind = instruction.op_kind(i)
         if kind == OpKind.REGISTER:
             tokens.append(_names[instruction.op_register(i)])
-        elif kind in _IMMEDIATES:
-            tokens.append(f"imm:{_signed(instruction.immediate(i))}")
+        elif kind in IMMEDIATES:
+            tokens.append(f"imm:{signed(instruction.immediate(i))}")
         elif kind == OpKind.MEMORY and not memory:
             memory = True
             if instruction.is_ip_rel_memory_operand:
@@ -52,7 +59,7 @@ def instruction_tokens(instruction: Instruction) -> list[str]:
             tokens.append(f"base:{_names[instruction.memory_base]}")
             if instruction.memory_index != Register.NONE:
                 tokens.append(f"index:{_names[instruction.memory_index]}*{instruction.memory_index_scale}")
-            tokens.append(f"disp:{_signed(instruction.memory_displacement)}")
+            tokens.append(f"disp:{signed(instruction.memory_displacement)}")
     return tokens
 
 

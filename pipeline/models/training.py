@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 from tqdm import trange
 
 from pipeline.config import Sampler, Training
 from pipeline.dag.sampling import SAMPLERS
 from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet
-from pipeline.models.problems import Blocks, Problems
+from pipeline.models.problems import Blocks, Problems, TokenTrie
 from pipeline.operators.decoding import hungarian
+from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.orders import PartialOrders, partial_orders
 
 
@@ -30,35 +30,9 @@ _MEASUREMENTS = 20  # over a training, at equal distances
 _INFERENCE_BATCH = 1024  # blocks
 
 
-def cross_entropy(matrix: torch.Tensor, slots: torch.Tensor, floor: float) -> torch.Tensor:
-    """Mean negative log likelihood of the true slots, nats per instruction.
-
-    matrix: (B, n, n); slots: (B, n) true slot of each instruction. The paper does not say what becomes
-    of entries <= 0, which POPOCS leaves. Below `floor` the logarithm goes on as its tangent, so such
-    entries still learn.
-    """
-    entries = matrix.gather(-1, slots.unsqueeze(-1)).squeeze(-1)
-    tangent = np.log(floor) + (entries - floor) / floor
-    return -torch.where(entries > floor, entries.clamp_min(floor).log(), tangent).mean()
-
-
-def fenchel_young(proposal: torch.Tensor, matrix: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-    """A loss made for projections: its gradient in the proposal is the projected matrix minus the true permutation.
-
-    Blondel, Martins, Niculae 2020, proposition 2, with the Euclidean projection onto the constraints (`nearest`)
-    or the entropic one (Sinkhorn); unlike a likelihood it still learns where the projection is flat. It is a
-    descent direction only of a true projection: with `extrapolated`, whose point is another one, it diverges. The
-    value is a surrogate of the same gradient, plus the squared distance to the truth, which has none.
-    proposal, matrix: (B, n, n), before and after the projection; slots: (B, n).
-    """
-    difference = (matrix - nn.functional.one_hot(slots, matrix.shape[-1])).detach()
-    surrogate = (difference * proposal).sum((1, 2)).mean()
-    return surrogate - surrogate.detach() + difference.square().sum((1, 2)).mean()
-
-
-def constrained(model: POCSNet, problems: Problems, last_token: torch.Tensor, iterations: int) -> torch.Tensor:
+def constrained(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> torch.Tensor:
     """Soft assignments (B, n, n) of a batch of problems, instructions numbered as shown."""
-    logits = model.logits(torch.from_numpy(problems.paths), last_token)
+    logits = model.logits(problems, trie)
     return model.constrain(logits, partial_orders(problems.precedes), iterations)
 
 
@@ -73,10 +47,10 @@ def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: 
 
 
 @torch.no_grad()
-def assign(model: POCSNet, problems: Problems, last_token: torch.Tensor, iterations: int) -> np.ndarray:
+def assign(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> np.ndarray:
     """Soft assignments (B, n, n) by a trained network, in batches that fit the cache."""
     parts = range(0, len(problems), _INFERENCE_BATCH)
-    found = [constrained(model, problems[s : s + _INFERENCE_BATCH], last_token, iterations) for s in parts]
+    found = [constrained(model, problems[s : s + _INFERENCE_BATCH], trie, iterations) for s in parts]
     matrix = torch.cat(found)
     if not matrix.isfinite().all():
         raise Diverged("the network gives numbers that are not finite; lower learning_rate and train again")
@@ -88,7 +62,7 @@ def measure(model: POCSNet, blocks: Blocks) -> dict[str, float]:
     # Instruction i as shown is GCC's instruction truth[i], which GCC put into slot truth[i].
     shown, truth = blocks.shown(blocks.input_order), blocks.input_order.astype(np.int64)
     model.eval()
-    matrix = assign(model, shown, torch.from_numpy(blocks.trie.last_token), model.settings.iterations)
+    matrix = assign(model, shown, blocks.trie, model.settings.iterations)
     model.train()
     order = hungarian(matrix).astype(np.int64)
     exact = (np.take_along_axis(truth, order, 1) == np.arange(model.n)).all(1)
@@ -144,7 +118,6 @@ def train(
         optimiser.load_state_dict(resume["optimiser"])
         decay.load_state_dict(resume["decay"])
         history, first = list(resume["history"]), resume["step"]
-    last_token = torch.from_numpy(training.trie.last_token)
     every = max(1, settings.steps // _MEASUREMENTS)
     progress = trange(first, settings.steps, initial=first, total=settings.steps, file=sys.stderr, mininterval=5)
     losses: list[torch.Tensor] = []
@@ -152,7 +125,7 @@ def train(
         items = _batch(len(training.block_ids), settings.batch_size, step, seed)
         orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
         problems = training.shown(orders, items)
-        logits = model.logits(torch.from_numpy(problems.paths), last_token)
+        logits = model.logits(problems, training.trie)
         loss = loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
         optimiser.zero_grad()
         loss.backward()

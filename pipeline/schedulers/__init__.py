@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.config import Scheduler as Settings
 from pipeline.config import Training
+from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Blocks, Problems
 
 
@@ -22,7 +23,8 @@ class Request:
     settings: Settings
     training: Training | None
     weights: Path | None
-    blocks: Blocks  # for the vocabulary's size and the token trie
+    blocks: Blocks | None  # of POCSNet: for the vocabulary's size and the token trie
+    encodings: Encodings | None = None  # of imitators
 
 
 class Scheduler(Protocol):

@@ -10,6 +10,8 @@ from pipeline.schedulers import Request
 
 class Gcc:
     def __init__(self, request: Request) -> None:
+        if request.blocks is None:
+            raise ValueError("GCC's order is known for a split of blocks of one length alone")
         self.answer = np.argsort(request.blocks.input_order, axis=1).astype(np.int16)
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:

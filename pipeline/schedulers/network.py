@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from safetensors.torch import load_file
 
 from pipeline.models.pocsnet import POCSNet
@@ -18,17 +17,17 @@ class Network:
     """Hungarian decoding as in the paper, and three decoders that are legal by construction."""
 
     def __init__(self, request: Request) -> None:
-        if request.training is None or request.weights is None:
+        if request.training is None or request.weights is None or request.blocks is None:
             raise ValueError("the scheduler `network` needs schedulers.<name>.model")
         blocks = request.blocks
         self.model = POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, request.training)
         self.model.load_state_dict(load_file(request.weights))
         self.model.eval()
         self.iterations = request.settings.iterations or request.training.iterations
-        self.last_token = torch.from_numpy(blocks.trie.last_token)
+        self.trie = blocks.trie
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        matrix = assign(self.model, problems, self.last_token, self.iterations)
+        matrix = assign(self.model, problems, self.trie, self.iterations)
         orders = partial_orders(problems.precedes)
         return {
             "hungarian": hungarian(matrix),

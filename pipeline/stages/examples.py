@@ -56,12 +56,12 @@ def main(
     count = config.section(int, settings)
     training = config.section(dict[str, config.Training], models)
     test = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
-    shown, last_token = test.shown(test.input_order), torch.from_numpy(test.trie.last_token)
+    shown = test.shown(test.input_order)
     networks, matrices, exact, valid = {}, {}, {}, {}
     for name, model, weights in (("sinkhorn", "sinkhorn", sinkhorn), ("popocs_20", "popocs", popocs)):
         method = config.Scheduler(method="network", iterations=20)
         networks[name] = Network(Request(method, training[model], weights, test)).model
-        matrices[name] = assign(networks[name], shown, last_token, method.iterations or 0)
+        matrices[name] = assign(networks[name], shown, test.trie, method.iterations or 0)
         order = hungarian(matrices[name]).astype(np.int64)
         exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
         valid[name] = count_violations(shown.precedes, order) == 0
@@ -75,7 +75,7 @@ def main(
         before, after = shown.precedes[item].nonzero()
         for name, network in networks.items():
             with torch.no_grad():
-                logits = network.logits(torch.from_numpy(shown.paths[item : item + 1]), last_token)
+                logits = network.logits(shown[item : item + 1], test.trie)
                 proposal = network.proposal(logits) if name != "sinkhorn" else logits.softmax(-1)
             rows.append(
                 {

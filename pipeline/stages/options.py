@@ -25,5 +25,7 @@ Dags = Annotated[Path, typer.Option(help="Table dags, of the mode of dependencie
 Splits = Annotated[Path, typer.Option(help="Table splits, of the same mode.")]
 Tokens = Annotated[Path, typer.Option(help="Table tokens.")]
 Vocabulary = Annotated[Path, typer.Option(help="Table vocabulary.")]
+Encodings = Annotated[Path, typer.Option(help="Table encodings: the distinct instructions.")]
+Instructions = Annotated[Path, typer.Option(help="Table instructions: the blocks, as rows of encodings.")]
 Weights = Annotated[Path, typer.Option(help="A trained network, safetensors.")]
 Out = Annotated[Path, typer.Option(help="Table to write.")]

@@ -41,7 +41,7 @@ def main(
     orders = partial_orders(shown.precedes)
     rows = []
     for iterations in tqdm(chosen):
-        matrix = assign(network.model, shown, network.last_token, iterations)
+        matrix = assign(network.model, shown, network.trie, iterations)
         order = hungarian(matrix).astype(np.int64)
         violations = count_violations(shown.precedes, order)
         found = np.take_along_axis(blocks.input_order, order, 1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from pathlib import Path
 
 import pandas as pd
 import torch
@@ -14,19 +12,8 @@ from pipeline import config, tables
 from pipeline.models import problems
 from pipeline.models.training import State, train
 from pipeline.stages import options
+from pipeline.stages.checkpoints import Checkpoint
 from pipeline.stages.command import run
-from pipeline.wiring import ROOT, closure
-
-_CHECKPOINTS = Path(".cache/checkpoints")
-
-
-def _fingerprint(settings: str, seed: int, sampler: config.Sampler, inputs: list[Path]) -> str:
-    digest = hashlib.sha256(f"{settings}\n{seed}\n{sampler}".encode())
-    for path in inputs:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for source in closure("pipeline.models.training"):
-        digest.update((ROOT / source).read_bytes())
-    return digest.hexdigest()
 
 
 def main(
@@ -47,22 +34,17 @@ def main(
     """
     chosen = config.section(config.Training, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
-    checkpoint = _CHECKPOINTS / f"{_fingerprint(settings, seed, sampler, [dags, splits, tokens, vocabulary])}.pt"
-
-    def save(state: State) -> None:
-        with tables.replacing(checkpoint) as temporary:
-            torch.save(state, temporary)
-
-    resume = None
-    if checkpoint.exists():
-        resume = torch.load(checkpoint, weights_only=True)
+    inputs = [dags, splits, tokens, vocabulary]
+    checkpoint = Checkpoint("pipeline.models.training", f"{settings}\n{seed}\n{sampler}", inputs)
+    resume: State | None = checkpoint.load()
+    if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
     parts = problems.load(["training", "development"], dags, splits, tokens, vocabulary)
-    model, rows = train(parts["training"], parts["development"], chosen, seed, resume, save, sampler)
+    model, rows = train(parts["training"], parts["development"], chosen, seed, resume, checkpoint.save, sampler)
     with tables.replacing(weights) as temporary:
         save_file(model.state_dict(), temporary)
     tables.write(pd.DataFrame(rows), "history", history)
-    checkpoint.unlink(missing_ok=True)
+    checkpoint.remove()
 
 
 if __name__ == "__main__":

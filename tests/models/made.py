@@ -37,7 +37,10 @@ def blocks(size: int, n: int = 5, seed: int = 0, n_tokens: int = 9) -> Blocks:
     first = np.array([token for _, token in nodes])[paths[:, :, 0]]
     paths = np.take_along_axis(paths, first.argsort(1, kind="stable")[:, :, None], 1)  # an order that can be learned
     precedes = np.triu(rng.random((size, n, n)) < 0.2, 1)
-    problems = Problems(precedes, rng.integers(1, 6, (size, n)).astype(np.int16), paths)
+    kinds = rng.integers(1, 512, (size, n, n)).astype(np.uint16)
+    instructions = np.arange(size * n, dtype=np.int32).reshape(size, n)
+    latencies = rng.integers(1, 6, (size, n)).astype(np.int16)
+    problems = Problems(precedes, latencies, np.where(precedes, kinds, 0).astype(np.uint16), instructions)
     order = random_ready(precedes, rng)
-    trie = TokenTrie(np.array([token for _, token in nodes], np.int64), n_tokens)
+    trie = TokenTrie(paths.reshape(size * n, -1), np.array([token for _, token in nodes], np.int64), n_tokens)
     return Blocks([f"{i:032x}" for i in range(size)], problems, order, trie)

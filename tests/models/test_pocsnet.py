@@ -15,7 +15,7 @@ def test_encoder_equals_an_lstm_over_every_instruction() -> None:
     part = made.blocks(30)
     torch.manual_seed(0)
     encoder = InstructionEncoder(part.trie.n_tokens, 8)
-    paths, last_token = torch.from_numpy(part.problems.paths).flatten(0, 1), torch.from_numpy(part.trie.last_token)
+    paths, last_token = torch.from_numpy(part.trie.paths), torch.from_numpy(part.trie.last_token)
     found = encoder(paths, last_token)
     for instruction, embedded in zip(paths, found, strict=True):
         state = None
@@ -31,7 +31,7 @@ def test_every_parameter_learns(operator: str, proposal: str) -> None:
     settings = made.SETTINGS.model_copy(update={"operator": operator, "proposal": proposal})
     part = made.blocks(40)
     model = POCSNet(5, part.trie.n_tokens, settings)
-    matrix = constrained(model, part.shown(part.input_order), torch.from_numpy(part.trie.last_token), 20)
+    matrix = constrained(model, part.shown(part.input_order), part.trie, 20)
     matrix[:, 0, 0].sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() and p.grad.any() for p in model.parameters())
 
@@ -39,18 +39,19 @@ def test_every_parameter_learns(operator: str, proposal: str) -> None:
 def test_batches_do_not_influence_each_other() -> None:
     part = made.blocks(50)
     model = POCSNet(5, part.trie.n_tokens, made.SETTINGS).eval()
-    shown, last_token = part.shown(part.input_order), torch.from_numpy(part.trie.last_token)
-    together = assign(model, shown, last_token, 20)
-    alone = assign(model, shown[7:8], last_token, 20)
+    shown = part.shown(part.input_order)
+    together = assign(model, shown, part.trie, 20)
+    alone = assign(model, shown[7:8], part.trie, 20)
     np.testing.assert_allclose(together[7:8], alone, atol=1e-5)
 
 
-def test_shown_renumbers_dependencies_latencies_and_tokens_alike() -> None:
+def test_shown_renumbers_dependencies_latencies_and_instructions_alike() -> None:
     part = made.blocks(20)
     shown = part.shown(part.input_order)
     for b, order in enumerate(part.input_order):
         for t, i in enumerate(order):
             assert shown.latencies[b, t] == part.problems.latencies[b, i]
-            assert (shown.paths[b, t] == part.problems.paths[b, i]).all()
+            assert shown.instructions[b, t] == part.problems.instructions[b, i]
             for u, k in enumerate(order):
                 assert shown.precedes[b, t, u] == part.problems.precedes[b, i, k]
+                assert shown.conflicts[b, t, u] == part.problems.conflicts[b, i, k]

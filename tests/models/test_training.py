@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.models.training import Diverged, State, cross_entropy, fenchel_young, train
+from pipeline.models.training import Diverged, State, train
+from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.popocs import popocs
 from tests.models import made
 

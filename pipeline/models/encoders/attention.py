@@ -1,0 +1,78 @@
+"""Attention between the instructions of a block, biased by how two of them relate in the dependency DAG.
+
+A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not see the order in which the
+instructions are shown. Relations enter as in Graphormer (Ying et al. 2021): a learned bias for each category of
+each pair, head and layer.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from pipeline.config import Encoder as Settings
+from pipeline.models.inputs import Inputs
+from pipeline.models.relations import N_NODE, N_PAIR
+
+
+class Layer(nn.Module):
+    """Attention, then a perceptron for each instruction; both are added to what comes in."""
+
+    def __init__(self, width: int, heads: int, expansion: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm, self.norm_wide = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.queries_keys_values, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.widen, self.narrow = nn.Linear(width, expansion * width), nn.Linear(expansion * width, width)
+
+    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """x: (B, n, width); bias: (B, heads, n, n)."""
+        size, n, width = x.shape
+        parts = self.queries_keys_values(self.norm(x)).view(size, n, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)  # (B, heads, n, width / heads)
+        weights = (query * (width // self.heads) ** -0.5 @ key.mT + bias).softmax(-1).to(value.dtype)
+        x = x + self.mix((weights @ value).transpose(1, 2).reshape(size, n, width))
+        return x + self.narrow(functional.gelu(self.widen(self.norm_wide(x)), approximate="tanh"))
+
+
+class Attention(nn.Module):
+    """With settings.relations off, the network sees the instructions alone, not the DAG between them."""
+
+    def __init__(self, n_tokens: int, settings: Settings) -> None:
+        super().__init__()
+        width, layers, heads, expansion = settings.width, settings.layers, settings.heads, settings.expansion
+        self.tokens = nn.EmbeddingBag(n_tokens, width, mode="sum")
+        nn.init.normal_(self.tokens.weight, std=0.1)
+        if settings.relations:
+            self.nodes = nn.EmbeddingBag(N_NODE, width, mode="sum")
+            self.pairs = nn.EmbeddingBag(N_PAIR, layers * heads, mode="sum")
+            nn.init.normal_(self.nodes.weight, std=0.1)
+            nn.init.zeros_(self.pairs.weight)
+        self.relations = settings.relations
+        self.enter = nn.Sequential(
+            nn.LayerNorm(width),
+            nn.Linear(width, expansion * width),
+            nn.GELU("tanh"),
+            nn.Linear(expansion * width, width),
+        )
+        self.layers = nn.ModuleList(Layer(width, heads, expansion) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, batch: Inputs) -> torch.Tensor:
+        """Returns (B, n, width)."""
+        size, n = batch.instructions.shape
+        x = self.tokens(batch.tokens, batch.starts)[batch.instructions]
+        bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
+        if self.relations:
+            x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
+            learned = self.pairs(batch.pairs.flatten(0, 2)).view(size, n, n, len(self.layers), -1)
+            bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
+        x = x + self.enter(x)
+        for layer, own in zip(self.layers, bias, strict=True):
+            x = layer(x, own)
+        found: torch.Tensor = self.norm(x)
+        return found
+
+
+make = Attention

@@ -1,0 +1,189 @@
+"""Training an imitator: every choice that GCC made in millions of blocks, resumable, on one process or several.
+
+Several processes (`torchrun`, gloo) share every batch; gradients and counts are summed, so the numbers are those of
+one process up to rounding.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import torch
+from torch import distributed
+from tqdm import tqdm
+
+from pipeline.config import Imitator as Settings
+from pipeline.dag.topology import count_violations
+from pipeline.models.batches import by_length
+from pipeline.models.imitator import Imitator
+from pipeline.models.inputs import Bags, Vocabulary
+from pipeline.models.instructions import Encodings
+from pipeline.models.relations import relations
+from pipeline.models.sample import Sample
+from pipeline.models.store import BlockStore
+from pipeline.models.training import Diverged
+
+State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
+_MEASUREMENTS = 20  # over a training, at equal distances
+_INFERENCE_INSTRUCTIONS = 8192  # of a batch
+_CLIP = 1.0  # largest norm of a step's gradient
+_LEAST_RATE = 0.02  # of the learning rate, at the end of the cosine
+
+
+def schedule(
+    network: Imitator,
+    store: BlockStore,
+    encodings: Encodings,
+    sample: Sample,
+    rng: np.random.Generator,
+    decoders: Sequence[str],
+) -> dict[str, list[np.ndarray]]:
+    """Orders of blocks of all lengths for each of `decoders`, numbered as GCC emitted them: name -> B arrays (n,)."""
+    bags = network.vocabulary.bags(encodings)
+    found: dict[str, list[np.ndarray]] = {name: [np.empty(0, np.int16)] * len(sample.rows) for name in decoders}
+    for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
+        shown = np.stack([sample.orders[item] for item in items])
+        problems = store.problems(sample.rows[items], shown)
+        for decoder, order in network.schedule(problems, encodings, bags, rng, decoders).items():
+            for item, emitted in zip(items, np.take_along_axis(shown, order.astype(np.int64), 1), strict=True):
+                found[decoder][item] = emitted
+    return found
+
+
+def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: Sample) -> dict[str, float]:
+    """Loss, exact match and valid share of the head's first decoder, on blocks in their stored orders."""
+    network.eval()
+    decoder = network.head.decoders[0]
+    orders = schedule(network, store, encodings, sample, np.random.default_rng(0), [decoder])[decoder]
+    exact = np.array([(order == np.arange(len(order))).all() for order in orders])
+    bags = network.vocabulary.bags(encodings)
+    total, terms, valid = 0.0, 0, 0
+    for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
+        with torch.no_grad():
+            loss, choices = _loss(network, store, encodings, bags, sample.rows[items])
+        total, terms = total + float(loss), terms + choices
+        precedes = store.as_emitted(sample.rows[items]).precedes
+        valid += int((count_violations(precedes, np.stack([orders[item] for item in items])) == 0).sum())
+    network.train()
+    return {"loss": total / max(terms, 1), "exact_match": float(exact.mean()), "valid_share": valid / len(orders)}
+
+
+def _loss(
+    network: Imitator, store: BlockStore, encodings: Encodings, bags: Bags, rows: np.ndarray
+) -> tuple[torch.Tensor, int]:
+    problems = store.as_emitted(rows)
+    related = relations(problems, encodings.compared)
+    gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+    return network.head.loss(network.embed(problems, related, bags), problems, related, gcc)
+
+
+def _rate(settings: Settings, step: int) -> float:
+    """Of step 0, 1, ...: linear warm-up, then half a cosine."""
+    cosine = 0.5 * (1 + np.cos(np.pi * step / settings.steps))
+    return settings.learning_rate * min(1.0, (step + 1) / settings.warmup) * max(_LEAST_RATE, cosine)
+
+
+def _sum_over_processes(network: Imitator, terms: int) -> int:
+    """Gradients become the sums over all processes; so does the number of terms."""
+    if distributed.is_initialized():
+        parameters = [p for p in network.parameters() if p.requires_grad]
+        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
+        flat = torch.cat([flat, flat.new_tensor([terms])])
+        distributed.all_reduce(flat)
+        terms = int(flat[-1])
+        for p, part in zip(parameters, flat[:-1].split([p.numel() for p in parameters]), strict=True):
+            p.grad = part.view_as(p)
+    return terms
+
+
+def train(
+    store: BlockStore,
+    encodings: Encodings,
+    training: np.ndarray,
+    development: Sample,
+    settings: Settings,
+    seed: int,
+    resume: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+) -> tuple[Imitator, list[dict[str, Any]]]:
+    """Train on rows of the store; returns the network that was best on `development`, and rows of table `history`.
+
+    `save` is called with the whole state at every measurement; training resumed from it goes on to the same numbers.
+    It ends early after settings.patience measurements without a lower loss on the development blocks.
+    Raises Diverged where the loss is not finite.
+    """
+    rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    torch.manual_seed(seed)
+    if settings.blocks is not None:
+        training = np.sort(np.random.default_rng([seed, 0]).permutation(training)[: settings.blocks])
+    lengths = store.lengths[training]
+    vocabulary = Vocabulary.of(encodings, store.instructions_of(training), settings.min_count)
+    network = Imitator(vocabulary, settings)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
+    bags = network.vocabulary.bags(encodings)
+    optimiser = torch.optim.AdamW(
+        network.parameters(), settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
+    )
+    history: list[dict[str, Any]] = []
+    first, best = 0, {name: weight.clone() for name, weight in network.state_dict().items()}
+    if resume is not None:
+        network.load_state_dict(resume["model"])
+        optimiser.load_state_dict(resume["optimiser"])
+        history, first, best = list(resume["history"]), resume["step"], resume["best"]
+    every = max(1, settings.steps // _MEASUREMENTS)
+    progress = tqdm(
+        _batches(lengths, settings, seed, first), "training", settings.steps, initial=first, unit="step",
+        file=sys.stderr, mininterval=5, disable=rank > 0,
+    )  # fmt: skip
+    total, terms = torch.zeros(()), 0
+    for step, items in zip(range(first, settings.steps), progress, strict=False):
+        rate = _rate(settings, step)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        optimiser.zero_grad()
+        own = items[rank::world]
+        choices = 0
+        if len(own):
+            loss, choices = _loss(network, store, encodings, bags, training[own])
+            loss.backward()
+            total, terms = total + loss.detach().cpu(), terms + choices
+        choices = _sum_over_processes(network, choices)
+        if choices:
+            for p in network.parameters():
+                if p.grad is not None:
+                    p.grad /= choices
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+            optimiser.step()
+        if (step + 1) % every == 0 or step + 1 == settings.steps:
+            mean = float(total) / max(terms, 1)
+            if not np.isfinite(mean):
+                raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
+            found = measure(network, store, encodings, development)
+            earlier = [row["loss"] for row in history if row["split"] == "development"]
+            if found["loss"] < min(earlier, default=np.inf):
+                best = {name: weight.clone() for name, weight in network.state_dict().items()}
+            unknown = {"exact_match": np.nan, "valid_share": np.nan}
+            history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
+            history.append({"step": step + 1, "split": "development", **found, "learning_rate": rate})
+            progress.set_postfix(loss=f"{mean:.4f}", exact=f"{found['exact_match']:.4f}", refresh=False)
+            total, terms = torch.zeros(()), 0
+            state = {"model": network.state_dict(), "best": best, "optimiser": optimiser.state_dict()}
+            if rank == 0:
+                save({**state, "history": history, "step": step + 1})
+            since = len(earlier) - int(np.argmin([*earlier, found["loss"]]))
+            if since >= settings.patience:
+                break
+    network.load_state_dict(best)
+    return network.eval(), history
+
+
+def _batches(lengths: np.ndarray, settings: Settings, seed: int, first: int) -> Iterator[np.ndarray]:
+    """Batches of items, epoch after epoch, from step `first` on; they depend on the seed and the step alone."""
+    for epoch in count():
+        batches = by_length(lengths, settings.batch_instructions, np.random.default_rng([seed, 1, epoch]))
+        yield from batches[first:]
+        first = max(0, first - len(batches))

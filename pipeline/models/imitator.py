@@ -1,0 +1,89 @@
+"""An encoder and a head: a network that schedules blocks of every length; a file of weights says all about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from pipeline import tables
+from pipeline.config import Imitator as Settings
+from pipeline.config import section
+from pipeline.models.heads import Confident, Head
+from pipeline.models.inputs import Bags, Vocabulary, inputs
+from pipeline.models.instructions import Encodings
+from pipeline.models.problems import Problems
+from pipeline.models.relations import Relations, relations
+
+
+class Imitator(nn.Module):
+    """`encoder` and `head` are files of their folders, named by the settings."""
+
+    head: Head
+
+    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
+        super().__init__()
+        self.vocabulary, self.settings = vocabulary, settings
+        encoder, head = settings.encoder, settings.head
+        self.encoder = import_module(f"pipeline.models.encoders.{encoder.kind}").make(len(vocabulary), encoder)
+        self.head = import_module(f"pipeline.models.heads.{head.kind}").make(encoder.width, head)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
+        """(B, n, width) of blocks of one length, in the precision of the settings."""
+        low = self.settings.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
+            found: torch.Tensor = self.encoder(inputs(problems, related, bags).to(self.device))
+        return found.float()
+
+    def schedule(
+        self,
+        problems: Problems,
+        encodings: Encodings,
+        bags: Bags,
+        rng: np.random.Generator,
+        decoders: Sequence[str],
+    ) -> dict[str, np.ndarray]:
+        """Orders of blocks of one length for each of `decoders`: name -> (B, n)."""
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            return self.head.decode(self.embed(problems, related, bags), problems, related, rng, decoders)
+
+    def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
+        """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""
+        if not isinstance(self.head, Confident):
+            return np.full(len(order), np.nan)
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            return self.head.confidence(self.embed(problems, related, bags), problems, related, order)
+
+    def save(self, path: Path) -> None:
+        """Weights in half precision with vocabulary and settings, safetensors."""
+        described = {"settings": self.settings.model_dump_json(), "vocabulary": json.dumps(self.vocabulary.tokens)}
+        half = {name: weight.half().contiguous() for name, weight in self.state_dict().items()}
+        with tables.replacing(path) as temporary:
+            save_file(half, temporary, described)
+
+    @staticmethod
+    def load(path: Path) -> Imitator:
+        """A network from its file. Raises ValueError where it is not one."""
+        with safe_open(path, "pt") as file:
+            described = file.metadata() or {}
+            if {"settings", "vocabulary"} - set(described):
+                raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
+            weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
+        vocabulary = Vocabulary(json.loads(described["vocabulary"]))
+        network = Imitator(vocabulary, section(Settings, described["settings"]))
+        network.load_state_dict(weights)
+        return network.eval()

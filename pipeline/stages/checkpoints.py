@@ -1,0 +1,40 @@
+"""Where an interrupted training goes on: a state under the hash of everything that it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline import tables
+from pipeline.wiring import ROOT, closure
+
+_FOLDER = Path(".cache/checkpoints")
+
+
+class Checkpoint:
+    """The state of one training: of its settings, its input files and the code of its module."""
+
+    def __init__(self, module: str, settings: str, inputs: list[Path]) -> None:
+        digest = hashlib.sha256(settings.encode())
+        for path in inputs:
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        for source in closure(module):
+            digest.update((ROOT / source).read_bytes())
+        self._path = _FOLDER / f"{digest.hexdigest()}.pt"
+
+    def load(self) -> dict[str, Any] | None:
+        """The last state that was saved, or None."""
+        if not self._path.exists():
+            return None
+        state: dict[str, Any] = torch.load(self._path, weights_only=True)
+        return state
+
+    def save(self, state: dict[str, Any]) -> None:
+        with tables.replacing(self._path) as temporary:
+            torch.save(state, temporary)
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,165 @@
+"""Blocks of all lengths -> imitators of GCC -> schedules of named sets -> metrics."""
+
+IMITATOR = "data/imitations/{imitation}/{imitator}/{seed}"
+INSTRUCTIONS = dict(
+    encodings="data/instructions/encodings.parquet",
+    instructions="data/instructions/blocks.parquet",
+    dags=DAGS.format(dependencies="full"),
+)
+
+
+def of_imitation(pattern):
+    """Paths of all its models and baselines, tested sets and seeds, as an input function."""
+
+    def paths(wildcards):
+        chosen = P.imitations[wildcards.imitation]
+        trained = expand(
+            pattern,
+            imitation=wildcards.imitation,
+            imitator=chosen.models,
+            set=chosen.tested,
+            seed=chosen.seeds,
+        )
+        simple = expand(
+            pattern,
+            imitation=wildcards.imitation,
+            imitator=chosen.baselines,
+            set=chosen.tested,
+            seed=chosen.seeds[0],
+        )
+        return sorted({*trained, *(simple if "{set}" in pattern else [])})
+
+    return paths
+
+
+def imitator_weights(wildcards):
+    """Weights of the wildcard's imitator; none of a baseline."""
+    trained = wildcards.imitator in P.imitations[wildcards.imitation].models
+    return IMITATOR + "/weights.safetensors" if trained else []
+
+
+def architecture(settings):
+    """Modules of an imitator's encoder and head, which are imported by name."""
+    return f"pipeline.models.encoders.{settings.encoder.kind}", f"pipeline.models.heads.{settings.head.kind}"
+
+
+def method(wildcards):
+    """File of pipeline/schedulers behind the wildcard's imitator or baseline."""
+    trained = wildcards.imitator in P.imitations[wildcards.imitation].models
+    return "imitator" if trained else P.schedulers[wildcards.imitator].method
+
+
+rule instructions:
+    input:
+        src=src("instructions"),
+        blocks="data/corpus/blocks.parquet",
+    output:
+        encodings=INSTRUCTIONS["encodings"],
+        instructions=INSTRUCTIONS["instructions"],
+    log:
+        "logs/instructions.log",
+    benchmark:
+        "benchmarks/rules/instructions.tsv"
+    message:
+        "Describing every distinct instruction"
+    shell:
+        "python -m pipeline.stages.instructions --blocks {input.blocks} --encodings {output.encodings}"
+        " --instructions {output.instructions} 2> >(tee {log} >&2)"
+
+
+rule sets:
+    input:
+        src=src("sets"),
+        blocks="data/corpus/blocks.parquet",
+        instructions=INSTRUCTIONS["instructions"],
+        dags=INSTRUCTIONS["dags"],
+        splits=SPLITS.format(dependencies="full"),
+    output:
+        chosen="data/sets/{set}.parquet",
+    params:
+        settings=lambda w: section("sets", w.set),
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+    log:
+        "logs/sets/{set}.log",
+    benchmark:
+        "benchmarks/rules/sets/{set}.tsv"
+    message:
+        "Choosing the blocks of {wildcards.set}, of all lengths, and their input orders"
+    shell:
+        "python -m pipeline.stages.sets --name {wildcards.set} --settings {params.settings:q} --seed {params.seed}"
+        " --sampler {params.sampler} --blocks {input.blocks} --instructions {input.instructions}"
+        " --dags {input.dags} --splits {input.splits} --out {output.chosen} 2> >(tee {log} >&2)"
+
+
+rule imitate:
+    input:
+        **INSTRUCTIONS,
+        src=lambda w: src("imitate", *architecture(P.imitations[w.imitation].models[w.imitator])),
+        training=lambda w: f"data/sets/{P.imitations[w.imitation].models[w.imitator].training}.parquet",
+        development="data/sets/development.parquet",
+    output:
+        weights=IMITATOR + "/weights.safetensors",
+        history=IMITATOR + "/history.parquet",
+    params:
+        settings=lambda w: section("imitations", w.imitation, "models", w.imitator),
+    threads: lambda w: P.imitations[w.imitation].models[w.imitator].threads
+    priority: 10
+    log:
+        "logs/imitate/{imitation}/{imitator}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/imitate/{imitation}/{imitator}/{seed}.tsv"
+    message:
+        "Training {wildcards.imitator} on GCC's orders ({wildcards.imitation}, seed {wildcards.seed})"
+    shell:
+        "python -m pipeline.stages.imitate --settings {params.settings:q} --seed {wildcards.seed}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --development {input.development}"
+        " --weights {output.weights} --history {output.history} 2> >(tee {log} >&2)"
+
+
+rule schedule_set:
+    input:
+        **INSTRUCTIONS,
+        src=lambda w: src("schedule_set", f"pipeline.schedulers.{method(w)}"),
+        weights=imitator_weights,
+        chosen="data/sets/{set}.parquet",
+    output:
+        schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
+        confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
+    params:
+        method=lambda w: method(w),
+    log:
+        "logs/schedule_set/{imitation}/{imitator}/{set}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/schedule_set/{imitation}/{imitator}/{set}/{seed}.tsv"
+    message:
+        "Scheduling {wildcards.set} with {wildcards.imitator} ({wildcards.imitation}, seed {wildcards.seed})"
+    shell:
+        "python -m pipeline.stages.schedule_set --method {params.method} --seed {wildcards.seed} --set {input.chosen}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --weights '{input.weights}' --out {output.schedules} --confidence {output.confidence} 2> >(tee {log} >&2)"
+
+
+rule evaluate_sets:
+    input:
+        src=src("evaluate_sets"),
+        blocks="data/corpus/blocks.parquet",
+        dags=INSTRUCTIONS["dags"],
+        sets=lambda w: expand("data/sets/{set}.parquet", set=P.imitations[w.imitation].tested),
+        schedules=of_imitation("data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet"),
+    output:
+        results="data/imitations/{imitation}/results.parquet",
+        parts="data/imitations/{imitation}/parts.parquet",
+    params:
+        settings=section("evaluation", only=["bootstrap_samples", "confidence"]),
+    log:
+        "logs/evaluate_sets/{imitation}.log",
+    benchmark:
+        "benchmarks/rules/evaluate_sets/{imitation}.tsv"
+    message:
+        "Metrics of imitators with intervals ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.evaluate_sets --experiment {wildcards.imitation} --settings {params.settings:q}"
+        " --blocks {input.blocks} --dags {input.dags} --sets {input.sets} --schedules {input.schedules}"
+        " --results {output.results} --parts {output.parts} 2> >(tee {log} >&2)"

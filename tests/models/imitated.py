@@ -1,0 +1,74 @@
+"""Made-up blocks of several lengths over real x86 instructions, for tests of imitators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.config import Encoder, Head, Imitator
+from pipeline.corpus.distinct import distinct_instructions
+from pipeline.dag.bulk import Builder
+from pipeline.dag.sampling import random_ready
+from pipeline.models.instructions import Encodings, encoded, tabulate
+from pipeline.models.sample import Sample
+from pipeline.models.store import BlockStore, of_tables
+from pipeline.tables import SCHEMAS
+
+# In the order in which the made-up compiler prefers them; some conflict with others.
+INSTRUCTIONS = [
+    bytes.fromhex(code)
+    for code in (
+        "4889e5",  # mov rbp, rsp
+        "31c0",  # xor eax, eax
+        "4801d8",  # add rax, rbx
+        "488b4f08",  # mov rcx, [rdi+8]
+        "488b5710",  # mov rdx, [rdi+16]
+        "48894e08",  # mov [rsi+8], rcx
+        "48895610",  # mov [rsi+16], rdx
+        "480fafca",  # imul rcx, rdx
+        "83c205",  # add edx, 5
+        "83c307",  # add ebx, 7
+        "f30f58c1",  # addss xmm0, xmm1
+        "488b0500000000",  # mov rax, [rip]
+    )
+]
+
+
+def settings(encoder: str = "attention", head: str = "pointer", **changed: object) -> Imitator:
+    """A small imitator."""
+    made = Imitator(
+        encoder=Encoder(kind=encoder, width=16, layers=2, heads=2, expansion=2, relations=True),  # type: ignore[arg-type]
+        head=Head(kind=head, hidden=16, beam=4, iterations=10),  # type: ignore[arg-type]
+        training="training",
+        min_count=1,
+        batch_instructions=256,
+        steps=40,
+        learning_rate=5e-3,
+        warmup=5,
+        weight_decay=0.01,
+        patience=100,
+        precision="float32",
+        threads=1,
+    )
+    return made.model_copy(update=changed)
+
+
+def corpus(size: int, longest: int = 9, seed: int = 0) -> tuple[BlockStore, Encodings, Sample]:
+    """Blocks of 2 to `longest` instructions that keep the order of INSTRUCTIONS, shown in random legal orders."""
+    rng = np.random.default_rng(seed)
+    chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(2, longest + 1))) for _ in range(size)]
+    code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
+    ids = pa.array([f"{number:032x}" for number in range(size)])
+    blocks = pa.table(
+        {
+            "block_id": ids,
+            "address": pa.array(np.zeros(size, np.uint64)),
+            "relocatable": pa.array(np.zeros(size, bool)),
+            "code": code,
+        }
+    )
+    distinct, numbers = distinct_instructions(code)
+    rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
+    store = of_tables(rows, Builder("full").build(blocks))
+    orders = [random_ready(store.as_emitted(np.array([row])).precedes, rng)[0] for row in range(size)]
+    return store, encoded(tabulate(distinct)), Sample(ids, np.arange(size), orders)
