@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
@@ -23,6 +23,7 @@ from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations, relations
 
 _DESCRIPTION = "imitator"  # key in a file's metadata
+SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # its card: shipped/README.md
 
 
 class Imitator(nn.Module):
@@ -80,11 +81,14 @@ class Imitator(nn.Module):
     @staticmethod
     def load(path: Path) -> Imitator:
         """A network from its file. Raises ValueError where it is not one."""
-        with safe_open(path, "pt") as file:
-            described = (file.metadata() or {}).get(_DESCRIPTION)
-            if described is None:
-                raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
-            weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
+        try:
+            with safe_open(path, "pt") as file:
+                described = (file.metadata() or {}).get(_DESCRIPTION)
+                weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+        if described is None:
+            raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
         parts = json.loads(described)
         network = Imitator(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))
         network.load_state_dict(weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -30,21 +31,17 @@ def test_it_learns_the_made_up_order() -> None:
 
 def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
     states: list[State] = []
-    whole, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, save=lambda s: states.append(_copy(s)))
+
+    def save(state: State) -> None:
+        file = io.BytesIO()
+        torch.save(state, file)
+        states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
+
+    whole, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, save=save)
     resumed, again = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, resume=states[7])
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
     for name, weight in whole.state_dict().items():
         assert torch.equal(weight, resumed.state_dict()[name]), name
-
-
-def _copy(state: State) -> State:
-    return {key: _copy(value) if isinstance(value, dict) else _own(value) for key, value in state.items()}
-
-
-def _own(value: object) -> object:
-    if isinstance(value, torch.Tensor):
-        return value.clone()
-    return list(value) if isinstance(value, list) else value
 
 
 def test_it_stops_when_the_development_blocks_gain_no_more() -> None:

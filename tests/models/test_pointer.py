@@ -47,11 +47,8 @@ def test_choices_are_the_steps_with_several_ready_instructions() -> None:
     for b in range(len(PROBLEMS)):
         issued: list[int] = []
         for i in GCC[b]:
-            ready = [
-                k
-                for k in range(N)
-                if k not in issued and set(np.flatnonzero(PROBLEMS.precedes[b, :, k])) <= set(issued)
-            ]
+            needed = [set(np.flatnonzero(PROBLEMS.precedes[b, :, k])) for k in range(N)]
+            ready = [k for k in range(N) if k not in issued and needed[k] <= set(issued)]
             if len(ready) > 1:
                 assert (found.instruction[row : row + len(ready)] - b * N).tolist() == ready
                 assert (found.step[row : row + len(ready)] == step).all()
