@@ -22,8 +22,8 @@ def sources_of(text: str, suffix: str) -> str:
     """A list of binary packages as the same list of source packages; `suffix`: .list | .sources, its two formats."""
     if suffix == ".sources":
         return re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.MULTILINE)
-    entries = [line for line in text.splitlines() if re.match(r"deb(-src)?\s", line)]
-    return "".join(re.sub(r"^deb\s", "deb-src ", entry) + "\n" for entry in dict.fromkeys(entries))
+    entries = [re.sub(r"^deb(-src)?\s", "deb-src ", line) for line in text.splitlines() if line.startswith("deb")]
+    return "".join(f"{entry}\n" for entry in dict.fromkeys(entries))
 
 
 def private_lists(folder: Path, system: Path = _SYSTEM) -> list[str]:
