@@ -110,10 +110,11 @@ class Gathering:
         scheduled, settings = self._read(objects.scheduled), self._settings
         lengths = settings.min_instructions, settings.max_instructions
         pairs = pair(scheduled, self._read(objects.unscheduled), *lengths, self._forms)
+        linked = self._read(objects.linked)
+        self._count(program, pairs)
         if not pairs.orders:
             raise UnusableFile(f"no pair of blocks of {lengths[0]} to {lengths[1]} instructions", "leave it so")
-        found = with_addresses(pairs.blocks, self._read(objects.linked))
-        self._count(program, pairs)
+        found = with_addresses(pairs.blocks, linked)
         masked = [s.masked[b:e] for s in found for b, e in zip(s.begin, s.end, strict=True)]
         ids = block_ids(binary_array(masked, np.array([len(code) for code in masked])))
         table = table_of(settings.source, f"{program}/{file}", scheduled.compiler, False, found)

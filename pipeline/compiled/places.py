@@ -44,12 +44,16 @@ def _walk(
     starts, sizes, passed = np.empty((3, len(form)), np.int64)
     totals = np.zeros(len(begin), np.int64)
     for k in range(len(begin)):
-        at = begin[k]
+        at, at_target = begin[k], False
         for i in range(first[k], first[k + 1]):
-            totals[k] += is_target[at]
-            starts[i], sizes[i], passed[i] = at, facts[form[i]].length, totals[k]
-            totals[k] += facts[form[i]].control
-            at += facts[form[i]].length
+            fact = facts[form[i]]
+            if is_target[at] and not at_target:  # targets with padding alone between them may be one elsewhere
+                totals[k] += 1
+                at_target = True
+            starts[i], sizes[i], passed[i] = at, fact.length, totals[k]
+            totals[k] += fact.control
+            at_target &= not (fact.control or fact.plain)
+            at += fact.length
     return starts, sizes, passed, totals
 
 

@@ -50,6 +50,13 @@ def test_padding_may_stand_in_one_of_the_two() -> None:
     assert found.orders == [(1, 0), (0, 1)]
 
 
+def test_padding_between_two_targets() -> None:
+    """A call's target is not filled in yet and so looks like the next instruction, here a loop's head."""
+    loop = ADD + MOV + "75fa" + RET
+    found = pairs(ADD + MOV + CALL + NOP + loop, MOV + ADD + CALL + loop)
+    assert found.orders == [(1, 0), (0, 1)]
+
+
 def test_an_instruction_that_went_over_a_call() -> None:
     found = pairs(ADD + MOV + SUB + CALL + MOV + RET, ADD + MOV + CALL + SUB + MOV + RET)
     assert found.orders == []

@@ -200,7 +200,7 @@ def test_another_version_of_the_tarball(network: Callable[..., Network], tmp_pat
 
 def test_a_changed_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
     network("thing_1.0.orig.tar.gz", CONTENT[::-1])
-    with pytest.raises(FetchError, match="thing 1.0: expected sha256"):
+    with pytest.raises(FetchError, match=r"thing 1\.0: expected sha256"):
         cached(debian(), tmp_path / "cache")
     assert not (tmp_path / "cache" / debian().sha256).exists()
 
