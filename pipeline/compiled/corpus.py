@@ -127,7 +127,8 @@ class Gathering:
         """
         settings = self._settings.programs[program]
         names = c_files(settings, folder)
-        with ThreadPoolExecutor(cores) as pool:
+        pool = ThreadPoolExecutor(cores)
+        try:
             made = [
                 pool.submit(_objects, self._compiler, name, tuple(settings.flags), folder, scratch) for name in names
             ]
@@ -138,3 +139,5 @@ class Gathering:
                 except UnusableFile as error:
                     self._skip(program, name, error)
                     yield None
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C nobody wants the rest
