@@ -15,9 +15,10 @@ from numba import njit
 
 from pipeline.corpus.cut import Blocks, blocks, branch_targets, decoded_section
 from pipeline.corpus.elf import CodeSection, Image
-from pipeline.corpus.forms import Forms
+from pipeline.corpus.forms import Decoded, Forms
 
 _ANY_LENGTH = 1 << 16
+_FAR = 0x7F  # as each of four bytes, a distance beyond any section
 
 
 class Section(NamedTuple):
@@ -57,11 +58,20 @@ def _walk(
     return starts, sizes, passed, totals
 
 
-def _section(section: CodeSection, found: Blocks, forms: Forms) -> Section:
-    code, begin, decoded = decoded_section(section, forms)
+def _is_target(section: CodeSection, begin: np.ndarray, decoded: Decoded, forms: Forms) -> np.ndarray:
+    """(bytes of the section,) bool: a branch of the section leads there."""
+    code = np.frombuffer(section.code, np.uint8).copy()
+    for first, last in section.relocated.tolist():
+        code[first:last] = _FAR  # until it is filled in, a call of another file's function seems to lead behind itself
     targets = branch_targets(code, begin, decoded.form, decoded.first, forms.facts)
     is_target = np.zeros(len(code), bool)
     is_target[targets[(targets >= 0) & (targets < len(code))]] = True
+    return is_target
+
+
+def _section(section: CodeSection, found: Blocks, forms: Forms) -> Section:
+    _, begin, decoded = decoded_section(section, forms)
+    is_target = _is_target(section, begin, decoded, forms)
     starts, sizes, passed, totals = _walk(begin, decoded.form, decoded.first, forms.facts, is_target)
     inside = np.searchsorted(starts, section.relocated[:, 0], "right") - 1
     references: dict[int, str] = {}

@@ -51,10 +51,26 @@ def test_padding_may_stand_in_one_of_the_two() -> None:
 
 
 def test_padding_between_two_targets() -> None:
-    """A call's target is not filled in yet and so looks like the next instruction, here a loop's head."""
-    loop = ADD + MOV + "75fa" + RET
-    found = pairs(ADD + MOV + CALL + NOP + loop, MOV + ADD + CALL + loop)
+    loop = ADD + MOV + "75fa" + RET  # back to its begin
+    found = pairs(ADD + MOV + "7403" + NOP + loop, MOV + ADD + "7400" + loop)
     assert found.orders == [(1, 0), (0, 1)]
+    found = pairs(ADD + MOV + "7400" + NOP + loop, MOV + ADD + "7400" + loop)
+    assert found.orders == [(1, 0), (0, 1)]
+
+
+def test_a_call_that_is_not_filled_in_leads_nowhere() -> None:
+    """It seems to lead to the next instruction, here one that went over it, and then the head of a loop."""
+    loop = ADD + MOV + "75fa" + RET
+    after, before = ADD + MOV + SUB + CALL + loop, ADD + MOV + CALL + SUB + loop
+    images = []
+    for code in (after, before):
+        place = len(code.split(CALL)[0]) // 2 + 1
+        elf = build(bytes.fromhex(code), kind="rel", relocations=((place, 4),))
+        images.append(read_image(elf, "4.9", "4.4"))
+    found = pair(images[0], images[1], 2, 64, Forms())
+    assert found.unpaired_functions == 0
+    assert found.orders == [(0, 1)]
+    assert found.unpaired == Counter({pairing.LENGTH: 1})
 
 
 def test_an_instruction_that_went_over_a_call() -> None:
