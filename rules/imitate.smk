@@ -1,11 +1,41 @@
 """Blocks of all lengths -> imitators of GCC -> schedules of named sets -> metrics."""
 
 IMITATOR = "data/imitations/{imitation}/{imitator}/{seed}"
-INSTRUCTIONS = dict(
-    encodings="data/instructions/encodings.parquet",
-    instructions="data/instructions/blocks.parquet",
-    dags=DAGS.format(dependencies="full"),
-)
+CORPORA = {  # name -> its blocks and DAGs; they are never mixed
+    "released": ("data/corpus/blocks.parquet", DAGS.format(dependencies="full")),
+    "compiled": ("data/compiled/blocks.parquet", "data/compiled/dags.parquet"),
+}
+
+
+def blocks_of(corpus):
+    """Tables of blocks of a corpus as a network reads them."""
+    instructions = f"data/instructions/{corpus}"
+    return dict(
+        encodings=f"{instructions}/encodings.parquet",
+        instructions=f"{instructions}/blocks.parquet",
+        dags=CORPORA[corpus][1],
+    )
+
+
+def corpus_of(wildcards):
+    """Corpus of the wildcard's set, or of its imitation."""
+    named = getattr(wildcards, "set", None) or P.imitations[wildcards.imitation].tested[0]
+    return P.sets[named].corpus
+
+
+def table(name):
+    """One of `blocks_of` the wildcard's corpus, as an input function."""
+    return lambda wildcards: blocks_of(corpus_of(wildcards))[name]
+
+
+INSTRUCTIONS = {name: table(name) for name in ("encodings", "instructions", "dags")}
+
+
+def stored_orders(wildcards):
+    """Table that holds the input orders of the wildcard's set; POCSNet's splits say what is held out."""
+    if P.sets[wildcards.set].input == "before_scheduling":
+        return "data/compiled/input_orders.parquet"
+    return SPLITS.format(dependencies="full") if P.sets[wildcards.set].corpus == "released" else []
 
 
 def of_imitation(pattern):
@@ -52,16 +82,16 @@ def method(wildcards):
 rule instructions:
     input:
         src=src("instructions"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[w.corpus][0],
     output:
-        encodings=INSTRUCTIONS["encodings"],
-        instructions=INSTRUCTIONS["instructions"],
+        encodings="data/instructions/{corpus}/encodings.parquet",
+        instructions="data/instructions/{corpus}/blocks.parquet",
     log:
-        "logs/instructions.log",
+        "logs/instructions/{corpus}.log",
     benchmark:
-        "benchmarks/rules/instructions.tsv"
+        "benchmarks/rules/instructions/{corpus}.tsv"
     message:
-        "Describing every distinct instruction"
+        "Describing every distinct instruction of the {wildcards.corpus} corpus"
     shell:
         "python -m pipeline.stages.instructions --blocks {input.blocks} --encodings {output.encodings}"
         " --instructions {output.instructions} 2> >(tee {log} >&2)"
@@ -70,10 +100,10 @@ rule instructions:
 rule sets:
     input:
         src=src("sets"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[corpus_of(w)][0],
         instructions=INSTRUCTIONS["instructions"],
         dags=INSTRUCTIONS["dags"],
-        splits=SPLITS.format(dependencies="full"),
+        stored=stored_orders,
     output:
         chosen="data/sets/{set}.parquet",
     params:
@@ -89,7 +119,7 @@ rule sets:
     shell:
         "python -m pipeline.stages.sets --name {wildcards.set} --settings {params.settings:q} --seed {params.seed}"
         " --sampler {params.sampler} --blocks {input.blocks} --instructions {input.instructions}"
-        " --dags {input.dags} --splits {input.splits} --out {output.chosen} 2> >(tee {log} >&2)"
+        " --dags {input.dags} --stored '{input.stored}' --out {output.chosen} 2> >(tee {log} >&2)"
 
 
 rule imitate:
@@ -97,7 +127,7 @@ rule imitate:
         **INSTRUCTIONS,
         src=lambda w: src("imitate", *architecture(P.imitations[w.imitation].models[w.imitator])),
         training=lambda w: f"data/sets/{P.imitations[w.imitation].models[w.imitator].training}.parquet",
-        development="data/sets/development.parquet",
+        development=lambda w: f"data/sets/{P.imitations[w.imitation].models[w.imitator].development}.parquet",
     output:
         weights=IMITATOR + "/weights.safetensors",
         history=IMITATOR + "/history.parquet",
@@ -144,7 +174,7 @@ rule schedule_set:
 rule evaluate_sets:
     input:
         src=src("evaluate_sets"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[corpus_of(w)][0],
         dags=INSTRUCTIONS["dags"],
         sets=lambda w: expand("data/sets/{set}.parquet", set=P.imitations[w.imitation].tested),
         schedules=of_imitation("data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet"),
