@@ -58,6 +58,7 @@ CHANGES: list[tuple[str, object]] = [
     ("evaluation.sweep_iterations", [9]),
     ("evaluation.example_blocks", 9),
     ("residuals.blocks", 9),
+    ("imitations.imitation.seeds", [5]),
 ]
 
 

@@ -48,11 +48,18 @@ def main(
     `state=superseded`. `make dashboard` shows them.
     """
     wanted = _wanted(experiment, settings, schedulers, results, histories, weights, splits, reports)
-    with _client() as (client, experiment_id):
-        missing = _reconcile(client, experiment_id, experiment, wanted)
-        for item in tqdm(missing, desc="MLflow", unit="run"):
-            _log(client, experiment_id, item)
-    listing = [{"name": item.name, "fingerprint": item.fingerprint} for item in wanted]
+    record({experiment: wanted}, out)
+
+
+def record(wanted: dict[str, list[runs.Run]], out: Path) -> None:
+    """Make MLflow hold these runs of these experiments, and list them in `out`; without runs it is not touched."""
+    if wanted:
+        with _client() as (client, experiment_id):
+            for experiment, items in wanted.items():
+                missing = _reconcile(client, experiment_id, experiment, items)
+                for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run"):
+                    _log(client, experiment_id, item)
+    listing = [{"name": item.name, "fingerprint": item.fingerprint} for items in wanted.values() for item in items]
     with tables.replacing(out) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
