@@ -109,7 +109,7 @@ def _client() -> Iterator[tuple[MlflowClient, str]]:
             if not STORE.exists():  # made under another name: a store killed half-made could not be opened
                 with tables.replacing(STORE) as temporary:
                     MlflowClient(f"sqlite:///{temporary}").search_experiments()
-            client = MlflowClient(f"sqlite:///{STORE}")
+            client = MlflowClient(f"sqlite:///{STORE.resolve()}")  # it keeps what it opened, by name
             location = ARTIFACTS.resolve().as_uri()
             found = client.get_experiment_by_name(NAME)
             if found is not None and found.artifact_location != location:
