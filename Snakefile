@@ -22,6 +22,7 @@ rule all:
 
 
 include: "rules/corpus.smk"
+include: "rules/compiled.smk"
 include: "rules/learn.smk"
 include: "rules/imitate.smk"
 include: "rules/operators.smk"

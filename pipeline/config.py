@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 Dependencies = Literal["full", "conservative", "paper"]
 Sampler = Literal["random_ready", "uniform"]
@@ -57,31 +57,67 @@ class BhiveSource(Section):
     include: list[str]
 
 
+class DebianSource(Section):
+    kind: Literal["debian"]
+    package: str  # a source package
+    version: str  # upstream's
+    file: Annotated[str, Field(pattern=r"^[^/]+$")]  # upstream's tarball
+    bytes: _Positive
+    sha256: _Hex256
+
+
+class FolderSource(Section):
+    kind: Literal["folder"]
+    path: str
+
+
 Source = Annotated[WheelSource | NpmSource | FilesSource | BhiveSource, Field(discriminator="kind")]
+
+
+def _regular_expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return value
 
 
 class Corpus(Section):
     sources: Annotated[dict[str, Source], Field(min_length=1)]
-    compiler: str
-    start_up_compiler: str
+    compiler: Annotated[str, AfterValidator(_regular_expression)]
+    start_up_compiler: Annotated[str, AfterValidator(_regular_expression)]
     shards: _Positive
     min_instructions: _Positive
     max_instructions: Annotated[int, Field(gt=0, le=1000)]
-
-    @field_validator("compiler", "start_up_compiler")
-    @classmethod
-    def _is_regular_expression(cls, value: str) -> str:
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise ValueError(f"not a regular expression: {error}") from error
-        return value
 
     @model_validator(mode="after")
     def _lengths_are_a_range(self) -> Corpus:
         if self.min_instructions > self.max_instructions:
             raise ValueError("min_instructions is greater than max_instructions")
         return self
+
+
+class SystemCompiler(Section):
+    kind: Literal["system"]  # the `gcc` of PATH
+
+
+class CProgram(Section):
+    artifact: Annotated[DebianSource | NpmSource | FolderSource, Field(discriminator="kind")]
+    sources: Annotated[list[str], Field(min_length=1)]
+    exclude: list[str] = []
+    flags: list[str] = []
+    copies: dict[str, str] = {}  # path -> the file of the archive it becomes a copy of
+    overlay: str | None = None  # folder whose files are laid over the archive's
+
+
+class Compiled(Section):
+    source: str
+    compiler: Annotated[WheelSource | SystemCompiler, Field(discriminator="kind")]
+    comment: Annotated[str, AfterValidator(_regular_expression)]
+    flags: list[str]
+    min_instructions: Annotated[int, Field(ge=2)]
+    max_instructions: Annotated[int, Field(gt=0, le=64)]
+    programs: Annotated[dict[str, CProgram], Field(min_length=1)]
 
 
 class Split(Section):
@@ -234,6 +270,7 @@ class Report(Section):
 
 class Params(Section):
     corpus: Corpus
+    compiled: Compiled
     split: Split
     tokens: Tokens
     verification: Verification
@@ -252,6 +289,8 @@ class Params(Section):
         for name in self.split.sources:
             if name not in self.corpus.sources:
                 raise ValueError(f"split.sources names {name!r}; corpus.sources has {sorted(self.corpus.sources)}")
+        if self.compiled.source in self.corpus.sources:
+            raise ValueError(f"compiled.source is {self.compiled.source!r}, a name of corpus.sources; give it another")
         for name in self.report.experiments:
             if name not in self.experiments:
                 raise ValueError(f"report.experiments names {name!r}; there are {sorted(self.experiments)}")

@@ -42,6 +42,13 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("masked_code", pa.binary()),  # rip displacements and absolute addresses zeroed
         ]
     ),
+    # One row per block of compiled sources: the order in which GCC's last scheduling pass met it.
+    "input_orders": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("input_order", _indices),  # input_order[t]: index in GCC's final order of what stood in slot t before
+        ]
+    ),
     # One row per file that gave nothing, or not all it holds.
     "skipped": pa.schema(
         [

@@ -15,7 +15,7 @@ RANKS = {
     **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
     "dvcfile": 1,
     **dict.fromkeys(["corpus", "dag", "operators"], 1),
-    **dict.fromkeys(["models", "latency", "devices", "execution"], 2),
+    **dict.fromkeys(["models", "latency", "devices", "execution", "compiled"], 2),
     **dict.fromkeys(["schedulers", "evidence"], 3),
     "stages": 4,
 }

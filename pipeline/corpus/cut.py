@@ -30,7 +30,9 @@ class Blocks(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _targets(code: np.ndarray, begin: np.ndarray, form: np.ndarray, first: np.ndarray, facts: np.ndarray) -> np.ndarray:
+def branch_targets(
+    code: np.ndarray, begin: np.ndarray, form: np.ndarray, first: np.ndarray, facts: np.ndarray
+) -> np.ndarray:
     """Offsets that direct branches lead to, int64."""
     count = 0
     for i in range(len(form)):
@@ -94,7 +96,7 @@ def _spaces(image: Image) -> list[list[CodeSection]]:
     return [[section] for section in sections] if image.relocatable else [sections]
 
 
-def _decoded(section: CodeSection, forms: Forms) -> tuple[np.ndarray, np.ndarray, Decoded]:
+def decoded_section(section: CodeSection, forms: Forms) -> tuple[np.ndarray, np.ndarray, Decoded]:
     """Bytes, begins of the functions as offsets, and the instructions of a section."""
     code = np.frombuffer(section.code, np.uint8)
     begin, end = section.functions.T - section.address
@@ -105,10 +107,10 @@ def _decoded(section: CodeSection, forms: Forms) -> tuple[np.ndarray, np.ndarray
 def blocks(image: Image, least: int, most: int, forms: Forms) -> Iterator[Blocks]:
     """The blocks of `least` to `most` instructions, section by section in the order of their names."""
     for space in _spaces(image):
-        decoded = [_decoded(section, forms) for section in space]
+        decoded = [decoded_section(section, forms) for section in space]
         targets = np.concatenate(
             [
-                _targets(code, begin, found.form, found.first, forms.facts) + section.address
+                branch_targets(code, begin, found.form, found.first, forms.facts) + section.address
                 for section, (code, begin, found) in zip(space, decoded, strict=True)
             ]
         )

@@ -36,6 +36,7 @@ class CodeSection:
     code: bytes
     functions: np.ndarray  # int64 (n, 2): begin and end address of every function, sorted, disjoint
     relocated: np.ndarray  # int64 (m, 2): begin and end address of bytes that the linker fills in
+    references: tuple[str, ...] = ()  # (m,): names of what it fills in; equal ones, equal values
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class _Relocation(NamedTuple):
     addend: int
     defined_in: int  # index of the section that the symbol stands in, -1 where undefined or absolute
     value: int  # of the symbol, in that section
+    name: str  # of the symbol; section symbols have none
 
 
 def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
@@ -118,6 +120,7 @@ def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
                         addend=relocation["r_addend"] if section.is_RELA() else 0,
                         defined_in=index if isinstance(index, int) else -1,
                         value=symbol["st_value"],
+                        name=symbol.name,
                     )
                 )
     return found
@@ -133,11 +136,24 @@ def _disjoint(ranges: np.ndarray, begin: int, end: int) -> np.ndarray:
     return inside[np.r_[True, inside[1:, 0] >= reached[:-1]]]
 
 
+def _reference(relocation: _Relocation, sections: dict[int, Section]) -> str:
+    """Names the value that a relocation fills in.
+
+    A place in code is named by its section alone: another schedule or padding would change the offset.
+    """
+    section = sections.get(relocation.defined_in)
+    if section is None:
+        return f"{relocation.name}+{relocation.addend}"
+    if section["sh_flags"] & _SHF_EXECINSTR:
+        return str(section.name)
+    return f"{section.name}+{relocation.value + relocation.addend}"
+
+
 def _relocatable_sections(
     elf: ELFFile, text: list[tuple[int, Section]], eh_frames: list[tuple[int, Section]]
 ) -> list[CodeSection]:
     """Code of an object file: its addresses, in `.eh_frame` too, are still in the relocations."""
-    relocations = _relocations(elf)
+    relocations, numbered = _relocations(elf), dict(enumerate(elf.iter_sections()))
     functions: dict[int, list[tuple[int, int]]] = {}
     for index, eh_frame in eh_frames:
         starts = {r.offset: (r.defined_in, r.value + r.addend) for r in relocations.get(index, [])}
@@ -149,9 +165,11 @@ def _relocatable_sections(
     for index, section in text:
         code = _bytes(section)
         ranges = np.array(functions.get(index, []), dtype=np.int64).reshape(-1, 2)
-        filled = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in relocations.get(index, [])]
+        here = relocations.get(index, [])
+        filled = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in here]
         relocated = np.array(filled, dtype=np.int64).reshape(-1, 2)
-        sections.append(CodeSection(section.name, 0, code, _disjoint(ranges, 0, len(code)), relocated))
+        references = tuple(_reference(r, numbered) for r in here)
+        sections.append(CodeSection(section.name, 0, code, _disjoint(ranges, 0, len(code)), relocated, references))
     return sections
 
 

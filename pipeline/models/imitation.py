@@ -84,7 +84,7 @@ def _loss(
 def _rate(settings: Settings, step: int) -> float:
     """Of step 0, 1, ...: linear warm-up, then half a cosine."""
     cosine = 0.5 * (1 + np.cos(np.pi * step / settings.steps))
-    return settings.learning_rate * min(1.0, (step + 1) / settings.warmup) * max(_LEAST_RATE, cosine)
+    return float(settings.learning_rate * min(1.0, (step + 1) / settings.warmup) * max(_LEAST_RATE, cosine))
 
 
 def _sum_over_processes(network: Imitator, terms: int) -> int:
@@ -120,6 +120,7 @@ def train(
     torch.manual_seed(seed)
     if settings.blocks is not None:
         training = np.sort(np.random.default_rng([seed, 0]).permutation(training)[: settings.blocks])
+    training = training[store.has_choice(training)]  # the others teach nothing
     lengths = store.lengths[training]
     vocabulary = Vocabulary.of(encodings, store.instructions_of(training), settings.min_count)
     network = Imitator(vocabulary, settings)

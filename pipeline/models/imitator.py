@@ -10,18 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import tables
 from pipeline.config import Imitator as Settings
-from pipeline.config import section
 from pipeline.models.heads import Confident, Head
 from pipeline.models.inputs import Bags, Vocabulary, inputs
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations, relations
+
+_DESCRIPTION = "imitator"  # key in a file's metadata
+SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # its card: shipped/README.md
 
 
 class Imitator(nn.Module):
@@ -70,20 +72,24 @@ class Imitator(nn.Module):
 
     def save(self, path: Path) -> None:
         """Weights in half precision with vocabulary and settings, safetensors."""
-        described = {"settings": self.settings.model_dump_json(), "vocabulary": json.dumps(self.vocabulary.tokens)}
+        # One entry: safetensors writes several in any sequence.
+        described = json.dumps({"settings": self.settings.model_dump(), "vocabulary": self.vocabulary.tokens})
         half = {name: weight.half().contiguous() for name, weight in self.state_dict().items()}
         with tables.replacing(path) as temporary:
-            save_file(half, temporary, described)
+            save_file(half, temporary, {_DESCRIPTION: described})
 
     @staticmethod
     def load(path: Path) -> Imitator:
         """A network from its file. Raises ValueError where it is not one."""
-        with safe_open(path, "pt") as file:
-            described = file.metadata() or {}
-            if {"settings", "vocabulary"} - set(described):
-                raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
-            weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
-        vocabulary = Vocabulary(json.loads(described["vocabulary"]))
-        network = Imitator(vocabulary, section(Settings, described["settings"]))
+        try:
+            with safe_open(path, "pt") as file:
+                described = (file.metadata() or {}).get(_DESCRIPTION)
+                weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+        if described is None:
+            raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
+        parts = json.loads(described)
+        network = Imitator(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))
         network.load_state_dict(weights)
         return network.eval()

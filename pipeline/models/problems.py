@@ -57,7 +57,7 @@ class Blocks:
         )
 
 
-def _trie(sequences: list[np.ndarray], n_tokens: int) -> TokenTrie:
+def token_trie(sequences: list[np.ndarray], n_tokens: int) -> TokenTrie:
     """The trie of U token sequences."""
     nodes: dict[tuple[int, int], int] = {}
     paths = np.full((len(sequences), max(map(len, sequences))), -1, np.int32)
@@ -88,7 +88,7 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
         for ids, counts in zip(words.token_ids, words.tokens_per_instruction, strict=True)
         for part in np.split(ids, np.cumsum(counts)[:-1])
     ]
-    trie = _trie(sequences, len(tables.read("vocabulary", vocabulary, ["token_id"])))
+    trie = token_trie(sequences, len(tables.read("vocabulary", vocabulary, ["token_id"])))
     conflicts = adjacency(n, list(dag.before), list(dag.after), list(dag.kinds))
     problems = Problems(
         precedes=conflicts > 0,

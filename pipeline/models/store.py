@@ -45,6 +45,12 @@ class BlockStore:
         starts, counts = self.first[rows], self.lengths[rows]
         return self.instructions[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
 
+    def has_choice(self, rows: np.ndarray) -> np.ndarray:
+        """Whether each block has several legal orders, (B,) bool: its dependencies are no chain of all instructions."""
+        before, after = self.reduced.before.astype(np.int64), self.reduced.after.astype(np.int64)
+        links = np.r_[0, np.cumsum(after == before + 1)][self.reduced.bounds]
+        return np.diff(links)[rows] < self.lengths[rows] - 1
+
     def rows(self, block_ids: pa.Array) -> np.ndarray:
         """Rows of blocks, int64. Raises ValueError for one that is not here."""
         found = pc.index_in(block_ids, self.block_ids)

@@ -53,10 +53,10 @@ def settings(encoder: str = "attention", head: str = "pointer", **changed: objec
     return made.model_copy(update=changed)
 
 
-def corpus(size: int, longest: int = 9, seed: int = 0) -> tuple[BlockStore, Encodings, Sample]:
-    """Blocks of 2 to `longest` instructions that keep the order of INSTRUCTIONS, shown in random legal orders."""
+def corpus(size: int, shortest: int = 2, longest: int = 9, seed: int = 0) -> tuple[BlockStore, Encodings, Sample]:
+    """Blocks of `shortest` to `longest` instructions in the order of INSTRUCTIONS, shown in random legal orders."""
     rng = np.random.default_rng(seed)
-    chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(2, longest + 1))) for _ in range(size)]
+    chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(shortest, longest + 1))) for _ in range(size)]
     code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
     ids = pa.array([f"{number:032x}" for number in range(size)])
     blocks = pa.table(

@@ -13,22 +13,46 @@ from safetensors.torch import save_file
 from pipeline.config import Scheduler as Settings
 from pipeline.dag.counting import count_orders
 from pipeline.dag.topology import count_violations
+from pipeline.models.imitator import Imitator
+from pipeline.models.inputs import Vocabulary
 from pipeline.models.pocsnet import POCSNet
+from pipeline.models.problems import Blocks, token_trie
 from pipeline.schedulers import Request, find, methods
-from tests.models import made
+from tests.models import imitated, made
 
-BLOCKS = made.blocks(60)
+STORE, ENCODINGS, SAMPLE = imitated.corpus(60, shortest=5, longest=5)
+BLOCKS = Blocks(
+    SAMPLE.block_ids.to_pylist(),
+    STORE.as_emitted(SAMPLE.rows),
+    np.stack(SAMPLE.orders),
+    token_trie(np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1]), len(ENCODINGS.tokens)),
+)
 SHOWN = BLOCKS.shown(BLOCKS.input_order)
+HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 
 
 @pytest.fixture
 def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
     def make(method: str) -> Request:
         torch.manual_seed(0)
-        save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), tmp_path / "weights.safetensors")
-        return Request(Settings(method=method, iterations=20), made.SETTINGS, tmp_path / "weights.safetensors", BLOCKS)
+        method, _, head = method.partition(" ")
+        path = tmp_path / "weights.safetensors"
+        if head:
+            Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings("attention", head)).save(path)
+        else:
+            save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), path)
+        return Request(Settings(method=method, iterations=20), made.SETTINGS, path, BLOCKS, ENCODINGS)
 
     return make
+
+
+def schedulers() -> list[str]:
+    """All methods; the imitator with each of its heads."""
+    return [name for name in methods() if name != "imitator"] + [f"imitator {head}" for head in HEADS]
+
+
+def schedule(method: str, request_for, seed: int = 0) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+    return find(method.split()[0])(request_for(method)).schedule(SHOWN, np.random.default_rng(seed))
 
 
 def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.ndarray) -> int:
@@ -41,31 +65,31 @@ def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.n
     return int(done.max())
 
 
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("method", schedulers())
 def test_permutations(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).values():
+    for order in schedule(method, request_for).values():
         assert order.shape == (60, 5)
         np.testing.assert_array_equal(np.sort(order, 1), np.tile(np.arange(5), (60, 1)))
 
 
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("method", schedulers())
 def test_dependencies(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
     """Whatever does not match freely is legal; the network's Hungarian decoding alone may violate."""
-    for decoder, order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).items():
+    for decoder, order in schedule(method, request_for).items():
         if decoder != "hungarian":
             assert (count_violations(SHOWN.precedes, order) == 0).all()
 
 
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("method", schedulers())
 def test_same_seed_same_orders(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    first, second = (find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(5)) for _ in range(2))
+    first, second = (schedule(method, request_for, 5) for _ in range(2))
     for decoder in first:
         np.testing.assert_array_equal(first[decoder], second[decoder])
 
 
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("method", schedulers())
 def test_never_better_than_the_optimum(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in find(method)(request_for(method)).schedule(SHOWN, np.random.default_rng(0)).values():
+    for order in schedule(method, request_for).values():
         for precedes, latencies, found in zip(SHOWN.precedes[:10], SHOWN.latencies, order, strict=False):
             if count_violations(precedes[None], found[None])[0]:
                 continue

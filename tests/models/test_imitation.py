@@ -1,0 +1,85 @@
+"""Training an imitator: it learns, it is resumed, it stops, several processes give what one gives."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pipeline.models.batches import by_length
+from pipeline.models.imitation import State, measure, train
+from tests.models import imitated
+
+STORE, ENCODINGS, SAMPLE = imitated.corpus(150)
+SETTINGS = imitated.settings()
+
+
+def test_it_learns_the_made_up_order() -> None:
+    network, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 0)
+    assert measure(network, STORE, ENCODINGS, SAMPLE)["exact_match"] > 0.95
+    losses = [row["loss"] for row in history if row["split"] == "training"]
+    assert losses[-1] < 0.3 * losses[0]
+    assert history[-1]["step"] == SETTINGS.steps
+
+
+def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
+    states: list[State] = []
+
+    def save(state: State) -> None:
+        file = io.BytesIO()
+        torch.save(state, file)
+        states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
+
+    whole, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, save=save)
+    resumed, again = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, resume=states[7])
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, resumed.state_dict()[name]), name
+
+
+def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
+    settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
+    _, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, 0)
+    losses = [row["loss"] for row in history if row["split"] == "development"]
+    assert len(losses) == 3  # the first is the best, and two more
+    assert history[-1]["step"] < settings.steps
+
+
+def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
+    settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
+    first, other = (train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, seed)[0] for seed in (0, 1))
+    again = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, 0)[0]
+    assert all(torch.equal(w, again.state_dict()[name]) for name, w in first.state_dict().items())
+    assert first.vocabulary.tokens != other.vocabulary.tokens or not torch.equal(
+        next(first.parameters()), next(other.parameters())
+    )
+
+
+def test_batches_hold_every_block_once() -> None:
+    lengths = np.array([2, 5, 5, 9, 5, 2, 64, 5])
+    for rng in (None, np.random.default_rng(0)):
+        batches = by_length(lengths, 10, rng)
+        assert sorted(np.concatenate(batches)) == list(range(8))
+        assert all(len(set(lengths[batch])) == 1 for batch in batches)
+        assert max(map(len, batches)) == 2
+    different = [by_length(lengths, 10, np.random.default_rng(seed)) for seed in (0, 1)]
+    assert [list(batch) for batch in different[0]] != [list(batch) for batch in different[1]]
+
+
+@pytest.mark.e2e
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    program = Path(__file__).with_name("two_processes.py")
+    common = [str(program), str(tmp_path)]
+    subprocess.run([sys.executable, *common, "one"], check=True, cwd=program.parents[2])
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    subprocess.run([*torchrun, *common, "two"], check=True, cwd=program.parents[2])
+    one, two = (load_file(tmp_path / f"{name}.safetensors") for name in ("one", "two"))
+    for name, weight in one.items():
+        torch.testing.assert_close(weight, two[name], atol=2e-3, rtol=1e-2, msg=name)

@@ -1,0 +1,117 @@
+"""Networks for blocks of all lengths: every encoder with every head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from pipeline.dag.topology import count_violations
+from pipeline.models.batches import by_length
+from pipeline.models.imitation import schedule
+from pipeline.models.imitator import Imitator
+from pipeline.models.inputs import Vocabulary
+from pipeline.models.relations import relations
+from pipeline.models.sample import Sample
+from tests.models import imitated
+
+STORE, ENCODINGS, SAMPLE = imitated.corpus(80)
+ENCODERS, HEADS = ["attention", "lstm"], ["pointer", "pairwise", "sinkhorn", "popocs"]
+
+
+def network(encoder: str = "attention", head: str = "pointer", **changed: object) -> Imitator:
+    torch.manual_seed(0)
+    return Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings(encoder, head, **changed)).eval()
+
+
+def orders_of(model: Imitator, sample: Sample = SAMPLE) -> dict[str, list[np.ndarray]]:
+    return schedule(model, STORE, ENCODINGS, sample, np.random.default_rng(0), model.head.decoders)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_orders_of_all_lengths_are_legal_and_do_not_depend_on_the_order_shown(encoder: str, head: str) -> None:
+    model = network(encoder, head)
+    other = Sample(SAMPLE.block_ids, SAMPLE.rows, [np.arange(len(order)) for order in SAMPLE.orders])
+    found, again = orders_of(model), orders_of(model, other)
+    for decoder in found:
+        for row, order in zip(SAMPLE.rows, found[decoder], strict=True):
+            assert sorted(order) == list(range(len(order)))
+            if decoder != "hungarian":
+                assert not count_violations(STORE.as_emitted(np.array([row])).precedes, order[None])[0]
+        if decoder != "sample":  # equal instructions may change places
+            same = [
+                (STORE.instructions_of(np.array([row]))[a] == STORE.instructions_of(np.array([row]))[b]).all()
+                for row, a, b in zip(SAMPLE.rows, found[decoder], again[decoder], strict=True)
+            ]
+            assert np.mean(same) > 0.95  # ties alone
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_parameter_learns(encoder: str, head: str) -> None:
+    model = network(encoder, head).train()
+    bags = model.vocabulary.bags(ENCODINGS)
+    for items in by_length(STORE.lengths, 64):
+        problems = STORE.as_emitted(items)
+        related = relations(problems, ENCODINGS.compared)
+        gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+        model.head.loss(model.embed(problems, related, bags), problems, related, gcc)[0].backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        # A row or slot that no block has stays as it is; and what moves all slots alike moves no order.
+        assert parameter.grad.any() or name in ("head.scores.query.bias", "head.second.bias"), name
+
+
+def test_blocks_of_a_batch_do_not_influence_each_other() -> None:
+    model = network()
+    bags = model.vocabulary.bags(ENCODINGS)
+    items = max(by_length(STORE.lengths, 10_000), key=len)
+    together, alone = STORE.as_emitted(items), STORE.as_emitted(items[3:4])
+    both = [model.embed(part, relations(part, ENCODINGS.compared), bags) for part in (together, alone)]
+    torch.testing.assert_close(both[0][3:4], both[1], atol=1e-5, rtol=1e-4)
+
+
+def test_without_relations_the_dag_is_not_seen() -> None:
+    settings = imitated.settings()
+    blind = settings.model_copy(update={"encoder": settings.encoder.model_copy(update={"relations": False})})
+    torch.manual_seed(0)
+    model = Imitator(Vocabulary(ENCODINGS.tokens), blind).eval()
+    problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
+    related = relations(problems, ENCODINGS.compared)
+    nothing = related._replace(nodes=np.zeros_like(related.nodes), pairs=np.zeros_like(related.pairs))
+    bags = model.vocabulary.bags(ENCODINGS)
+    torch.testing.assert_close(model.embed(problems, related, bags), model.embed(problems, nothing, bags))
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_file_of_weights_says_all_about_a_network(head: str, tmp_path: Path) -> None:
+    model = network(head=head)
+    model.save(tmp_path / "weights.safetensors")
+    loaded = Imitator.load(tmp_path / "weights.safetensors")
+    assert loaded.settings == model.settings
+    loaded.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "weights.safetensors").read_bytes() == (tmp_path / "again.safetensors").read_bytes()
+    once_more = Imitator.load(tmp_path / "again.safetensors")
+    for decoder, orders in orders_of(loaded).items():
+        for one, other in zip(orders, orders_of(once_more)[decoder], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    save_file({"weight": torch.zeros(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match=r"other\.safetensors is no imitator"):
+        Imitator.load(tmp_path / "other.safetensors")
+
+
+def test_confidence_is_a_probability_and_unknown_to_other_heads() -> None:
+    problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
+    gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+    for head in HEADS:
+        model = network(head=head)
+        found = model.confidence(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS), gcc)
+        assert ((found >= 0) & (found <= 1)).all() if head == "pointer" else np.isnan(found).all()
