@@ -18,6 +18,7 @@ rule all:
     input:
         "reports/index.html",
         files(RUNS, *P.report.experiments),
+        "data/tracked/imitations.json",
 
 
 include: "rules/corpus.smk"

@@ -302,6 +302,8 @@ class Params(Section):
         for name, scheduler in self.schedulers.items():
             if scheduler.model is not None and scheduler.model not in models:
                 raise ValueError(f"schedulers.{name}.model is {scheduler.model!r}; experiments have {sorted(models)}")
+        if both := sorted(set(self.experiments) & set(self.imitations)):
+            raise ValueError(f"imitations has {both}, which are names of experiments")
         for name, imitation in self.imitations.items():
             pairs = [(one.training, one.development) for one in imitation.models.values()]
             used = {*imitation.tested, *(name for pair in pairs for name in pair)}

@@ -69,6 +69,7 @@ STAGES = {
     "evaluate": Stage(["evaluate"], [_EXPERIMENT, *_INTERVALS, "latency", "schedulers"], True),
     "report": Stage(["report"], sorted(config.Params.model_fields)),
     "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
+    "track_imitations": Stage(["track_imitations"], ["imitations"]),
 }
 
 

@@ -1,5 +1,7 @@
 """Schedules -> latencies, metrics, reports and MLflow runs."""
 
+PUBLISHED = sorted(map(str, Path("reports/published").glob("*.csv")))
+
 
 rule latency:
     input:
@@ -53,7 +55,7 @@ rule report:
     input:
         src=src("report"),
         templates=sorted(map(str, [*Path("pipeline/evidence").rglob("*.j2"), "pipeline/evidence/deviations.md"])),
-        published=sorted(map(str, Path("reports/published").glob("*.csv"))),
+        published=PUBLISHED,
         tuning=sorted(map(str, Path("reports/tuning").glob("*.csv"))),
         results=files(RESULTS, *P.report.experiments),
         histories=files(HISTORIES, *P.report.experiments),
@@ -173,3 +175,23 @@ rule track:
         " --schedulers {params.schedulers:q}"
         " --results {input.results} --histories {input.histories} --weights {input.weights}"
         " --splits {input.splits} --reports reports --out {output.runs} 2> >(tee {log} >&2)"
+
+
+rule track_imitations:
+    """Of what was published: imitators are trained once, and never for the dashboard."""
+    input:
+        src=src("track_imitations"),
+        published=PUBLISHED,
+    output:
+        runs="data/tracked/imitations.json",
+    params:
+        settings=section("imitations"),
+    log:
+        "logs/track_imitations.log",
+    benchmark:
+        "benchmarks/rules/track_imitations.tsv"
+    message:
+        "Logging published imitations to MLflow"
+    shell:
+        "python -m pipeline.stages.track_imitations --settings {params.settings:q} --published '{input.published}'"
+        " --out {output.runs} 2> >(tee {log} >&2)"

@@ -73,6 +73,12 @@ def architecture(settings):
     return f"pipeline.models.encoders.{settings.encoder.kind}", f"pipeline.models.heads.{settings.head.kind}"
 
 
+def architectures(wildcards):
+    """The same of all imitators of the wildcard's imitation."""
+    models = P.imitations[wildcards.imitation].models.values()
+    return sorted({module for settings in models for module in architecture(settings)})
+
+
 def method(wildcards):
     """File of pipeline/schedulers behind the wildcard's imitator or baseline."""
     trained = wildcards.imitator in P.imitations[wildcards.imitation].models
@@ -193,3 +199,26 @@ rule evaluate_sets:
         "python -m pipeline.stages.evaluate_sets --experiment {wildcards.imitation} --settings {params.settings:q}"
         " --blocks {input.blocks} --dags {input.dags} --sets {input.sets} --schedules {input.schedules}"
         " --results {output.results} --parts {output.parts} 2> >(tee {log} >&2)"
+
+
+rule publish_imitation:
+    """Freeze an imitation's numbers beside the report: it is trained once and committed."""
+    input:
+        src=lambda w: src("publish_imitation", *architectures(w)),
+        results="data/imitations/{imitation}/results.parquet",
+        parts="data/imitations/{imitation}/parts.parquet",
+        histories=of_imitation(IMITATOR + "/history.parquet"),
+        weights=of_imitation(IMITATOR + "/weights.safetensors"),
+        training=lambda w: sorted({f"data/sets/{m.training}.parquet" for m in P.imitations[w.imitation].models.values()}),
+    output:
+        touch("data/published/{imitation}.done"),
+    log:
+        "logs/publish_imitation/{imitation}.log",
+    benchmark:
+        "benchmarks/rules/publish_imitation/{imitation}.tsv"
+    message:
+        "Publishing the results of {wildcards.imitation} in reports/published"
+    shell:
+        "python -m pipeline.stages.publish_imitation --experiment {wildcards.imitation} --results {input.results}"
+        " --parts {input.parts} --histories {input.histories} --weights {input.weights} --training {input.training}"
+        " --out reports/published 2> >(tee {log} >&2)"

@@ -20,6 +20,7 @@ from pipeline.evidence.sections import (
     corpus,
     decoding,
     experiments,
+    imitation,
     ingest,
     learning,
     operator,
@@ -36,6 +37,7 @@ class Evidence:
 
     params: Params
     experiments: experiments.Tables  # fresh and published rows
+    parts: pd.DataFrame  # tables `parts` of imitations; may be empty
     trials: pd.DataFrame  # what was tried, with settings and the end on the development split; may be empty
     residuals: pd.DataFrame  # table `residuals`
     statistics: pd.DataFrame  # tables `corpus`, with a column `dependencies`
@@ -53,7 +55,13 @@ def figures(evidence: Evidence) -> dict[str, Figure]:
         drawn |= experiments.figures(part, evidence.experiments)
     drawn |= operator.figures(evidence.residuals, evidence.frozen["speed"], evidence.params.residuals)
     drawn |= decoding.figures(evidence.experiments.results)
+    drawn |= imitation.figures(*_of_imitations(evidence))
     return drawn | corpus.figures(evidence.statistics) | ingest.figures(evidence.frozen["growth"])
+
+
+def _of_imitations(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, imitation.Settings]:
+    measured = evidence.experiments
+    return measured.results, evidence.parts, measured.history, evidence.params.imitations
 
 
 def _environment() -> jinja2.Environment:
@@ -91,6 +99,7 @@ def markdown(evidence: Evidence) -> str:
             ),
             ingest=ingest.section(results, frozen["growth"]),
             learning=learning.section(results, evidence.trials),
+            imitation=imitation.section(*_of_imitations(evidence)),
             decoding=decoding.section(results),
             operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
             provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.config import Scheduler, Training
+from pipeline.config import Imitator, Scheduler, Training
 from pipeline.evidence import tidy
 
 _CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
+_SHARED = ("parameters", "weights_bytes", "train_blocks", "blocks_per_second")  # of an imitator, by all its seeds
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,37 @@ def network(
         },
         parameters=parameters,
         metrics=metrics,
-        curves=[
-            (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
-            for row in history.to_dict("records")
-            for metric in _CURVES
-            if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
-        ],
+        curves=_curves(history),
         history=history.assign(**place),
         files={"weights": [weights]},
+    )
+
+
+def imitator(place: dict[str, str], settings: Imitator | None, history: pd.DataFrame, results: pd.DataFrame) -> Run:
+    """The run of one trained imitator, of its published numbers: they carry no weights.
+
+    `place`: experiment, model, seed; `settings`: None for a model that the parameters no longer name; `history`: its
+    own; `results`: the experiment's. What was published over all seeds (sizes, speed) is of each of them.
+    """
+    rows = results[(results["scheduler"] == place["model"]) & results["value"].notna()]
+    measured = rows[(rows["seed"] == place["seed"]) & rows["metric"].isin(tidy.MAIN_METRICS)]
+    shared = rows[(rows["seed"] == "all") & rows["metric"].isin(_SHARED)]
+    metrics = {
+        ".".join(row[name] for name in ("split", "decoder", "metric")): float(row["value"])
+        for row in [*measured.to_dict("records"), *shared.to_dict("records")]
+    }
+    known = pd.json_normalize(settings.model_dump()).iloc[0].to_dict() if settings is not None else {}
+    parameters = {**place, **{str(key): str(value) for key, value in known.items()}}
+    name, curves = "/".join(place.values()), _curves(history)
+    identity = digest(parameters)
+    return Run(
+        name=name,
+        identity=identity,
+        fingerprint=digest(identity, metrics, curves),
+        tags={**place, "group": place["experiment"]},
+        parameters=parameters,
+        metrics=metrics,
+        curves=curves,
     )
 
 
@@ -102,6 +126,15 @@ def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], 
         metrics=metrics,
         files=files,
     )
+
+
+def _curves(history: pd.DataFrame) -> list[tuple[str, float, int]]:
+    return [
+        (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
+        for row in history.to_dict("records")
+        for metric in _CURVES
+        if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
+    ]
 
 
 def _metrics(rows: pd.DataFrame, names: list[str]) -> dict[str, float]:

@@ -22,6 +22,8 @@ PLACES = {
     "dags": "dags/{dependencies}.parquet",
     "splits": "splits/{dependencies}.parquet",
     "corpus": "statistics/{dependencies}.parquet",
+    "imitator_history": "imitations/{experiment}/{model}/{seed}/history.parquet",
+    "imitator_weights": "imitations/{experiment}/{model}/{seed}/weights.safetensors",
 }
 
 
@@ -56,6 +58,8 @@ def gather(
     return pd.DataFrame({**places, **empty})
 
 
+_ENDINGS = ("history", "sweep", "parts")  # of names of files; the others are results
+_TEXT = ("experiment", "dependencies", "model", "seed", "split", "scheduler", "decoder", "part", "name", "example")
 FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_strata": verification.STRATA,
     "dag_verification_reasons": verification.REASONS,
@@ -67,17 +71,16 @@ FROZEN = {  # files of reports/published whose columns are no table's
 
 
 def published(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
-    """What reports/published/*.csv holds: `results`, `history` and `sweep` of all experiments, and each of FROZEN.
+    """What reports/published/*.csv holds: `results`, `history`, `sweep` and `parts` of all, and each of FROZEN.
 
     A kind without a file is an empty frame. Raises TableError naming a file whose columns are not those that
     its writer gives it.
     """
-    kinds: dict[str, list[pd.DataFrame]] = {kind: [] for kind in ("results", "history", "sweep", *FROZEN)}
+    kinds: dict[str, list[pd.DataFrame]] = {kind: [] for kind in ("results", *_ENDINGS, *FROZEN)}
     for path in sorted(paths):
-        ending = next((kind for kind in ("history", "sweep") if path.stem.endswith(f"_{kind}")), "results")
+        ending = next((kind for kind in _ENDINGS if path.stem.endswith(f"_{kind}")), "results")
         kind = path.stem if path.stem in FROZEN else ending
-        text = {name: str for name in ("experiment", "dependencies", "model", "seed", "split", "name", "example")}
-        frame = pd.read_csv(path, dtype=text)
+        frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str))
         if list(frame.columns) != columns(kind):
             raise tables.TableError(
                 f"{path}: its columns are {list(frame.columns)}, not {columns(kind)}; "
@@ -91,12 +94,12 @@ def published(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
 
 
 def columns(kind: str) -> list[str]:
-    """Column names of a published CSV of `kind`: results, history, sweep or one of FROZEN."""
+    """Column names of a published CSV of `kind`: results, history, sweep, parts or one of FROZEN."""
     if kind == "results":
         return tidy.COLUMNS
     if kind in FROZEN:
         return FROZEN[kind]
-    names = re.findall(r"{(\w+)}", PLACES[kind])
+    names = re.findall(r"{(\w+)}", PLACES.get(kind, ""))
     return [*names, *(name for name in tables.SCHEMAS[kind].names if name not in names)]
 
 

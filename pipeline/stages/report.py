@@ -59,6 +59,7 @@ def main(
             sweep=tidy.merge(gather("sweep", sweeps), old["sweep"]),
             examples=gather("examples", examples),
         ),
+        parts=old["parts"],
         trials=pd.concat([pd.read_csv(path) for path in tuning.split()]) if tuning.strip() else pd.DataFrame(),
         residuals=violations,
         statistics=gather("corpus", statistics),

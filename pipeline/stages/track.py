@@ -48,11 +48,18 @@ def main(
     `state=superseded`. `make dashboard` shows them.
     """
     wanted = _wanted(experiment, settings, schedulers, results, histories, weights, splits, reports)
-    with _client() as (client, experiment_id):
-        missing = _reconcile(client, experiment_id, experiment, wanted)
-        for item in tqdm(missing, desc="MLflow", unit="run"):
-            _log(client, experiment_id, item)
-    listing = [{"name": item.name, "fingerprint": item.fingerprint} for item in wanted]
+    record({experiment: wanted}, out)
+
+
+def record(wanted: dict[str, list[runs.Run]], out: Path) -> None:
+    """Make MLflow hold these runs of these experiments, and list them in `out`; without runs it is not touched."""
+    if wanted:
+        with _client() as (client, experiment_id):
+            for experiment, items in wanted.items():
+                missing = _reconcile(client, experiment_id, experiment, items)
+                for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run"):
+                    _log(client, experiment_id, item)
+    listing = [{"name": item.name, "fingerprint": item.fingerprint} for items in wanted.values() for item in items]
     with tables.replacing(out) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
@@ -102,7 +109,7 @@ def _client() -> Iterator[tuple[MlflowClient, str]]:
             if not STORE.exists():  # made under another name: a store killed half-made could not be opened
                 with tables.replacing(STORE) as temporary:
                     MlflowClient(f"sqlite:///{temporary}").search_experiments()
-            client = MlflowClient(f"sqlite:///{STORE}")
+            client = MlflowClient(f"sqlite:///{STORE.resolve()}")  # it keeps what it opened, by name
             location = ARTIFACTS.resolve().as_uri()
             found = client.get_experiment_by_name(NAME)
             if found is not None and found.artifact_location != location:

@@ -10,7 +10,7 @@ import pytest
 from pipeline import tables
 from pipeline.evidence import tidy
 from pipeline.stages import gather, publish, report
-from tests.evidence import synthetic
+from tests.evidence import imitations, synthetic
 
 
 def write(root: Path, out: Path | None = None) -> Path:
@@ -113,6 +113,30 @@ def test_the_operator_is_shown_with_fresh_and_published_rows(tmp_path: Path) -> 
     frame = frame.set_index(["scheduler", "metric"])["value"]
     assert frame["cyclic", "residual_median_5"] == 0.25  # fresh
     assert frame["nearest", "speedup_over_qpth_10"] == 200  # published
+
+
+def test_imitations_are_shown_and_in_the_results(root: Path, tmp_path: Path) -> None:
+    synthetic.tree(tmp_path)
+    imitations.frozen(tmp_path)
+    out = write(tmp_path)
+    text = (out / "index.md").read_text()
+    learning, section = (
+        text.index("## Does the projection learn better?"),
+        text.index("## Can a network schedule as GCC"),
+    )
+    assert learning < section < text.index("## Example blocks")
+    assert "| 5 instructions | Attention pointer | greedy | 91.0%<br><small>90.0 to 92.0</small> |" in text
+    assert "60.0% **missed**" in text and "Table 1, `imitation`" not in text
+    assert (out / "figures/imitation_reliability.svg").exists()
+    assert (out / "plots/training/imitation_full_attention_pointer.csv").exists()
+    frame = pd.read_csv(out / "results.csv", dtype={"seed": str})
+    own = frame[frame["experiment"].str.startswith("imitation")]
+    key = tidy.COLUMNS[:7]
+    wanted = imitations.results().sort_values(key)
+    assert own.sort_values(key)[key].values.tolist() == wanted[key].values.tolist()
+    assert own.sort_values(key)["value"].tolist() == pytest.approx(wanted["value"].tolist(), rel=1e-5)
+    nothing = (root / "reports/index.md").read_text()
+    assert "`snakemake data/published/imitation.done`" in nothing
 
 
 def test_the_corpus_is_described_by_source_and_program(root: Path) -> None:

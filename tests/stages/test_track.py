@@ -66,7 +66,7 @@ def everything() -> list:
     from mlflow import MlflowClient
     from mlflow.entities import ViewType
 
-    client = MlflowClient("sqlite:///mlflow.db")
+    client = MlflowClient(f"sqlite:///{track.STORE.resolve()}")
     return list(
         client.search_runs([client.get_experiment_by_name(track.NAME).experiment_id], run_view_type=ViewType.ALL)
     )
