@@ -235,6 +235,36 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("n_blocks", pa.int64()),
         ]
     ),
+    # Orders of blocks that are equal up to renaming: one row per notion of equal (evidence/ceiling.py).
+    "ceiling": pa.schema(
+        [
+            ("notion", pa.string()),  # exact | registers | constants: what may be renamed
+            ("lengths", pa.string()),  # instructions
+            ("legal_orders", pa.string()),  # all | several: blocks with more than one
+            ("members", pa.string()),  # blocks | occurrences: what is counted
+            ("least", pa.int32()),  # members of a group that enters
+            ("groups", pa.int64()),
+            ("in_groups", pa.int64()),  # members
+            ("total", pa.int64()),  # members of all groups, however small
+            ("alone", pa.int64()),  # in no group but their own
+            ("several_orders", pa.float64()),  # share of the groups that have more than one
+            ("majority", pa.float64()),  # share of the members that have the commonest order of their group
+            ("leave_one_out", pa.float64()),  # share that is guessed from the other members of the group
+        ]
+    ),
+    # Blocks of a set that are equal up to renaming to one of the training set.
+    "twins": pa.schema(
+        [
+            ("set", pa.string()),
+            ("notion", pa.string()),
+            ("legal_orders", pa.string()),
+            ("n_blocks", pa.int64()),
+            ("with_twin", pa.float64()),  # share of the blocks
+            ("same_order", pa.float64()),  # with a twin of the same order
+            ("different_order", pa.float64()),  # with a twin of another; a block may have both
+            ("copied", pa.float64()),  # exact match of the twins' commonest order, of blocks with a twin
+        ]
+    ),
     # Statistics of the corpus, tidy: one row per number (evidence/corpus.py).
     "corpus": pa.schema(
         [

@@ -163,3 +163,28 @@ rule evaluate_sets:
         "python -m pipeline.stages.evaluate_sets --experiment {wildcards.imitation} --settings {params.settings:q}"
         " --blocks {input.blocks} --dags {input.dags} --sets {input.sets} --schedules {input.schedules}"
         " --results {output.results} --parts {output.parts} 2> >(tee {log} >&2)"
+
+
+rule ceiling:
+    input:
+        **INSTRUCTIONS,
+        src=src("ceiling"),
+        blocks="data/corpus/blocks.parquet",
+        training="data/sets/training.parquet",
+        sets=lambda w: expand("data/sets/{set}.parquet", set=["development", *P.imitations[w.imitation].tested]),
+    output:
+        ceiling="data/imitations/{imitation}/ceiling.parquet",
+        twins="data/imitations/{imitation}/twins.parquet",
+    params:
+        source=P.sets["training"].sources[0],
+    log:
+        "logs/ceiling/{imitation}.log",
+    benchmark:
+        "benchmarks/rules/ceiling/{imitation}.tsv"
+    message:
+        "Orders of blocks that are equal up to renaming ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.ceiling --source {params.source} --blocks {input.blocks}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --sets {input.sets} --out {output.ceiling} --twins-out {output.twins}"
+        " 2> >(tee {log} >&2)"
