@@ -235,6 +235,19 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("n_blocks", pa.int64()),
         ]
     ),
+    # How well a single feature alone sorts independent instructions as GCC did: one row each (evidence/audit.py).
+    "audit": pa.schema(
+        [
+            ("feature", pa.string()),
+            ("group", pa.string()),  # token | node | pair | step | control | leak reference
+            ("pairs", pa.int64()),  # of independent instructions that differ in it
+            ("agreement", pa.float64()),  # share that GCC left in ascending order
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("same_opcode_pairs", pa.int64()),
+            ("same_opcode_agreement", pa.float64()),
+        ]
+    ),
     # Orders of blocks that are equal up to renaming: one row per notion of equal (evidence/ceiling.py).
     "ceiling": pa.schema(
         [

@@ -188,3 +188,27 @@ rule ceiling:
         " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
         " --training {input.training} --sets {input.sets} --out {output.ceiling} --twins-out {output.twins}"
         " 2> >(tee {log} >&2)"
+
+
+rule audit:
+    input:
+        **INSTRUCTIONS,
+        src=src("audit"),
+        blocks="data/corpus/blocks.parquet",
+        chosen="data/sets/development.parquet",
+    output:
+        audit="data/imitations/audit.parquet",
+    params:
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+        confidence=P.evaluation.confidence,
+    log:
+        "logs/audit.log",
+    benchmark:
+        "benchmarks/rules/audit.tsv"
+    message:
+        "Sorting instructions by every feature of an imitator alone"
+    shell:
+        "python -m pipeline.stages.audit --seed {params.seed} --sampler {params.sampler}"
+        " --confidence {params.confidence} --blocks {input.blocks} --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --set {input.chosen} --out {output.audit} 2> >(tee {log} >&2)"

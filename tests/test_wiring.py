@@ -12,7 +12,8 @@ from pipeline.wiring import ROOT, closure, imports
 
 # A room may import those of lower rank, and itself.
 RANKS = {
-    **dict.fromkeys(["", "config", "schemas", "tables", "wiring", "recovery"], 0),
+    "schemas": -1,
+    **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
     "dvcfile": 1,
     **dict.fromkeys(["corpus", "dag", "operators"], 1),
     **dict.fromkeys(["models", "latency", "devices", "execution", "compiled"], 2),

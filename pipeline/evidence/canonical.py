@@ -45,11 +45,8 @@ def canonical(store: BlockStore, rows: np.ndarray, shapes: Shapes, order: np.nda
     colours = np.empty(bounds[-1], np.uint64)
     edges = [part for of in (store.reduced, store.implied) for part in (of.bounds, of.before, of.after, of.kinds)]
     arguments: list[Any] = [rows, bounds, order.astype(np.int64), store.first, store.instructions, *edges]
-    _canonical(
-        *arguments,
-        *(shapes.shape, shapes.bounds, shapes.role, shapes.name, shapes.kind),
-        *(key, certificate, colours),
-    )
+    arguments += [shapes.shape, shapes.bounds, shapes.role, shapes.name, shapes.kind, key, certificate, colours]
+    _canonical(*arguments)
     return Canonical(key, certificate, colours)
 
 
