@@ -278,6 +278,35 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("copied", pa.float64()),  # exact match of the twins' commonest order, of blocks with a twin
         ]
     ),
+    # Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order (evidence/errors.py).
+    "errors": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("n_instructions", pa.int16()),
+            ("category", pa.string()),  # the first of `holds`
+            ("holds", pa.list_(pa.string())),  # all categories that are true of it
+            ("detail", pa.string()),  # which way round GCC had it
+            ("also_gcc", pa.string()),  # where GCC itself has the order predicted: the narrowest notion of equal blocks
+            ("slot", pa.int16()),
+            ("gcc_instruction", pa.string()),
+            ("predicted_instruction", pa.string()),
+            ("gcc_order", pa.string()),
+            ("predicted_order", pa.string()),
+            ("confidence", pa.float64()),  # NaN where not known
+        ]
+    ),
+    # Their summary, tidy.
+    "error_shares": pa.schema(
+        [
+            ("by", pa.string()),  # category | also_gcc
+            ("name", pa.string()),
+            ("n_blocks", pa.int64()),
+            ("share", pa.float64()),
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("n_holds", pa.int64()),  # of a category: blocks of which it is true, whatever comes first
+        ]
+    ),
     # Statistics of the corpus, tidy: one row per number (evidence/corpus.py).
     "corpus": pa.schema(
         [

@@ -31,11 +31,17 @@ class Canonical(NamedTuple):
     colours: np.ndarray  # uint64, of the blocks' instructions as GCC numbers them, one block after the other
 
 
-def canonical(store: BlockStore, rows: np.ndarray, shapes: Shapes, order: np.ndarray | None = None) -> Canonical:
+def canonical(
+    store: BlockStore,
+    rows: np.ndarray,
+    shapes: Shapes,
+    order: np.ndarray | None = None,
+    issued: np.ndarray | None = None,
+) -> Canonical:
     """Keys, orders and colours of blocks of a store.
 
     rows: (B,). order: the blocks' orders one after the other, GCC's index of the instruction in slot t; GCC's own by
-    default. It must be legal only for its certificate to mean anything.
+    default. issued: (B,) leading slots whose instructions are told apart from all others; none by default.
     """
     lengths = store.lengths[rows]
     bounds = np.r_[0, np.cumsum(lengths)]
@@ -44,7 +50,8 @@ def canonical(store: BlockStore, rows: np.ndarray, shapes: Shapes, order: np.nda
     key, certificate = np.empty(len(rows), np.uint64), np.empty(len(rows), np.uint64)
     colours = np.empty(bounds[-1], np.uint64)
     edges = [part for of in (store.reduced, store.implied) for part in (of.bounds, of.before, of.after, of.kinds)]
-    arguments: list[Any] = [rows, bounds, order.astype(np.int64), store.first, store.instructions, *edges]
+    told_apart = np.zeros(len(rows), np.int64) if issued is None else issued.astype(np.int64)
+    arguments: list[Any] = [rows, bounds, order.astype(np.int64), told_apart, store.first, store.instructions, *edges]
     arguments += [shapes.shape, shapes.bounds, shapes.role, shapes.name, shapes.kind, key, certificate, colours]
     _canonical(*arguments)
     return Canonical(key, certificate, colours)
@@ -80,6 +87,7 @@ def _canonical(
     rows: np.ndarray,
     bounds: np.ndarray,
     order: np.ndarray,
+    issued: np.ndarray,
     first: np.ndarray,
     instructions: np.ndarray,
     reduced_bounds: np.ndarray,
@@ -146,6 +154,8 @@ def _canonical(
         colour, name_colour = np.empty(n, np.uint64), name_colour[:names]
         for i in range(n):
             colour[i] = _mix(np.uint64(shape[own[i]]))
+            if slot[i] < issued[b]:
+                colour[i] = _mix(~colour[i] - np.uint64(slot[i]))
         classes = 0
         while True:
             found = _classes(colour, name_colour)

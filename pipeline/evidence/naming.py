@@ -27,7 +27,7 @@ NOTIONS = ("exact", "registers", "constants")  # nothing renamed; registers; reg
 _DISPLACEMENT, _IMMEDIATE, _REGISTER = 1, 2, 3  # classes of names; registers: _REGISTER + whether of vectors
 _ROLES = {"base": 16, "index": 17, "displacement": 18, "implicit": 32}  # operands: their number; immediates: 8 more
 _HIGH = (Register.AH, Register.BH, Register.CH, Register.DH)
-_IMMEDIATES = {value for name, value in vars(OpKind).items() if name.startswith("IMMEDIATE")}
+IMMEDIATE_KINDS = {value for name, value in vars(OpKind).items() if name.startswith("IMMEDIATE")}
 _info = InstructionInfoFactory()
 
 
@@ -68,7 +68,7 @@ def _uses(instruction: Instruction) -> Iterator[tuple[int, tuple[int, int] | Non
         operand = instruction.op_kind(k)
         if operand == OpKind.REGISTER:
             yield register(k, instruction.op_register(k))
-        elif operand in _IMMEDIATES:
+        elif operand in IMMEDIATE_KINDS:
             yield k + 8, (_IMMEDIATE, instruction.immediate(k)), operand
         elif operand == OpKind.MEMORY:
             rip = instruction.is_ip_rel_memory_operand

@@ -88,3 +88,12 @@ def test_constants_are_names_that_are_shared() -> None:
     same, apart = [LOAD_RAX_8, LOAD_RBX_8], [LOAD_RAX_8, LOAD_RBX_16]
     assert len(set(of("constants", same, apart).key)) == 2
     assert len(set(of("constants", apart, [LOAD_RAX_16, LOAD_RBX_8]).key)) == 1
+
+
+def test_what_was_issued_is_told_apart() -> None:
+    """Two chains are alike until one of them has begun."""
+    store, encodings = stored([LOAD_RAX, LOAD_RBX, NEXT_RAX, NEXT_RBX])
+    shape, rows = shapes(encodings)["registers"], np.array([0])
+    assert len(set(canonical(store, rows, shape).colours)) == 2
+    begun = canonical(store, rows, shape, issued=np.array([1])).colours
+    assert len(set(begun)) == 4
