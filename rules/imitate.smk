@@ -210,5 +210,39 @@ rule audit:
         "Sorting instructions by every feature of an imitator alone"
     shell:
         "python -m pipeline.stages.audit --seed {params.seed} --sampler {params.sampler}"
-        " --confidence {params.confidence} --blocks {input.blocks} --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
-        " --set {input.chosen} --out {output.audit} 2> >(tee {log} >&2)"
+        " --confidence {params.confidence} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --set {input.chosen} --out {output.audit} 2> >(tee {log} >&2)"
+
+
+def first_decoder(wildcards):
+    """Of the head of the wildcard's imitator: its confidence is of that decoder's orders."""
+    head = P.imitations[wildcards.imitation].models[wildcards.imitator].head.kind
+    return "greedy" if head in ("pointer", "pairwise") else "best"
+
+
+rule errors:
+    input:
+        **INSTRUCTIONS,
+        src=src("errors"),
+        blocks="data/corpus/blocks.parquet",
+        schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
+        confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
+    output:
+        errors="data/imitations/{imitation}/errors/{imitator}/{set}/{seed}.parquet",
+        shares="data/imitations/{imitation}/error_shares/{imitator}/{set}/{seed}.parquet",
+    params:
+        decoder=first_decoder,
+        n_blocks=200,
+        seed=P.split.seed,
+        level=P.evaluation.confidence,
+    log:
+        "logs/errors/{imitation}/{imitator}/{set}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/errors/{imitation}/{imitator}/{set}/{seed}.tsv"
+    message:
+        "Sorting wrong blocks of {wildcards.imitator} on {wildcards.set} by kind ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.errors --decoder {params.decoder} --n-blocks {params.n_blocks} --seed {params.seed}"
+        " --level {params.level} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --schedules {input.schedules}"
+        " --confidence {input.confidence} --out {output.errors} --shares-out {output.shares} 2> >(tee {log} >&2)"

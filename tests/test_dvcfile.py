@@ -14,7 +14,18 @@ from pipeline.wiring import ROOT
 
 # Not DVC's: their results are committed by git, and made by hand; `compile` makes data that no result rests on yet,
 # and the last three are evidence that is published with an imitation.
-FROZEN = {"all", "publish", "trial", "tuning", "verify", "publish_verification", "compile", "ceiling", "audit", "errors"}
+FROZEN = {
+    "all",
+    "publish",
+    "trial",
+    "tuning",
+    "verify",
+    "publish_verification",
+    "compile",
+    "ceiling",
+    "audit",
+    "errors",
+}
 
 
 @pytest.fixture

@@ -97,6 +97,18 @@ def _distance(case: Case) -> int:
     return (theirs - ours + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
+def _copies(instruction: Instruction) -> bool:
+    """Whether it copies one register to another."""
+    moves = instruction.mnemonic in _MOVES and instruction.op_count == 2
+    return moves and instruction.op0_kind == instruction.op1_kind == OpKind.REGISTER
+
+
+def _loads(instruction: Instruction) -> bool:
+    """Whether it moves memory to a register."""
+    moves = instruction.mnemonic in _MOVES and _written(instruction) != Register.NONE
+    return moves and OpKind.MEMORY in {instruction.op_kind(k) for k in range(instruction.op_count)}
+
+
 def _stores(instruction: Instruction) -> bool:
     """Whether it writes memory and no register but the stack pointer."""
     info = _info.info(instruction)
@@ -159,6 +171,10 @@ CATEGORIES: dict[str, tuple[Callable[[Case], bool], Callable[[Case], str]]] = {
     "argument_moves": (lambda case: all(_sets_argument(case, i) for i in case.pair), lambda case: ""),
     # Both put a constant, or an address that is one or lies in the frame, into a register.
     "constant_setup": (lambda case: all(_is_constant(case.instructions[i]) for i in case.pair), lambda case: ""),
+    # Both copy a register to another, as a function's beginning does with its arguments.
+    "register_copies": (lambda case: all(_copies(case.instructions[i]) for i in case.pair), lambda case: ""),
+    # Both load, through different registers or none.
+    "load_order": (lambda case: all(_loads(case.instructions[i]) for i in case.pair), lambda case: ""),
     # At least one moves the stack pointer, or steps a register that others address memory with.
     "address_update": (
         lambda case: any(_updates_address(case, i) for i in case.pair),
