@@ -222,3 +222,86 @@ rule publish_imitation:
         "python -m pipeline.stages.publish_imitation --experiment {wildcards.imitation} --results {input.results}"
         " --parts {input.parts} --histories {input.histories} --weights {input.weights} --training {input.training}"
         " --out reports/published 2> >(tee {log} >&2)"
+
+
+rule ceiling:
+    input:
+        **INSTRUCTIONS,
+        src=src("ceiling"),
+        blocks="data/corpus/blocks.parquet",
+        training="data/sets/training.parquet",
+        sets=lambda w: expand("data/sets/{set}.parquet", set=["development", *P.imitations[w.imitation].tested]),
+    output:
+        ceiling="data/imitations/{imitation}/ceiling.parquet",
+        twins="data/imitations/{imitation}/twins.parquet",
+    params:
+        source=P.sets["training"].sources[0],
+    log:
+        "logs/ceiling/{imitation}.log",
+    benchmark:
+        "benchmarks/rules/ceiling/{imitation}.tsv"
+    message:
+        "Orders of blocks that are equal up to renaming ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.ceiling --source {params.source} --blocks {input.blocks}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --sets {input.sets} --out {output.ceiling} --twins-out {output.twins}"
+        " 2> >(tee {log} >&2)"
+
+
+rule audit:
+    input:
+        **blocks_of("released"),
+        src=src("audit"),
+        blocks="data/corpus/blocks.parquet",
+        chosen="data/sets/development.parquet",
+    output:
+        audit="data/imitations/audit.parquet",
+    params:
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+        confidence=P.evaluation.confidence,
+    log:
+        "logs/audit.log",
+    benchmark:
+        "benchmarks/rules/audit.tsv"
+    message:
+        "Sorting instructions by every feature of an imitator alone"
+    shell:
+        "python -m pipeline.stages.audit --seed {params.seed} --sampler {params.sampler}"
+        " --confidence {params.confidence} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --set {input.chosen} --out {output.audit} 2> >(tee {log} >&2)"
+
+
+def first_decoder(wildcards):
+    """Of the head of the wildcard's imitator: its confidence is of that decoder's orders."""
+    head = P.imitations[wildcards.imitation].models[wildcards.imitator].head.kind
+    return "greedy" if head in ("pointer", "pairwise") else "best"
+
+
+rule errors:
+    input:
+        **INSTRUCTIONS,
+        src=src("errors"),
+        blocks="data/corpus/blocks.parquet",
+        schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
+        confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
+    output:
+        errors="data/imitations/{imitation}/errors/{imitator}/{set}/{seed}.parquet",
+        shares="data/imitations/{imitation}/error_shares/{imitator}/{set}/{seed}.parquet",
+    params:
+        decoder=first_decoder,
+        n_blocks=200,
+        seed=P.split.seed,
+        level=P.evaluation.confidence,
+    log:
+        "logs/errors/{imitation}/{imitator}/{set}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/errors/{imitation}/{imitator}/{set}/{seed}.tsv"
+    message:
+        "Sorting wrong blocks of {wildcards.imitator} on {wildcards.set} by kind ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.errors --decoder {params.decoder} --n-blocks {params.n_blocks} --seed {params.seed}"
+        " --level {params.level} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --schedules {input.schedules}"
+        " --confidence {input.confidence} --out {output.errors} --shares-out {output.shares} 2> >(tee {log} >&2)"
