@@ -5,8 +5,10 @@ is as sequences of instructions, so two exact twins always have different orders
 the majority among n twins is 1/n and leave-one-out is 0, whatever GCC does. Where GCC always gives equal blocks equal
 orders there simply are no twins. So for this notion read `alone`, the blocks without a twin, and the rows counted by
 `occurrences`: how often each order was found before duplicates were removed.
+Occurrences are generous: code that several programs include was written once, and its source order came along.
 The other notions keep twins of one order apart as blocks (they differ in names), so their shares mean what they say;
-but what was renamed may be what GCC decided by, so they bound a scheduler that does not see it, no other.
+but what was renamed may be what GCC decided by, so they bound a scheduler that does not see it, no other. And orders
+are equal up to that renaming: whoever copies one has still to choose between instructions that only names tell apart.
 
 Leave-one-out: an example's order is guessed as the commonest among the others of its group (ties: one of them by
 chance), which is the best that a function of the key learned from them can do. An example that is alone says nothing

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from pipeline.corpus.distinct import distinct_instructions
 from pipeline.dag.bulk import Builder
-from pipeline.models.instructions import tabulate
 from pipeline.models.store import BlockStore, of_tables
 from pipeline.tables import SCHEMAS
 
@@ -17,8 +16,9 @@ LOAD_RAX_16, LOAD_RBX_8 = "488b4710", "488b5f08"
 NEXT_RAX, NEXT_RBX = "488d4001", "488d5b01"  # lea rax, [rax+1] and lea rbx, [rbx+1]
 
 
-def stored(*blocks: list[str]) -> tuple[BlockStore, list[bytes]]:
-    """Blocks of instructions in hex digits, in GCC's order; the store's distinct instructions."""
+def in_tables(*blocks: list[str]) -> tuple[pa.Table, pa.Table, pa.Table, list[bytes]]:
+    """Blocks of instructions in hex digits, in GCC's order: tables `instructions` and `dags`, what these are made of,
+    and their distinct instructions."""
     code = pa.array([bytes.fromhex("".join(block)) for block in blocks], pa.binary())
     ids = pa.array([f"{number:032x}" for number in range(len(blocks))])
     none = np.zeros(len(blocks))
@@ -28,6 +28,13 @@ def stored(*blocks: list[str]) -> tuple[BlockStore, list[bytes]]:
         "relocatable": pa.array(none.astype(bool)),
         "code": code,
     }
+    found = pa.table(columns)
     distinct, numbers = distinct_instructions(code)
     rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
-    return of_tables(rows, Builder("full").build(pa.table(columns))), tabulate(distinct).code.tolist()
+    return rows, Builder("full").build(found), found, distinct
+
+
+def stored(*blocks: list[str]) -> tuple[BlockStore, list[bytes]]:
+    """The same as a store, and the distinct instructions."""
+    instructions, dags, _, distinct = in_tables(*blocks)
+    return of_tables(instructions, dags), distinct
