@@ -283,7 +283,7 @@ rule errors:
     input:
         **INSTRUCTIONS,
         src=src("errors"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[corpus_of(w)][0],
         schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
         confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
     output:

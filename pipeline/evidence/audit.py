@@ -116,7 +116,6 @@ def _batch(
         yield name, "token", value[block, k] - value[block, i], block, same
     for name, value in features.of_nodes(related).items():
         yield name, "node", value[block, k] - value[block, i], block, same
-    yield "latency", "node", (problems.latencies[block, k] - problems.latencies[block, i]).astype(float), block, same
     for name, says in features.of_pairs(related).items():
         yield name, "pair", says[block, i, k].astype(float), block, same
     yield from _steps(problems, related, opcode)
