@@ -53,6 +53,7 @@ def copy_of_repository(folder: Path) -> Path:
     params = yaml.safe_load((folder / "params.test.yaml").read_text())
     for experiment in params["experiments"].values():
         experiment["seeds"] = [0]
+    params["imitations"]["imitation"]["seeds"] = [0]
     params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
@@ -184,6 +185,38 @@ def test_code_is_run_only_when_asked_for_and_the_report_shows_what_came_of_it(
     run(folder, "snakemake", "-j2", "reports/index.html")
     results = pd.read_csv(folder / "reports/results.csv").query("experiment == 'dag_verification'")
     assert {"state_runs", "different", "runnable_share", "sensitivity"} <= set(results.metric)
+
+
+def test_imitators_are_trained_when_asked_for_and_the_report_shows_them(undisturbed: Path, tmp_path: Path) -> None:
+    assert not (undisturbed / "data/imitations").exists()
+    folder = tmp_path / "imitated"
+    shutil.copytree(undisturbed, folder)
+    for published in (folder / "reports/published").glob("imitation*.csv"):
+        published.unlink()
+    run(folder, "snakemake", "-j2", "data/published/imitation.done")
+    made = digests(folder)
+    for name in ("imitations", "imitated", "sets", "instructions"):
+        shutil.rmtree(folder / "data" / name)
+    run(folder, "snakemake", "-j1", "data/published/imitation.done")
+    assert digests(folder) == made
+    run(folder, "snakemake", "-j2", "reports/index.html")
+    results = pd.read_csv(folder / "reports/results.csv").query("experiment == 'imitation'")
+    assert set(results.split) == {"test_5", "test_4_40", "test_programs_4_40"}
+    assert {"attention_pointer", "random_legal", "critical_path"} <= set(results.scheduler)
+    assert (results.query("metric == 'valid_share'").value == 1).all()
+
+
+def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "compiled"
+    shutil.copytree(undisturbed, folder)
+    run(folder, "snakemake", "-j2", "data/sets/compiled_training.parquet", "data/sets/shuffled_training.parquet")
+    stored = pd.read_parquet(folder / "data/compiled/input_orders.parquet").set_index("block_id").input_order
+    true, shuffled = (
+        pd.read_parquet(folder / f"data/sets/{name}_training.parquet") for name in ("compiled", "shuffled")
+    )
+    assert list(true.block_id) == list(shuffled.block_id)
+    assert [list(order) for order in true.input_order] == [list(stored[name]) for name in true.block_id]
+    assert any(list(a) != list(b) for a, b in zip(true.input_order, shuffled.input_order, strict=True))
 
 
 def test_one_core_and_two_kills_give_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
