@@ -185,8 +185,10 @@ class Trials(Section):
 class BlockSet(Section):
     """Blocks named by where they come from and by a share of their ids, so that new sources move none."""
 
+    corpus: Literal["released", "compiled"] = "released"
     sources: Annotated[list[str], Field(min_length=1)]
-    held_out: bool = False  # POCSNet's test blocks, instead of all but these
+    input: Literal["drawn", "before_scheduling"] = "drawn"  # the order that is shown; the latter of compiled alone
+    held_out: bool = False  # POCSNet's test blocks in their order there, instead of all but these
     share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)
     lengths: tuple[_Positive, _Positive] = (2, 64)
     programs: list[str] = ["*"]  # any of these patterns ...
@@ -200,6 +202,7 @@ class Encoder(Section):
     heads: _Positive  # of attention
     expansion: _Positive  # of the perceptrons
     relations: bool  # whether the dependency DAG is seen
+    positions: bool = False  # whether the order in which the instructions are shown is seen
 
 
 class Head(Section):
@@ -212,7 +215,8 @@ class Head(Section):
 class Imitator(Section):
     encoder: Encoder
     head: Head
-    training: str  # name of a set
+    training: str  # names of sets
+    development: str = "development"
     blocks: _Positive | None = None  # of the training set, drawn by the seed; all by default
     min_count: _Positive
     batch_instructions: _Positive
@@ -301,9 +305,12 @@ class Params(Section):
         if both := sorted(set(self.experiments) & set(self.imitations)):
             raise ValueError(f"imitations has {both}, which are names of experiments")
         for name, imitation in self.imitations.items():
-            used = {*imitation.tested, *(one.training for one in imitation.models.values()), "development"}
+            pairs = [(one.training, one.development) for one in imitation.models.values()]
+            used = {*imitation.tested, *(name for pair in pairs for name in pair)}
             if unknown := sorted(used - set(self.sets)):
                 raise ValueError(f"imitations.{name} names the sets {unknown}; sets has {sorted(self.sets)}")
+            if len(corpora := {self.sets[name].corpus for name in used}) > 1:
+                raise ValueError(f"imitations.{name} mixes the corpora {sorted(corpora)}; they are never mixed")
             untrained = {scheduler for scheduler, one in self.schedulers.items() if one.model is None}
             if unknown := sorted(set(imitation.baselines) - untrained):
                 raise ValueError(f"imitations.{name}.baselines names {unknown}; without a model: {sorted(untrained)}")

@@ -41,6 +41,7 @@ wildcard_constraints:
     trial="|".join(P.trials.models),
     imitation="|".join(P.imitations),
     set="|".join(P.sets),
+    corpus="released|compiled",
     imitator=r"\w+",
     shard=r"\d+",
     seed=r"\d+",

@@ -1,4 +1,4 @@
-"""C sources -> blocks with the order before GCC's last scheduling pass. Not part of `all`: ask for a file by name."""
+"""C sources -> blocks with the order before GCC's last scheduling pass, and their DAGs. Not part of `all`: ask for a file by name."""
 
 
 def compiled_files(wildcards):
@@ -31,3 +31,21 @@ rule compile:
         "python -m pipeline.stages.compile --settings {params.settings:q} --cores {threads}"
         " --blocks {output.blocks} --input-orders {output.input_orders}"
         " --skipped {output.skipped} --statistics {output.statistics} 2> >(tee {log} >&2)"
+
+
+rule compiled_dags:
+    input:
+        src=src("dags"),
+        blocks="data/compiled/blocks.parquet",
+    output:
+        dags="data/compiled/dags.parquet",
+    threads: 2
+    log:
+        "logs/compiled_dags.log",
+    benchmark:
+        "benchmarks/rules/compiled_dags.tsv"
+    message:
+        "Building dependency DAGs of the compiled blocks"
+    shell:
+        "python -m pipeline.stages.dags --dependencies full --cores {threads}"
+        " --blocks {input.blocks} --out {output.dags} 2> >(tee {log} >&2)"

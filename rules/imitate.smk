@@ -1,11 +1,41 @@
 """Blocks of all lengths -> imitators of GCC -> schedules of named sets -> metrics."""
 
 IMITATOR = "data/imitations/{imitation}/{imitator}/{seed}"
-INSTRUCTIONS = dict(
-    encodings="data/instructions/encodings.parquet",
-    instructions="data/instructions/blocks.parquet",
-    dags=DAGS.format(dependencies="full"),
-)
+CORPORA = {  # name -> its blocks and DAGs; they are never mixed
+    "released": ("data/corpus/blocks.parquet", DAGS.format(dependencies="full")),
+    "compiled": ("data/compiled/blocks.parquet", "data/compiled/dags.parquet"),
+}
+
+
+def blocks_of(corpus):
+    """Tables of blocks of a corpus as a network reads them."""
+    instructions = f"data/instructions/{corpus}"
+    return dict(
+        encodings=f"{instructions}/encodings.parquet",
+        instructions=f"{instructions}/blocks.parquet",
+        dags=CORPORA[corpus][1],
+    )
+
+
+def corpus_of(wildcards):
+    """Corpus of the wildcard's set, or of its imitation."""
+    named = getattr(wildcards, "set", None) or P.imitations[wildcards.imitation].tested[0]
+    return P.sets[named].corpus
+
+
+def table(name):
+    """One of `blocks_of` the wildcard's corpus, as an input function."""
+    return lambda wildcards: blocks_of(corpus_of(wildcards))[name]
+
+
+INSTRUCTIONS = {name: table(name) for name in ("encodings", "instructions", "dags")}
+
+
+def stored_orders(wildcards):
+    """Table that holds the input orders of the wildcard's set; POCSNet's splits say what is held out."""
+    if P.sets[wildcards.set].input == "before_scheduling":
+        return "data/compiled/input_orders.parquet"
+    return SPLITS.format(dependencies="full") if P.sets[wildcards.set].corpus == "released" else []
 
 
 def of_imitation(pattern):
@@ -58,16 +88,16 @@ def method(wildcards):
 rule instructions:
     input:
         src=src("instructions"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[w.corpus][0],
     output:
-        encodings=INSTRUCTIONS["encodings"],
-        instructions=INSTRUCTIONS["instructions"],
+        encodings="data/instructions/{corpus}/encodings.parquet",
+        instructions="data/instructions/{corpus}/blocks.parquet",
     log:
-        "logs/instructions.log",
+        "logs/instructions/{corpus}.log",
     benchmark:
-        "benchmarks/rules/instructions.tsv"
+        "benchmarks/rules/instructions/{corpus}.tsv"
     message:
-        "Describing every distinct instruction"
+        "Describing every distinct instruction of the {wildcards.corpus} corpus"
     shell:
         "python -m pipeline.stages.instructions --blocks {input.blocks} --encodings {output.encodings}"
         " --instructions {output.instructions} 2> >(tee {log} >&2)"
@@ -76,10 +106,10 @@ rule instructions:
 rule sets:
     input:
         src=src("sets"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[corpus_of(w)][0],
         instructions=INSTRUCTIONS["instructions"],
         dags=INSTRUCTIONS["dags"],
-        splits=SPLITS.format(dependencies="full"),
+        stored=stored_orders,
     output:
         chosen="data/sets/{set}.parquet",
     params:
@@ -95,7 +125,7 @@ rule sets:
     shell:
         "python -m pipeline.stages.sets --name {wildcards.set} --settings {params.settings:q} --seed {params.seed}"
         " --sampler {params.sampler} --blocks {input.blocks} --instructions {input.instructions}"
-        " --dags {input.dags} --splits {input.splits} --out {output.chosen} 2> >(tee {log} >&2)"
+        " --dags {input.dags} --stored '{input.stored}' --out {output.chosen} 2> >(tee {log} >&2)"
 
 
 rule imitate:
@@ -103,7 +133,7 @@ rule imitate:
         **INSTRUCTIONS,
         src=lambda w: src("imitate", *architecture(P.imitations[w.imitation].models[w.imitator])),
         training=lambda w: f"data/sets/{P.imitations[w.imitation].models[w.imitator].training}.parquet",
-        development="data/sets/development.parquet",
+        development=lambda w: f"data/sets/{P.imitations[w.imitation].models[w.imitator].development}.parquet",
     output:
         weights=IMITATOR + "/weights.safetensors",
         history=IMITATOR + "/history.parquet",
@@ -150,7 +180,7 @@ rule schedule_set:
 rule evaluate_sets:
     input:
         src=src("evaluate_sets"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=lambda w: CORPORA[corpus_of(w)][0],
         dags=INSTRUCTIONS["dags"],
         sets=lambda w: expand("data/sets/{set}.parquet", set=P.imitations[w.imitation].tested),
         schedules=of_imitation("data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet"),
@@ -192,3 +222,86 @@ rule publish_imitation:
         "python -m pipeline.stages.publish_imitation --experiment {wildcards.imitation} --results {input.results}"
         " --parts {input.parts} --histories {input.histories} --weights {input.weights} --training {input.training}"
         " --out reports/published 2> >(tee {log} >&2)"
+
+
+rule ceiling:
+    input:
+        **INSTRUCTIONS,
+        src=src("ceiling"),
+        blocks="data/corpus/blocks.parquet",
+        training="data/sets/training.parquet",
+        sets=lambda w: expand("data/sets/{set}.parquet", set=["development", *P.imitations[w.imitation].tested]),
+    output:
+        ceiling="data/imitations/{imitation}/ceiling.parquet",
+        twins="data/imitations/{imitation}/twins.parquet",
+    params:
+        source=P.sets["training"].sources[0],
+    log:
+        "logs/ceiling/{imitation}.log",
+    benchmark:
+        "benchmarks/rules/ceiling/{imitation}.tsv"
+    message:
+        "Orders of blocks that are equal up to renaming ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.ceiling --source {params.source} --blocks {input.blocks}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --sets {input.sets} --out {output.ceiling} --twins-out {output.twins}"
+        " 2> >(tee {log} >&2)"
+
+
+rule audit:
+    input:
+        **blocks_of("released"),
+        src=src("audit"),
+        blocks="data/corpus/blocks.parquet",
+        chosen="data/sets/development.parquet",
+    output:
+        audit="data/imitations/audit.parquet",
+    params:
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+        confidence=P.evaluation.confidence,
+    log:
+        "logs/audit.log",
+    benchmark:
+        "benchmarks/rules/audit.tsv"
+    message:
+        "Sorting instructions by every feature of an imitator alone"
+    shell:
+        "python -m pipeline.stages.audit --seed {params.seed} --sampler {params.sampler}"
+        " --confidence {params.confidence} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --set {input.chosen} --out {output.audit} 2> >(tee {log} >&2)"
+
+
+def first_decoder(wildcards):
+    """Of the head of the wildcard's imitator: its confidence is of that decoder's orders."""
+    head = P.imitations[wildcards.imitation].models[wildcards.imitator].head.kind
+    return "greedy" if head in ("pointer", "pairwise") else "best"
+
+
+rule errors:
+    input:
+        **INSTRUCTIONS,
+        src=src("errors"),
+        blocks="data/corpus/blocks.parquet",
+        schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
+        confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
+    output:
+        errors="data/imitations/{imitation}/errors/{imitator}/{set}/{seed}.parquet",
+        shares="data/imitations/{imitation}/error_shares/{imitator}/{set}/{seed}.parquet",
+    params:
+        decoder=first_decoder,
+        n_blocks=200,
+        seed=P.split.seed,
+        level=P.evaluation.confidence,
+    log:
+        "logs/errors/{imitation}/{imitator}/{set}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/errors/{imitation}/{imitator}/{set}/{seed}.tsv"
+    message:
+        "Sorting wrong blocks of {wildcards.imitator} on {wildcards.set} by kind ({wildcards.imitation})"
+    shell:
+        "python -m pipeline.stages.errors --decoder {params.decoder} --n-blocks {params.n_blocks} --seed {params.seed}"
+        " --level {params.level} --blocks {input.blocks} --encodings {input.encodings}"
+        " --instructions {input.instructions} --dags {input.dags} --schedules {input.schedules}"
+        " --confidence {input.confidence} --out {output.errors} --shares-out {output.shares} 2> >(tee {log} >&2)"

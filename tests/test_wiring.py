@@ -12,6 +12,7 @@ from pipeline.wiring import ROOT, closure, imports
 
 # A room may import those of lower rank, and itself.
 RANKS = {
+    "schemas": -1,
     **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
     "dvcfile": 1,
     **dict.fromkeys(["corpus", "dag", "operators"], 1),

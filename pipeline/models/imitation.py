@@ -64,7 +64,7 @@ def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: 
     total, terms, valid = 0.0, 0, 0
     for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
         with torch.no_grad():
-            loss, choices = _loss(network, store, encodings, bags, sample.rows[items])
+            loss, choices = _loss(network, store, encodings, bags, sample, items)
         total, terms = total + float(loss), terms + choices
         precedes = store.as_emitted(sample.rows[items]).precedes
         valid += int((count_violations(precedes, np.stack([orders[item] for item in items])) == 0).sum())
@@ -73,11 +73,12 @@ def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: 
 
 
 def _loss(
-    network: Imitator, store: BlockStore, encodings: Encodings, bags: Bags, rows: np.ndarray
+    network: Imitator, store: BlockStore, encodings: Encodings, bags: Bags, sample: Sample, items: np.ndarray
 ) -> tuple[torch.Tensor, int]:
-    problems = store.as_emitted(rows)
+    shown = np.stack([sample.orders[item] for item in items])
+    problems = store.problems(sample.rows[items], shown)
     related = relations(problems, encodings.compared)
-    gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+    gcc = np.argsort(shown, axis=1)  # GCC's order, numbered as shown
     return network.head.loss(network.embed(problems, related, bags), problems, related, gcc)
 
 
@@ -103,14 +104,14 @@ def _sum_over_processes(network: Imitator, terms: int) -> int:
 def train(
     store: BlockStore,
     encodings: Encodings,
-    training: np.ndarray,
+    training: Sample,
     development: Sample,
     settings: Settings,
     seed: int,
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
 ) -> tuple[Imitator, list[dict[str, Any]]]:
-    """Train on rows of the store; returns the network that was best on `development`, and rows of table `history`.
+    """Train on blocks of the store; returns the network that was best on `development`, and rows of table `history`.
 
     `save` is called with the whole state at every measurement; training resumed from it goes on to the same numbers.
     It ends early after settings.patience measurements without a lower loss on the development blocks.
@@ -118,11 +119,12 @@ def train(
     """
     rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
     torch.manual_seed(seed)
+    chosen = np.arange(len(training.rows))
     if settings.blocks is not None:
-        training = np.sort(np.random.default_rng([seed, 0]).permutation(training)[: settings.blocks])
-    training = training[store.has_choice(training)]  # the others teach nothing
-    lengths = store.lengths[training]
-    vocabulary = Vocabulary.of(encodings, store.instructions_of(training), settings.min_count)
+        chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
+    vocabulary = Vocabulary.of(encodings, store.instructions_of(training.rows[chosen]), settings.min_count)
+    chosen = chosen[store.has_choice(training.rows[chosen])]  # the others teach nothing
+    lengths = store.lengths[training.rows[chosen]]
     network = Imitator(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     bags = network.vocabulary.bags(encodings)
@@ -149,7 +151,7 @@ def train(
         own = items[rank::world]
         choices = 0
         if len(own):
-            loss, choices = _loss(network, store, encodings, bags, training[own])
+            loss, choices = _loss(network, store, encodings, bags, training, chosen[own])
             loss.backward()
             total, terms = total + loss.detach().cpu(), terms + choices
         choices = _sum_over_processes(network, choices)

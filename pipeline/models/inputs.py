@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
     tokens: torch.Tensor  # int64, the bags of the V distinct instructions, one after the other
     starts: torch.Tensor  # (V,) int64
     instructions: torch.Tensor  # (B, n) int64 in 0..V
-    nodes: torch.Tensor  # (B, n, 7) int64, see Relations
+    nodes: torch.Tensor  # (B, n, 8) int64, see Relations
     pairs: torch.Tensor  # (B, n, n, 5) int64
 
     def to(self, device: torch.device) -> Inputs:

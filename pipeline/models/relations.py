@@ -24,6 +24,7 @@ NODE = {
     "conflicts_before": 13,  # direct ones
     "conflicts_after": 13,
     "block_length": 65,
+    "latency": 25,  # cycles, nominal (dag/latencies.py)
 }
 # Of an ordered pair (i, k).
 PAIR = {
@@ -47,7 +48,7 @@ _OUTPUT = int(Kind.REGISTER_WAW | Kind.FLAG_WAW | Kind.MEMORY_WAW)
 class Relations(NamedTuple):
     """Categories of B blocks of n instructions, all features numbered through."""
 
-    nodes: np.ndarray  # (B, n, 7) int64 in 0..N_NODE, columns NODE
+    nodes: np.ndarray  # (B, n, 8) int64 in 0..N_NODE, columns NODE
     pairs: np.ndarray  # (B, n, n, 5) int64 in 0..N_PAIR, columns PAIR
     heights: np.ndarray  # (B, n) int64 cycles
 
@@ -149,6 +150,7 @@ def _relate(
             nodes[b, i, 1] = heights[b, i]
         for k in range(n):
             nodes[b, k, 6] = n
+            nodes[b, k, 7] = latencies[b, k]
             for i in range(k):
                 if conflicts[b, i, k]:
                     nodes[b, k, 0] = max(nodes[b, k, 0], nodes[b, i, 0] + delay(conflicts[b, i, k], latencies[b, i]))

@@ -53,7 +53,7 @@ def main(
     network, rows = train(
         held,
         known.load(encodings),
-        load(training, held).rows,
+        load(training, held),
         load(development, held),
         chosen,
         seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -29,23 +30,29 @@ def main(
     blocks: options.Blocks,
     instructions: options.Instructions,
     dags: options.Dags,
-    splits: options.Splits,
+    stored: Annotated[str, typer.Option(help="Table splits of held-out sets, table input_orders; empty for none.")],
     out: options.Out,
 ) -> None:
     """Choose the blocks of a set and fix, for each, the random legal order in which schedulers see it.
 
-    POCSNet's test blocks, split `test` of SPLITS, are in sets that are `held_out` alone, in their order from there.
+    POCSNet's test blocks, split `test` of table splits, are in sets that are `held_out` alone, in their order from
+    there. Sets whose input is `before_scheduling` show the order of table input_orders.
     """
     chosen = config.section(config.BlockSet, settings)
-    drawn = tables.read("splits", splits)
-    held_out = drawn[drawn.split == "test"].set_index("block_id").input_order
+    orders = pd.Series(dtype=object)
+    if chosen.input == "before_scheduling":
+        orders = tables.read("input_orders", Path(stored)).set_index("block_id").input_order
+    elif stored:
+        drawn = tables.read("splits", Path(stored))
+        orders = drawn[drawn.split == "test"].set_index("block_id").input_order
     known = tables.read("blocks", blocks, ["block_id", "source", "program", "n_instructions"])
-    wanted = members(known, chosen, pd.Series(held_out.index))
+    held_out = pd.Series([] if chosen.input == "before_scheduling" else orders.index, dtype=str)
+    wanted = members(known, chosen, held_out)
     ids = pa.array(sorted(known.block_id.to_numpy()[wanted]), pa.string())
     held = store.load(instructions, dags)
     rows = held.rows(ids)
-    if chosen.held_out:
-        shown = pa.array(held_out.loc[ids.to_pylist()], tables.SCHEMAS["sets"].field("input_order").type)
+    if chosen.held_out or chosen.input == "before_scheduling":
+        shown = pa.array(orders.loc[ids.to_pylist()], tables.SCHEMAS["sets"].field("input_order").type)
     else:
         shown = _drawn(held, rows, sampler, [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])])
     with tables.writing("sets", out) as append:

@@ -53,10 +53,17 @@ def settings(encoder: str = "attention", head: str = "pointer", **changed: objec
     return made.model_copy(update=changed)
 
 
-def corpus(size: int, shortest: int = 2, longest: int = 9, seed: int = 0) -> tuple[BlockStore, Encodings, Sample]:
-    """Blocks of `shortest` to `longest` instructions in the order of INSTRUCTIONS, shown in random legal orders."""
+def corpus(
+    size: int, shortest: int = 2, longest: int = 9, seed: int = 0, preferred: bool = True
+) -> tuple[BlockStore, Encodings, Sample]:
+    """Blocks of `shortest` to `longest` instructions in the order of INSTRUCTIONS, shown in random legal orders.
+
+    Not `preferred`: in no order that could be learned.
+    """
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(shortest, longest + 1))) for _ in range(size)]
+    if not preferred:
+        chosen = [rng.permutation(block) for block in chosen]
     code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
     ids = pa.array([f"{number:032x}" for number in range(size)])
     blocks = pa.table(

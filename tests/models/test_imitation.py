@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from pipeline.models.batches import by_length
 from pipeline.models.imitation import State, measure, train
+from pipeline.models.sample import Sample
 from tests.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(150)
@@ -22,7 +23,7 @@ SETTINGS = imitated.settings()
 
 
 def test_it_learns_the_made_up_order() -> None:
-    network, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 0)
+    network, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 0)
     assert measure(network, STORE, ENCODINGS, SAMPLE)["exact_match"] > 0.95
     losses = [row["loss"] for row in history if row["split"] == "training"]
     assert losses[-1] < 0.3 * losses[0]
@@ -37,16 +38,27 @@ def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
         torch.save(state, file)
         states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
 
-    whole, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, save=save)
-    resumed, again = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, SETTINGS, 3, resume=states[7])
+    whole, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 3, save=save)
+    resumed, again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 3, resume=states[7])
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
     for name, weight in whole.state_dict().items():
         assert torch.equal(weight, resumed.state_dict()[name]), name
 
 
+@pytest.mark.parametrize("positions", [True, False])
+def test_with_positions_it_can_learn_to_keep_the_order_shown(positions: bool) -> None:
+    store, encodings, sample = imitated.corpus(150, preferred=False)
+    kept = Sample(sample.block_ids, sample.rows, [np.arange(len(order), dtype=np.int16) for order in sample.orders])
+    encoder = SETTINGS.encoder.model_copy(update={"positions": positions})
+    settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 160})
+    network, _ = train(store, encodings, kept, kept, settings, 0)
+    exact = measure(network, store, encodings, kept)["exact_match"]
+    assert exact > 0.9 if positions else exact < 0.8
+
+
 def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
     settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
-    _, history = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, 0)
+    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)
     losses = [row["loss"] for row in history if row["split"] == "development"]
     assert len(losses) == 3  # the first is the best, and two more
     assert history[-1]["step"] < settings.steps
@@ -54,8 +66,8 @@ def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
 
 def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
     settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
-    first, other = (train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, seed)[0] for seed in (0, 1))
-    again = train(STORE, ENCODINGS, SAMPLE.rows, SAMPLE, settings, 0)[0]
+    first, other = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))
+    again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)[0]
     assert all(torch.equal(w, again.state_dict()[name]) for name, w in first.state_dict().items())
     assert first.vocabulary.tokens != other.vocabulary.tokens or not torch.equal(
         next(first.parameters()), next(other.parameters())

@@ -45,6 +45,7 @@ def test_nodes() -> None:
                 "conflicts_before": (SHOWN.conflicts[b, :, i] > 0).sum(),
                 "conflicts_after": (SHOWN.conflicts[b, i] > 0).sum(),
                 "block_length": 6,
+                "latency": SHOWN.latencies[b, i],
             }
             assert dict(zip(NODE, FOUND.nodes[b, i] - starts, strict=True)) == expected
             assert FOUND.heights[b, i] == expected["height"]

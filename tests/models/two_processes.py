@@ -16,6 +16,6 @@ torch.set_num_threads(1)
 if "WORLD_SIZE" in os.environ:
     distributed.init_process_group("gloo")
 store, encodings, sample = imitated.corpus(60)
-network, _ = train(store, encodings, sample.rows, sample, imitated.settings(steps=12), 0)
+network, _ = train(store, encodings, sample, sample, imitated.settings(steps=12), 0)
 if int(os.environ.get("RANK", "0")) == 0:
     network.save(Path(sys.argv[1]) / f"{sys.argv[2]}.safetensors")

@@ -1,8 +1,8 @@
 """Attention between the instructions of a block, biased by how two of them relate in the dependency DAG.
 
 A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not see the order in which the
-instructions are shown. Relations enter as in Graphormer (Ying et al. 2021): a learned bias for each category of
-each pair, head and layer.
+instructions are shown, unless asked to. Relations enter as in Graphormer (Ying et al. 2021): a learned bias for
+each category of each pair, head and layer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from torch.nn import functional
 from pipeline.config import Encoder as Settings
 from pipeline.models.inputs import Inputs
 from pipeline.models.relations import N_NODE, N_PAIR
+
+_LONGEST = 64  # instructions of a block, where positions are seen
 
 
 class Layer(nn.Module):
@@ -37,7 +39,10 @@ class Layer(nn.Module):
 
 
 class Attention(nn.Module):
-    """With settings.relations off, the network sees the instructions alone, not the DAG between them."""
+    """With settings.relations off, the network sees the instructions alone, not the DAG between them.
+
+    With settings.positions on it also sees in which order they are shown, at most 64 instructions.
+    """
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
         super().__init__()
@@ -49,7 +54,12 @@ class Attention(nn.Module):
             self.pairs = nn.EmbeddingBag(N_PAIR, layers * heads, mode="sum")
             nn.init.normal_(self.nodes.weight, std=0.1)
             nn.init.zeros_(self.pairs.weight)
-        self.relations = settings.relations
+        if settings.positions:
+            self.slots = nn.Embedding(_LONGEST, width)
+            self.shown = nn.Embedding(3, layers * heads)  # of a pair: shown before, itself, after
+            nn.init.normal_(self.slots.weight, std=0.1)
+            nn.init.zeros_(self.shown.weight)
+        self.relations, self.positions = settings.relations, settings.positions
         self.enter = nn.Sequential(
             nn.LayerNorm(width),
             nn.Linear(width, expansion * width),
@@ -68,6 +78,11 @@ class Attention(nn.Module):
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
             learned = self.pairs(batch.pairs.flatten(0, 2)).view(size, n, n, len(self.layers), -1)
             bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
+        if self.positions:
+            slot = torch.arange(n, device=x.device)
+            x = x + self.slots(slot)
+            order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
+            bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
         x = x + self.enter(x)
         for layer, own in zip(self.layers, bias, strict=True):
             x = layer(x, own)

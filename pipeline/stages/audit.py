@@ -1,0 +1,48 @@
+"""Whether anything that an imitator sees tells GCC's order by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from pipeline import tables
+from pipeline.dag.sampling import SAMPLERS
+from pipeline.evidence.audit import audit
+from pipeline.models import instructions as known
+from pipeline.models import store
+from pipeline.models.sample import load
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    seed: options.Seed,
+    sampler: options.Sampler,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")],
+    blocks: options.Blocks,
+    encodings: options.Encodings,
+    instructions: options.Instructions,
+    dags: options.Dags,
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets: development blocks, never test blocks.")],
+    out: options.Out,
+) -> None:
+    """Sort independent instructions by each feature alone, and count how often that is GCC's order."""
+    held = store.load(instructions, dags)
+    sample = load(chosen, held)
+    ids = sample.block_ids.to_pylist()
+    found = tables.read("blocks", blocks, ["block_id", "address", "code"], tables.of_blocks(ids))
+    found = found.set_index("block_id").loc[ids]
+    code, address = found["code"].tolist(), found["address"].tolist()
+
+    def found_at(items: np.ndarray) -> list[tuple[bytes, int]]:
+        return [(code[item], address[item]) for item in items]
+
+    table = audit(held, known.load(encodings), sample, found_at, SAMPLERS[sampler], confidence, seed)
+    tables.write(table, "audit", out)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,33 @@
+"""Blocks written as instructions' bytes, for tests of evidence about imitators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.corpus.distinct import distinct_instructions
+from pipeline.dag.bulk import Builder
+from pipeline.models.instructions import tabulate
+from pipeline.models.store import BlockStore, of_tables
+from pipeline.tables import SCHEMAS
+
+LOAD_RAX, LOAD_RBX = "488b07", "488b1f"  # mov rax, [rdi] and mov rbx, [rdi]
+LOAD_RAX_8, LOAD_RBX_16 = "488b4708", "488b5f10"  # ... [rdi+8] and [rdi+16]
+LOAD_RAX_16, LOAD_RBX_8 = "488b4710", "488b5f08"
+NEXT_RAX, NEXT_RBX = "488d4001", "488d5b01"  # lea rax, [rax+1] and lea rbx, [rbx+1]
+
+
+def stored(*blocks: list[str]) -> tuple[BlockStore, list[bytes]]:
+    """Blocks of instructions in hex digits, in GCC's order; the store's distinct instructions."""
+    code = pa.array([bytes.fromhex("".join(block)) for block in blocks], pa.binary())
+    ids = pa.array([f"{number:032x}" for number in range(len(blocks))])
+    none = np.zeros(len(blocks))
+    columns = {
+        "block_id": ids,
+        "address": pa.array(none.astype(np.uint64)),
+        "relocatable": pa.array(none.astype(bool)),
+        "code": code,
+    }
+    distinct, numbers = distinct_instructions(code)
+    rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
+    return of_tables(rows, Builder("full").build(pa.table(columns))), tabulate(distinct).code.tolist()
