@@ -23,8 +23,8 @@ CONFIDENCES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0
 HEADS = {
     "pointer": ("greedy", "beam", "sample"),
     "pairwise": ("greedy",),
-    "sinkhorn": ("topological", "expected_slots", "hungarian"),
-    "popocs": ("topological", "expected_slots", "hungarian"),
+    "sinkhorn": ("best", "topological", "expected_slots", "hungarian"),
+    "popocs": ("best", "topological", "expected_slots", "hungarian"),
 }
 LIBRARIES = ("qtcore", "qtgui", "qtquick", "qtwebengine")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import jinja2
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.evidence import imitation as measured
 from pipeline.evidence import imitation_goals, plots, report
 from pipeline.evidence.imitation_rows import decoders, leading, set_label
 from pipeline.evidence.sections import imitation
@@ -61,7 +63,7 @@ def test_every_cell_of_the_main_table_is_that_of_its_row(found: imitation.Sectio
             wanted.append([set_label(split), name, decoder, *shares, tau, always, speed, f"{n:,}"])
     assert found.main == wanted
     assert found.seeds_head[3:] == ["5 instructions", "4 to 40, same programs", "4 to 40, unseen programs"]
-    assert found.by_seed[2] == ["Attention pointer", "beam search", "2", "92.2%", "82.2%", "61.2%"]
+    assert found.by_seed[2] == ["Attention pointer", "greedy", "2", "91.2%", "81.2%", "60.2%"]
     assert len(found.by_seed) == 3
     assert found.sizes == [["Attention pointer", "1,204,000", "2.4", "2,400,000"]]
 
@@ -117,13 +119,13 @@ def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
 
 
 def test_the_ablation_names_encoder_head_and_decoder_best_first(found: imitation.Section) -> None:
-    assert len(found.ablation) == 3 * (3 + 1 + 3 + 3)
+    assert len(found.ablation) == 3 * (3 + 1 + 4 + 4)
     first, last = found.ablation[0], found.ablation[-1]
     assert first[:3] == ["attention that sees the dependencies", "pointer", "one sample"]
     assert first[3:] == [
         small(74), small(64), small(0.052, 3, "", 0.01), "100.0%<br><small>100.0 to 100.0</small>", "1,200,000"
     ]  # fmt: skip
-    assert last[:4] == ["LSTM", "popocs", "topological fill", small(45)]
+    assert last[:4] == ["LSTM", "popocs", "best legal order", small(45)]
     valid = {(line[1], line[2]): line[6] for line in found.ablation}
     assert valid["sinkhorn", "Hungarian"] == small(93) and valid["pairwise", "greedy"].startswith("100.0%")
 
@@ -153,7 +155,7 @@ def test_a_library_left_out_costs_its_points(found: imitation.Section, drawn: di
 
 def test_figures_hold_the_parts(drawn: dict) -> None:
     assert set(drawn) == NAMES
-    parts = imitations.parts().query("scheduler == 'attention_pointer' and decoder == 'beam'")
+    parts = imitations.parts().query("scheduler == 'attention_pointer' and decoder == 'greedy'")
     length = drawn["imitation_length"]
     assert [ax.get_title(loc="left") for ax in length.axes] == ["4 to 40, same programs", "4 to 40, unseen programs"]
     wanted = parts.query("by == 'length' and split == 'test_4_40'")["exact_match"]
@@ -230,8 +232,27 @@ def test_sets_and_models_stand_as_the_parameters_list_them(tables: tuple) -> Non
     assert [line[1] for line in found.main[3:6]] == ["Critical path", "Random legal", "Input order"]
 
 
-def test_the_leading_decoder_is_fixed_and_not_the_best() -> None:
-    rows = pd.DataFrame({"decoder": ["sample", "greedy", "hungarian"]})
+def test_the_leading_decoder_is_the_first_of_the_head() -> None:
+    for head in ("pointer", "pairwise", "sinkhorn", "popocs"):
+        known = import_module(f"pipeline.models.heads.{head}")
+        names = next(thing.decoders for thing in vars(known).values() if hasattr(thing, "decoders"))
+        assert leading(pd.DataFrame({"decoder": sorted(names)})) == names[0], head
+    rows = pd.DataFrame({"decoder": ["sample", "beam", "greedy", "hungarian"]})
     assert leading(rows) == "greedy" and leading(rows[rows["decoder"] == "sample"]) == "sample"
     assert leading(pd.DataFrame({"decoder": ["of tomorrow"]})) == "of tomorrow"
-    assert decoders(rows) == ["greedy", "hungarian", "sample"]
+    assert decoders(rows) == ["greedy", "beam", "hungarian", "sample"]
+
+
+def test_made_up_parts_are_named_as_the_real_ones() -> None:
+    """Of blocks with as many instructions and legal orders as the lower ends say."""
+    named = {
+        "length": (imitations.LENGTHS, [2, 4, 6, 8, 11, 16, 21, 31, 41], "n_instructions"),
+        "legal_orders": (imitations.LEGAL_ORDERS, [1, 2, 3, 5, 10, 30, 100, 1e3, 1e6, 1e12], "n_legal_orders"),
+    }
+    for by, (names, values, column) in named.items():
+        n = 41 if by == "length" else 2
+        frame = pd.DataFrame({"n_instructions": n, "n_legal_orders": 1.0}, index=range(len(values)))
+        frame[column] = values
+        exact, classes = pd.Series(1.0, frame.index), pd.Series("integer", frame.index)
+        made = measured._parts(("e", "s", "m", "greedy", "0"), exact, frame, classes, synthetic.params().evaluation)
+        assert tuple(row[6] for row in made if row[5] == by) == names
