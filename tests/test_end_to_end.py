@@ -53,7 +53,7 @@ def copy_of_repository(folder: Path) -> Path:
     params = yaml.safe_load((folder / "params.test.yaml").read_text())
     for experiment in params["experiments"].values():
         experiment["seeds"] = [0]
-    params["imitations"]["imitation"]["seeds"] = [0]
+    params["imitations"]["imitation"] |= {"seeds": [0], "baselines": ["random_legal", "critical_path"]}
     params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
