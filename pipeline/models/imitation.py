@@ -1,7 +1,7 @@
 """Training an imitator: every choice that GCC made in millions of blocks, resumable, on one process or several.
 
 Several processes (`torchrun`, gloo) share every batch; gradients and counts are summed, so the numbers are those of
-one process up to rounding.
+one process up to rounding, where nothing is dropped.
 """
 
 from __future__ import annotations
@@ -148,6 +148,9 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.zero_grad()
+        torch.manual_seed(
+            (seed << 32) + step * world + rank
+        )  # what is dropped depends on the step, not on earlier ones
         own = items[rank::world]
         choices = 0
         if len(own):

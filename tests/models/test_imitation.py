@@ -31,6 +31,8 @@ def test_it_learns_the_made_up_order() -> None:
 
 
 def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
+    encoder = SETTINGS.encoder.model_copy(update={"dropout": 0.1, "token_dropout": 0.1})
+    settings = SETTINGS.model_copy(update={"encoder": encoder})
     states: list[State] = []
 
     def save(state: State) -> None:
@@ -38,8 +40,8 @@ def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
         torch.save(state, file)
         states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
 
-    whole, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 3, save=save)
-    resumed, again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 3, resume=states[7])
+    whole, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, save=save)
+    resumed, again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, resume=states[7])
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
     for name, weight in whole.state_dict().items():
         assert torch.equal(weight, resumed.state_dict()[name]), name

@@ -21,9 +21,9 @@ _LONGEST = 64  # instructions of a block, where positions are seen
 class Layer(nn.Module):
     """Attention, then a perceptron for each instruction; both are added to what comes in."""
 
-    def __init__(self, width: int, heads: int, expansion: int) -> None:
+    def __init__(self, width: int, heads: int, expansion: int, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.drop = heads, nn.Dropout(dropout)
         self.norm, self.norm_wide = nn.LayerNorm(width), nn.LayerNorm(width)
         self.queries_keys_values, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.widen, self.narrow = nn.Linear(width, expansion * width), nn.Linear(expansion * width, width)
@@ -34,8 +34,8 @@ class Layer(nn.Module):
         parts = self.queries_keys_values(self.norm(x)).view(size, n, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # (B, heads, n, width / heads)
         weights = (query * (width // self.heads) ** -0.5 @ key.mT + bias).softmax(-1).to(value.dtype)
-        x = x + self.mix((weights @ value).transpose(1, 2).reshape(size, n, width))
-        return x + self.narrow(functional.gelu(self.widen(self.norm_wide(x)), approximate="tanh"))
+        x = x + self.drop(self.mix((weights @ value).transpose(1, 2).reshape(size, n, width)))
+        return x + self.drop(self.narrow(functional.gelu(self.widen(self.norm_wide(x)), approximate="tanh")))
 
 
 class Attention(nn.Module):
@@ -60,19 +60,22 @@ class Attention(nn.Module):
             nn.init.normal_(self.slots.weight, std=0.1)
             nn.init.zeros_(self.shown.weight)
         self.relations, self.positions = settings.relations, settings.positions
+        self.token_dropout = settings.token_dropout
         self.enter = nn.Sequential(
             nn.LayerNorm(width),
             nn.Linear(width, expansion * width),
             nn.GELU("tanh"),
             nn.Linear(expansion * width, width),
         )
-        self.layers = nn.ModuleList(Layer(width, heads, expansion) for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(width, heads, expansion, settings.dropout) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, batch: Inputs) -> torch.Tensor:
         """Returns (B, n, width)."""
         size, n = batch.instructions.shape
-        x = self.tokens(batch.tokens, batch.starts)[batch.instructions]
+        kept = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
+        kept = functional.dropout(kept, self.token_dropout, self.training)
+        x = self.tokens(batch.tokens, batch.starts, per_sample_weights=kept)[batch.instructions]
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)

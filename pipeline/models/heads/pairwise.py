@@ -26,7 +26,7 @@ class Pairwise(nn.Module):
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
         self.first, self.second = nn.Linear(width, settings.hidden), nn.Linear(width, settings.hidden)
-        self.strength = nn.Linear(width, 1)
+        self.strength = nn.Linear(width, 1, bias=False)
         self.scale = settings.hidden**-0.5
 
     def scores(self, embedded: torch.Tensor) -> torch.Tensor:

@@ -22,7 +22,7 @@ class SlotScores(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.query = nn.Linear(width, width)
+        self.query = nn.Linear(width, width, bias=False)  # it would move all slots alike
         self.from_start, self.from_end = nn.Embedding(_LONGEST, width), nn.Embedding(_LONGEST, width)
         self.scale = width**-0.5
 
