@@ -101,6 +101,13 @@ def _sum_over_processes(network: Imitator, terms: int) -> int:
     return terms
 
 
+def _mean_over_processes(total: torch.Tensor, terms: int) -> float:
+    both = torch.tensor([float(total), terms], dtype=torch.float64)
+    if distributed.is_initialized():
+        distributed.all_reduce(both)
+    return float(both[0] / both[1].clamp_min(1))
+
+
 def train(
     store: BlockStore,
     encodings: Encodings,
@@ -165,7 +172,7 @@ def train(
             torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
             optimiser.step()
         if (step + 1) % every == 0 or step + 1 == settings.steps:
-            mean = float(total) / max(terms, 1)
+            mean = _mean_over_processes(total, terms)
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
             found = measure(network, store, encodings, development)
