@@ -23,7 +23,6 @@ from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations, relations
 
 _DESCRIPTION = "imitator"  # key in a file's metadata
-SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # its card: shipped/README.md
 
 
 class Imitator(nn.Module):
