@@ -44,10 +44,10 @@ def main(
     """Time a network's decoders."""
     torch.set_num_threads(_CORES)
     numba.set_num_threads(_CORES)
-    held = store.load(data / "instructions/blocks.parquet", data / "dags/full.parquet")
+    held = store.load(data / "instructions/released/blocks.parquet", data / "dags/full.parquet")
     whole = load(data / f"sets/{chosen}.parquet", held)
     sample = Sample(whole.block_ids[:_BLOCKS], whole.rows[:_BLOCKS], whole.orders[:_BLOCKS])
-    encodings, network = instructions.load(data / "instructions/encodings.parquet"), Imitator.load(weights)
+    encodings, network = instructions.load(data / "instructions/released/encodings.parquet"), Imitator.load(weights)
     rows = []
     for decoder in network.head.decoders:
         seconds = []
