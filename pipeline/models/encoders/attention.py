@@ -19,11 +19,15 @@ _LONGEST = 64  # instructions of a block, where positions are seen
 
 
 class Layer(nn.Module):
-    """Attention, then a perceptron for each instruction; both are added to what comes in."""
+    """Attention, then a perceptron for each instruction; both are added to what comes in.
+
+    What is added to an instruction is dropped as a whole (as in stochastic depth, Huang et al. 2016): number by
+    number took a tenth of the training's time on a CPU.
+    """
 
     def __init__(self, width: int, heads: int, expansion: int, dropout: float) -> None:
         super().__init__()
-        self.heads, self.drop = heads, nn.Dropout(dropout)
+        self.heads, self.drop = heads, nn.Dropout1d(dropout)
         self.norm, self.norm_wide = nn.LayerNorm(width), nn.LayerNorm(width)
         self.queries_keys_values, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.widen, self.narrow = nn.Linear(width, expansion * width), nn.Linear(expansion * width, width)
@@ -35,7 +39,7 @@ class Layer(nn.Module):
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # (B, heads, n, width / heads)
         weights = (query * (width // self.heads) ** -0.5 @ key.mT + bias).softmax(-1).to(value.dtype)
         x = x + self.drop(self.mix((weights @ value).transpose(1, 2).reshape(size, n, width)))
-        return x + self.drop(self.narrow(functional.gelu(self.widen(self.norm_wide(x)), approximate="tanh")))
+        return x + self.drop(self.narrow(functional.relu(self.widen(self.norm_wide(x)))))
 
 
 class Attention(nn.Module):
@@ -64,7 +68,7 @@ class Attention(nn.Module):
         self.enter = nn.Sequential(
             nn.LayerNorm(width),
             nn.Linear(width, expansion * width),
-            nn.GELU("tanh"),
+            nn.ReLU(),
             nn.Linear(expansion * width, width),
         )
         self.layers = nn.ModuleList(Layer(width, heads, expansion, settings.dropout) for _ in range(layers))
