@@ -7,6 +7,12 @@ if not config:
     configfile: "params.yaml"
 
 
+# `-j N` beside the profile's cores means nodes of a cluster to Snakemake 9, and rules' threads are not counted then.
+if workflow.local_exec and workflow.resource_settings.nodes is not None:
+    workflow.global_resources["_cores"] = workflow.resource_settings.nodes
+    workflow.global_resources["_nodes"] = None
+
+
 include: "rules/common.smk"
 
 

@@ -125,6 +125,7 @@ def train(
     Raises Diverged where the loss is not finite.
     """
     rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    threads = torch.get_num_threads()
     torch.manual_seed(seed)
     chosen = np.arange(len(training.rows))
     if settings.blocks is not None:
@@ -176,6 +177,7 @@ def train(
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
             found = measure(network, store, encodings, development)
+            torch.set_num_threads(threads)  # decoding leaves OpenMP with numba's number
             earlier = [row["loss"] for row in history if row["split"] == "development"]
             if found["loss"] < min(earlier, default=np.inf):
                 best = {name: weight.clone() for name, weight in network.state_dict().items()}
