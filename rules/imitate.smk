@@ -224,6 +224,36 @@ rule publish_imitation:
         " --out reports/published 2> >(tee {log} >&2)"
 
 
+SHIPPED, SHIPPED_SETTINGS = next(iter(P.imitations["imitation"].models.items()))
+
+
+def trainings_of_shipped(pattern):
+    return expand(pattern, imitation="imitation", imitator=SHIPPED, seed=P.imitations["imitation"].seeds)
+
+
+rule ship:
+    """The first imitator of the main experiment, into the package."""
+    input:
+        src=src("ship", *architecture(SHIPPED_SETTINGS)),
+        weights=trainings_of_shipped(IMITATOR + "/weights.safetensors"),
+        histories=trainings_of_shipped(IMITATOR + "/history.parquet"),
+        results="data/imitations/imitation/results.parquet",
+        training=f"data/sets/{SHIPPED_SETTINGS.training}.parquet",
+    output:
+        touch("data/published/shipped.done"),
+    params:
+        sources=section("sets", SHIPPED_SETTINGS.training, "sources"),
+    log:
+        "logs/ship.log",
+    benchmark:
+        "benchmarks/rules/ship.tsv"
+    message:
+        "Putting the best imitator into the package, with its model card"
+    shell:
+        "python -m pipeline.stages.ship --weights {input.weights} --histories {input.histories}"
+        " --results {input.results} --training {input.training} --sources {params.sources:q} 2> >(tee {log} >&2)"
+
+
 rule ceiling:
     input:
         **INSTRUCTIONS,

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-import jinja2
 import markdown as markdown_package
 import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.config import Params
-from pipeline.evidence import paper, plots
+from pipeline.evidence import paper
 from pipeline.evidence.card import Card
-from pipeline.evidence.numbers import count
 from pipeline.evidence.sections import (
     corpus,
     decoding,
@@ -27,8 +24,7 @@ from pipeline.evidence.sections import (
     training,
     verification,
 )
-
-TEMPLATES = Path(__file__).parent
+from pipeline.evidence.templates import template
 
 
 @dataclass(frozen=True)
@@ -64,46 +60,30 @@ def _of_imitations(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.D
     return measured.results, evidence.parts, measured.history, evidence.params.imitations
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"difference": experiments.difference, "label": plots.label, "count": count}
-    return environment
-
-
 def markdown(evidence: Evidence) -> str:
     """The report as Markdown; images by relative path, figures/<name>.png."""
     params, results, frozen = evidence.params, evidence.experiments.results, evidence.frozen
     parts = experiments.parts(params, evidence.experiments)
-    text = (
-        _environment()
-        .get_template("report.md.j2")
-        .render(
-            params=params,
-            parts=parts,
-            headlines=experiments.headlines(parts),
-            missing_latency=[part for part in parts if not part.table_2],
-            margin=100 * paper.ON_PAR_SHARE,
-            settings=training.settings(params),
-            trials=training.trials(evidence.trials),
-            knobs=training.KNOBS,
-            trained_iterations=training.trained_iterations(params),
-            corpus=corpus.section(evidence.statistics, evidence.card),
-            verification=verification.section(
-                results, *(frozen[name] for name in ("strata", "reasons", "sensitivity", "explanations"))
-            ),
-            ingest=ingest.section(results, frozen["growth"]),
-            learning=learning.section(results, evidence.trials),
-            imitation=imitation.section(*_of_imitations(evidence)),
-            decoding=decoding.section(results),
-            operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
-            provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],
-        )
+    text = template("report.md.j2").render(
+        params=params,
+        parts=parts,
+        headlines=experiments.headlines(parts),
+        missing_latency=[part for part in parts if not part.table_2],
+        margin=100 * paper.ON_PAR_SHARE,
+        settings=training.settings(params),
+        trials=training.trials(evidence.trials),
+        knobs=training.KNOBS,
+        trained_iterations=training.trained_iterations(params),
+        corpus=corpus.section(evidence.statistics, evidence.card),
+        verification=verification.section(
+            results, *(frozen[name] for name in ("strata", "reasons", "sensitivity", "explanations"))
+        ),
+        ingest=ingest.section(results, frozen["growth"]),
+        learning=learning.section(results, evidence.trials),
+        imitation=imitation.section(*_of_imitations(evidence)),
+        decoding=decoding.section(results),
+        operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
+        provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],
     )
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -121,7 +101,7 @@ def html(text: str, images: dict[str, bytes]) -> str:
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embed, body)
     body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
-    page = _environment().get_template("page.html.j2")
+    page = template("page.html.j2")
     return page.render(title=text.splitlines()[0].lstrip("# "), contents=converter.toc, body=body)
 
 

@@ -22,6 +22,7 @@ from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations, relations
 
+SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # made by the rule `ship`; its card beside it
 _DESCRIPTION = "imitator"  # key in a file's metadata
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import jinja2
 import pandas as pd
 import pytest
 
-from pipeline.evidence import decoding_plots, plots, report, tidy
-from pipeline.evidence.numbers import count
+from pipeline.evidence import decoding_plots, plots, tidy
 from pipeline.evidence.sections import decoding
+from pipeline.evidence.templates import template
 
 NOISES, LENGTHS = ("noise_1.75", "noise_10"), (5, 10)
 
@@ -91,10 +88,7 @@ def test_an_illegal_order_of_a_legal_decoder_shows() -> None:
 
 @pytest.mark.parametrize("rows", [measured(), measured()[:0], measured().query("split == 'speed'")])
 def test_the_template_takes_what_there_is(rows: pd.DataFrame) -> None:
-    loader = jinja2.FileSystemLoader(Path(report.__file__).parent)
-    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["count"] = count
-    text = environment.get_template("sections/decoding.md.j2").render(decoding=decoding.section(rows))
+    text = template("sections/decoding.md.j2").render(decoding=decoding.section(rows))
     assert ("Not measured yet" in text) == rows[rows["split"] != "speed"].empty
     assert ("Blocks decoded in a second" in text) == (len(rows) > 0)
     heads = [line.count("|") for line in text.splitlines() if line.startswith("|---") or line.startswith("| ---")]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
 import pytest
 
 from pipeline.evidence import imitation as measured
-from pipeline.evidence import imitation_goals, plots, report
+from pipeline.evidence import imitation_goals, plots
 from pipeline.evidence.imitation_rows import decoders, leading, set_label
 from pipeline.evidence.sections import imitation
+from pipeline.evidence.templates import template
 from tests.evidence import imitations, synthetic
 
 SETTINGS = synthetic.params().imitations
@@ -195,9 +194,7 @@ def test_equal_frames_give_equal_bytes(tables: tuple, drawn: dict) -> None:
 
 
 def render(section: imitation.Section) -> str:
-    loader = jinja2.FileSystemLoader(Path(report.__file__).parent)
-    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return environment.get_template("sections/imitation.md.j2").render(imitation=section)
+    return template("sections/imitation.md.j2").render(imitation=section)
 
 
 def test_the_template_shows_every_figure_once(found: imitation.Section) -> None:

@@ -1,0 +1,53 @@
+"""Put the best trained imitator into the package, with its model card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import tables
+from pipeline.evidence.model_card import best, card
+from pipeline.models.imitator import SHIPPED, Imitator
+from pipeline.stages.command import run
+from pipeline.stages.gather import place
+
+_LARGEST = 5_000_000  # bytes
+
+
+def main(
+    weights: Annotated[list[Path], typer.Option(help="Weights of one model's trainings, in the pipeline's layout.")],
+    histories: Annotated[list[Path], typer.Option(help="Tables `history` of the same trainings.")],
+    results: Annotated[Path, typer.Option(help="Table `results` of the imitation.")],
+    training: Annotated[Path, typer.Option(help="Table `sets` that the model was trained on.")],
+    sources: Annotated[str, typer.Option(help="Names of its sources, as a JSON list.")],
+    out: Annotated[Path, typer.Option(help="Folder for the weights and README.md.")] = SHIPPED.parent,
+) -> None:
+    """Choose the training with the lowest development loss; copy its weights and write the card beside them.
+
+    Raises ValueError for weights of several models, or too large to ship.
+    """
+    by_seed = {place(path, "imitator_weights")["seed"]: path for path in weights}
+    models = {place(path, "imitator_weights")["model"] for path in weights}
+    if len(models) > 1:
+        raise ValueError(f"weights of several models ({', '.join(sorted(models))}): give those of the one to ship")
+    chosen = best({place(path, "imitator_history")["seed"]: tables.read("history", path) for path in histories})
+    content = by_seed[next(iter(chosen))].read_bytes()
+    if len(content) > _LARGEST:
+        raise ValueError(f"{len(content)} bytes of weights, at most {_LARGEST} are shipped: a smaller network, please")
+    measured = tables.read("results", results)
+    measured = measured[measured["scheduler"].isin(models)]
+    network = Imitator.load(by_seed[next(iter(chosen))])
+    n_blocks = tables.RowGroups("sets", training).n_rows
+    text = card(SHIPPED.name, network, len(content), chosen, measured, n_blocks, json.loads(sources))
+    out.mkdir(parents=True, exist_ok=True)
+    with tables.replacing(out / SHIPPED.name) as temporary:
+        temporary.write_bytes(content)
+    with tables.replacing(out / "README.md") as temporary:
+        temporary.write_text(text)
+
+
+if __name__ == "__main__":
+    run(main)
