@@ -22,7 +22,8 @@ from pipeline.models.batches import by_length
 from pipeline.models.imitator import Imitator
 from pipeline.models.inputs import Bags, Vocabulary
 from pipeline.models.instructions import Encodings
-from pipeline.models.relations import relations
+from pipeline.models.problems import Problems
+from pipeline.models.relations import Relations, relations
 from pipeline.models.sample import Sample
 from pipeline.models.store import BlockStore
 from pipeline.models.training import Diverged
@@ -58,27 +59,35 @@ def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: 
     """Loss, exact match and valid share of the head's first decoder, on blocks in their stored orders."""
     network.eval()
     decoder = network.head.decoders[0]
-    orders = schedule(network, store, encodings, sample, np.random.default_rng(0), [decoder])[decoder]
-    exact = np.array([(order == np.arange(len(order))).all() for order in orders])
     bags = network.vocabulary.bags(encodings)
-    total, terms, valid = 0.0, 0, 0
+    total, terms, exact, valid = 0.0, 0, 0, 0
     for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
+        problems, related, gcc = _posed(store, encodings, sample, items)
         with torch.no_grad():
-            loss, choices = _loss(network, store, encodings, bags, sample, items)
+            embedded = network.embed(problems, related, bags)
+            loss, choices = network.head.loss(embedded, problems, related, gcc)
+            order = network.head.decode(embedded, problems, related, np.random.default_rng(0), [decoder])[decoder]
         total, terms = total + float(loss), terms + choices
-        precedes = store.as_emitted(sample.rows[items]).precedes
-        valid += int((count_violations(precedes, np.stack([orders[item] for item in items])) == 0).sum())
+        exact += int((order == gcc).all(1).sum())
+        valid += int((count_violations(problems.precedes, order) == 0).sum())
     network.train()
-    return {"loss": total / max(terms, 1), "exact_match": float(exact.mean()), "valid_share": valid / len(orders)}
+    n_blocks = len(sample.rows)
+    return {"loss": total / max(terms, 1), "exact_match": exact / n_blocks, "valid_share": valid / n_blocks}
+
+
+def _posed(
+    store: BlockStore, encodings: Encodings, sample: Sample, items: np.ndarray
+) -> tuple[Problems, Relations, np.ndarray]:
+    """Blocks as shown, their relations, and GCC's orders of them, (B, n)."""
+    shown = np.stack([sample.orders[item] for item in items])
+    problems = store.problems(sample.rows[items], shown)
+    return problems, relations(problems, encodings.compared), np.argsort(shown, axis=1)
 
 
 def _loss(
     network: Imitator, store: BlockStore, encodings: Encodings, bags: Bags, sample: Sample, items: np.ndarray
 ) -> tuple[torch.Tensor, int]:
-    shown = np.stack([sample.orders[item] for item in items])
-    problems = store.problems(sample.rows[items], shown)
-    related = relations(problems, encodings.compared)
-    gcc = np.argsort(shown, axis=1)  # GCC's order, numbered as shown
+    problems, related, gcc = _posed(store, encodings, sample, items)
     return network.head.loss(network.embed(problems, related, bags), problems, related, gcc)
 
 
