@@ -335,3 +335,39 @@ rule errors:
         " --level {params.level} --blocks {input.blocks} --encodings {input.encodings}"
         " --instructions {input.instructions} --dags {input.dags} --schedules {input.schedules}"
         " --confidence {input.confidence} --out {output.errors} --shares-out {output.shares} 2> >(tee {log} >&2)"
+
+
+def published_errors(kind):
+    """Table `errors` or `error_shares` that is published, as an input function.
+
+    Of the main experiment's first model and seed, on the test blocks of all lengths from the programs trained on.
+    """
+
+    def path(wildcards):
+        main = P.imitations["imitation"]
+        return f"data/imitations/imitation/{kind}/{next(iter(main.models))}/test_4_40/{main.seeds[0]}.parquet"
+
+    return path
+
+
+rule publish_imitation_evidence:
+    """Freeze what bounds the main experiment's imitators beside the report: it is measured once and committed."""
+    input:
+        src=src("publish_imitation_evidence"),
+        ceiling="data/imitations/imitation/ceiling.parquet",
+        twins="data/imitations/imitation/twins.parquet",
+        audit="data/imitations/audit.parquet",
+        errors=published_errors("errors"),
+        shares=published_errors("error_shares"),
+    output:
+        touch("data/published/imitation_evidence.done"),
+    log:
+        "logs/publish_imitation_evidence.log",
+    benchmark:
+        "benchmarks/rules/publish_imitation_evidence.tsv"
+    message:
+        "Publishing ceiling, twins, wrong blocks and audit of the imitators in reports/published"
+    shell:
+        "python -m pipeline.stages.publish_imitation_evidence --ceiling {input.ceiling} --twins {input.twins}"
+        " --audit {input.audit} --errors {input.errors} --shares {input.shares} --out reports/published"
+        " 2> >(tee {log} >&2)"

@@ -51,28 +51,31 @@ _HEAD = ["Question", "Paper", "Floor", "Goal"]
 
 
 def table(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Head and rows: question, paper, floor, goal; for each trained scheduler and decoder what it reached.
+    """Head and rows: question, paper, floor, goal; for each of `trained` what it reached.
 
     `rows`: the main experiment's over all seeds. Single samples are left out: they are drawn, not chosen.
     """
-    trained = rows[~rows["decoder"].isin(("none", "sample"))]
-    names = sorted(set(trained["scheduler"]))
-    pairs = [(name, decoder) for name in names for decoder in decoders(trained[trained["scheduler"] == name])]
-    several = len(names) > 1
-    heads = [
-        f"{plots.label(name)}, {decoder_label(decoder)}" if several else decoder_label(decoder)
-        for name, decoder in pairs
-    ]
+    shown = trained(rows)
     lines = []
     for goal in GOALS:
         sign = "≥" if goal.at_least else "≤"
         floor = _written(goal, goal.floor) + (f"<br><small>{goal.floor_of}</small>" if goal.floor_of else "")
         cells = [goal.question, _written(goal, goal.paper), floor, f"{sign} {_written(goal, goal.value)}"]
-        for scheduler, decoder in pairs:
-            own = trained[(trained["scheduler"] == scheduler) & (trained["decoder"] == decoder)]
-            cells.append(_reached(goal, own))
-        lines.append(cells)
-    return [*_HEAD, *(f"Reached, {head}" for head in heads)], lines
+        lines.append([*cells, *(_reached(goal, own) for own in shown.values())])
+    return [*_HEAD, *(f"Reached, {name}" for name in shown)], lines
+
+
+def trained(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Rows of each trained scheduler with each of its decoders but single samples, by a name that tells them apart."""
+    kept = rows[~rows["decoder"].isin(("none", "sample"))]
+    names = sorted(set(kept["scheduler"]))
+    found = {}
+    for name in names:
+        own = kept[kept["scheduler"] == name]
+        for decoder in decoders(own):
+            several = f"{plots.label(name)}, " if len(names) > 1 else ""
+            found[several + decoder_label(decoder)] = own[own["decoder"] == decoder]
+    return found
 
 
 def met(goal: Goal, value: float) -> bool:

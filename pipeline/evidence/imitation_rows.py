@@ -10,11 +10,12 @@ from pipeline.config import Imitation
 from pipeline.evidence import decoding_plots
 from pipeline.evidence.numbers import natural
 
-MAIN, ABLATION, SCALING, TRANSFER = (
+MAIN, ABLATION, SCALING, TRANSFER, INPUT = (
     "imitation",
     "imitation_ablation",
     "imitation_scaling",
     "imitation_transfer",
+    "imitation_input",
 )
 SIZES = "training"  # split of the rows that say how large a network is and what it was trained on
 _DECODERS = {
@@ -32,6 +33,8 @@ _SETS = {
     "test_programs_4_40": "4 to 40, unseen programs",
     "development": "development, Qt 5.6",
     "development_programs": "development, ffprobe",
+    "compiled_test": "GCC 7.3, order before scheduling",
+    "shuffled_test": "GCC 7.3, random order",
 }
 
 

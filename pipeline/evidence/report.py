@@ -18,6 +18,8 @@ from pipeline.evidence.sections import (
     decoding,
     experiments,
     imitation,
+    imitation_input,
+    imitation_limits,
     ingest,
     learning,
     operator,
@@ -38,9 +40,9 @@ class Evidence:
     residuals: pd.DataFrame  # table `residuals`
     statistics: pd.DataFrame  # tables `corpus`, with a column `dependencies`
     card: Card
-    frozen: dict[
-        str, pd.DataFrame
-    ]  # strata, reasons, sensitivity, explanations: of stage `verify`; growth, speed: of benchmarks/ingest.py, operator
+    # strata, reasons, sensitivity, explanations: of stage `verify`; growth, speed: of benchmarks/ingest.py, operator;
+    # ceiling, twins, errors, blocks, audit: of stage `publish_imitation_evidence`
+    frozen: dict[str, pd.DataFrame]
     provenance: dict[str, str]
 
 
@@ -52,6 +54,7 @@ def figures(evidence: Evidence) -> dict[str, Figure]:
     drawn |= operator.figures(evidence.residuals, evidence.frozen["speed"], evidence.params.residuals)
     drawn |= decoding.figures(evidence.experiments.results)
     drawn |= imitation.figures(*_of_imitations(evidence))
+    drawn |= imitation_limits.figures(evidence.frozen["errors"], evidence.frozen["audit"])
     return drawn | corpus.figures(evidence.statistics) | ingest.figures(evidence.frozen["growth"])
 
 
@@ -81,6 +84,10 @@ def markdown(evidence: Evidence) -> str:
         ingest=ingest.section(results, frozen["growth"]),
         learning=learning.section(results, evidence.trials),
         imitation=imitation.section(*_of_imitations(evidence)),
+        limits=imitation_limits.section(
+            results, *(frozen[name] for name in ("ceiling", "twins", "errors", "blocks", "audit"))
+        ),
+        input=imitation_input.section(results, params.imitations, params.sets),
         decoding=decoding.section(results),
         operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
         provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],

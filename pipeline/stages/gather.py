@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.evidence import operator_results, tidy
+from pipeline.evidence import imitation_limits, operator_results, tidy
 from pipeline.evidence.sections import ingest, verification
 
 PLACES = {
@@ -24,6 +24,8 @@ PLACES = {
     "corpus": "statistics/{dependencies}.parquet",
     "imitator_history": "imitations/{experiment}/{model}/{seed}/history.parquet",
     "imitator_weights": "imitations/{experiment}/{model}/{seed}/weights.safetensors",
+    "errors": "imitations/{experiment}/errors/{model}/{set}/{seed}.parquet",
+    "error_shares": "imitations/{experiment}/error_shares/{model}/{set}/{seed}.parquet",
 }
 
 
@@ -59,7 +61,10 @@ def gather(
 
 
 _ENDINGS = ("history", "sweep", "parts")  # of names of files; the others are results
-_TEXT = ("experiment", "dependencies", "model", "seed", "split", "scheduler", "decoder", "part", "name", "example")
+_TEXT = (
+    "experiment", "dependencies", "model", "seed", "split", "scheduler", "decoder", "part", "name", "example",
+    "lengths", "detail",
+)  # fmt: skip
 FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_strata": verification.STRATA,
     "dag_verification_reasons": verification.REASONS,
@@ -67,6 +72,7 @@ FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_explanations": verification.EXPLANATIONS,
     "ingest_growth": ingest.GROWTH,
     "operator_speed": operator_results.SPEED,
+    **imitation_limits.COLUMNS,
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline import tables
 from pipeline.evidence import tidy
-from pipeline.stages import gather, publish, report
-from tests.evidence import imitations, synthetic
+from pipeline.stages import gather, publish, publish_imitation_evidence, report
+from tests.evidence import imitations, limits, synthetic
 
 
 def write(root: Path, out: Path | None = None) -> Path:
@@ -137,6 +137,33 @@ def test_imitations_are_shown_and_in_the_results(root: Path, tmp_path: Path) -> 
     assert own.sort_values(key)["value"].tolist() == pytest.approx(wanted["value"].tolist(), rel=1e-5)
     nothing = (root / "reports/index.md").read_text()
     assert "`snakemake data/published/imitation.done`" in nothing
+
+
+def test_what_bounds_imitators_is_shown(root: Path, tmp_path: Path) -> None:
+    synthetic.tree(tmp_path)
+    imitations.frozen(tmp_path)
+    published = tmp_path / "reports/published"
+    publish_imitation_evidence.main(**limits.measured(tmp_path), out=published)
+    (published / "imitation_input.csv").write_text(tidy.csv(limits.input_results()))
+    out = write(tmp_path)
+    text = (out / "index.md").read_text()
+    headings = [
+        "### How far can any network come?",
+        "### What do wrong blocks have in common?",
+        "### Does any feature give the order away?",
+        "### Does the order before scheduling tell more than a random one?",
+    ]
+    places = [text.index(heading) for heading in ["### Imitators: libraries", *headings, "## Example blocks"]]
+    assert places == sorted(places)
+    assert "Not measured yet" not in text[places[1] : places[-1]]
+    assert "| 5 | all | 95.0% | 95.0% | 95.0% | ≥ 90.0% | 91.0%<br><small>90.0 to 92.0</small> |" in text
+    assert "| depth | place in the DAG | 60,000 |" in text
+    assert "| GCC 7.3, order before scheduling | From input | greedy | 70.0%<br><small>69.0 to 71.0</small> |" in text
+    for name in ("imitation_errors", "imitation_audit"):
+        assert (out / f"figures/{name}.png").exists()
+    nothing = (root / "reports/index.md").read_text()
+    assert nothing.count("`snakemake data/published/imitation_evidence.done`") == 3
+    assert "`snakemake data/published/imitation_input.done`" in nothing
 
 
 def test_the_corpus_is_described_by_source_and_program(root: Path) -> None:
