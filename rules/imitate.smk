@@ -103,6 +103,26 @@ rule instructions:
         " --instructions {output.instructions} 2> >(tee {log} >&2)"
 
 
+rule machine_instructions:
+    input:
+        src=src("machine_instructions"),
+        encodings="data/instructions/{corpus}/encodings.parquet",
+    output:
+        machine="data/instructions/{corpus}/machines/{machine}.parquet",
+    params:
+        settings=lambda w: section("latency", "machines", w.machine),
+    threads: 2
+    log:
+        "logs/machine_instructions/{corpus}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/machine_instructions/{corpus}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: every distinct instruction of the {wildcards.corpus} corpus"
+    shell:
+        "python -m pipeline.stages.machine_instructions --machine {wildcards.machine} --settings {params.settings:q}"
+        " --encodings {input.encodings} --threads {threads} --out {output.machine} 2> >(tee {log} >&2)"
+
+
 rule sets:
     input:
         src=src("sets"),
