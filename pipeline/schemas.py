@@ -98,6 +98,26 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("second_register", pa.int16()),
         ]
     ),
+    # One row per (instruction, processor model): what llvm-mca says of it (latency/machine.py).
+    "machine_instructions": pa.schema(
+        [
+            ("code", pa.binary()),  # masked, as in table `encodings`
+            ("machine", pa.string()),
+            ("issue_width", pa.int16()),  # of the machine: micro-ops per cycle
+            ("read_advance", pa.int16()),  # of the machine: cycles by which late reads come later
+            ("micro_ops", pa.int32()),
+            ("latency", pa.int32()),  # cycles from issue to write-back
+            ("units", _indices),  # that it holds, ascending
+            ("unit_cycles", pa.list_(pa.int32())),  # for how long it holds each of them
+            ("choice", _indices),  # units of which it holds any one besides; empty: none
+            ("choice_cycles", pa.int32()),
+            ("reads", pa.list_(pa.uint64())),  # registers, three words of dag/resources.py
+            ("late_reads", pa.list_(pa.uint64())),  # those wanted only when its load is back
+            ("writes", pa.list_(pa.uint64())),
+            ("status", pa.string()),  # ok | unsupported: all zeros
+            ("message", pa.string()),
+        ]
+    ),
     # One row per block, in the order of table blocks: rows of `encodings`, as GCC emitted them.
     "instructions": pa.schema([("block_id", pa.string()), ("encodings", pa.list_(pa.int32()))]),
     # One row per (step, split) at which a training was measured.

@@ -3,29 +3,6 @@
 PUBLISHED = sorted(map(str, Path("reports/published").glob("*.csv")))
 
 
-rule latency:
-    input:
-        src=src("latency"),
-        blocks="data/corpus/blocks.parquet",
-        dags=of_experiment(DAGS),
-        schedules=of_experiment(SCHEDULES),
-    output:
-        latency="data/latency/{experiment}/{machine}.parquet",
-    params:
-        settings=lambda w: section("latency", "machines", w.machine),
-    threads: 2
-    log:
-        "logs/latency/{experiment}/{machine}.log",
-    benchmark:
-        "benchmarks/rules/latency/{experiment}/{machine}.tsv"
-    message:
-        "llvm-mca on {wildcards.machine}: cycles of every distinct valid order (experiment {wildcards.experiment})"
-    shell:
-        "python -m pipeline.stages.latency --machine {wildcards.machine} --settings {params.settings:q} --threads {threads}"
-        " --blocks {input.blocks} --dags {input.dags} --schedules {input.schedules}"
-        " --out {output.latency} 2> >(tee {log} >&2)"
-
-
 rule evaluate:
     input:
         src=src("evaluate"),

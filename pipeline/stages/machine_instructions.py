@@ -1,0 +1,49 @@
+"""Every distinct instruction -> what a processor model of llvm-mca says of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from pipeline import config, tables
+from pipeline.latency import llvm_mca
+from pipeline.latency.machine import read
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    machine: Annotated[str, typer.Option(help="Name of the machine in params.yaml, latency.machines.")],
+    settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
+    encodings: options.Encodings,
+    out: options.Out,
+    threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
+) -> None:
+    """Read micro-ops, latency, units and registers of every distinct instruction, for the in-order model.
+
+    Row u is row u of table encodings; an instruction that the model does not know is `unsupported`, with llvm-mca's
+    message. Without llvm-mca 19 the table is empty, and a message says so.
+    """
+    binary = llvm_mca.find()
+    if binary is None:
+        print(
+            f"llvm-mca {llvm_mca.VERSION} is not installed: what {machine} says of instructions is LEFT OUT. "
+            f"To have it: `{llvm_mca.INSTALL}` (as root), delete {out}, and run the pipeline again.",
+            file=sys.stderr,
+        )
+        tables.write(pd.DataFrame(columns=tables.SCHEMAS["machine_instructions"].names), "machine_instructions", out)
+        return
+    codes = tables.arrow("encodings", encodings, ["code"])["code"].to_pylist()
+    table = read(codes, machine, config.section(config.Machine, settings), binary, threads)
+    tables.write(table, "machine_instructions", out)
+    unsupported = table[table.status != "ok"]
+    for reason, count in unsupported.message.str.split(":").str[0].value_counts().items():
+        print(f"{machine}: {count} instructions unsupported: {reason}", file=sys.stderr)
+    print(f"{machine}: {len(table)} instructions, {len(unsupported)} of them unsupported", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,44 @@
+"""Orders -> cycles, and what processor models say of single instructions."""
+
+
+rule latency:
+    input:
+        src=src("latency"),
+        blocks="data/corpus/blocks.parquet",
+        dags=of_experiment(DAGS),
+        schedules=of_experiment(SCHEDULES),
+    output:
+        latency="data/latency/{experiment}/{machine}.parquet",
+    params:
+        settings=lambda w: section("latency", "machines", w.machine),
+    threads: 2
+    log:
+        "logs/latency/{experiment}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/latency/{experiment}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: cycles of every distinct valid order (experiment {wildcards.experiment})"
+    shell:
+        "python -m pipeline.stages.latency --machine {wildcards.machine} --settings {params.settings:q} --threads {threads}"
+        " --blocks {input.blocks} --dags {input.dags} --schedules {input.schedules}"
+        " --out {output.latency} 2> >(tee {log} >&2)"
+
+
+rule machine_instructions:
+    input:
+        src=src("machine_instructions"),
+        encodings="data/instructions/{corpus}/encodings.parquet",
+    output:
+        machine="data/instructions/{corpus}/machines/{machine}.parquet",
+    params:
+        settings=lambda w: section("latency", "machines", w.machine),
+    threads: 2
+    log:
+        "logs/machine_instructions/{corpus}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/machine_instructions/{corpus}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: every distinct instruction of the {wildcards.corpus} corpus"
+    shell:
+        "python -m pipeline.stages.machine_instructions --machine {wildcards.machine} --settings {params.settings:q}"
+        " --encodings {input.encodings} --threads {threads} --out {output.machine} 2> >(tee {log} >&2)"

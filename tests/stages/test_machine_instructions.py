@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline import tables
+from pipeline.latency import llvm_mca
+from pipeline.models.instructions import tabulate
+from pipeline.stages import machine_instructions
+
+CODES = [bytes.fromhex(code) for code in ("4801c3", "48f7f6", "c5f458d0")]  # addq; divq; vaddps: not in atom
+SETTINGS = '{"cpu": "atom", "iterations": 100, "metric": "cycles_per_iteration_atom"}'
+
+
+@pytest.fixture
+def encodings(tmp_path: Path) -> Path:
+    path = tmp_path / "encodings.parquet"
+    tables.write(tabulate(CODES), "encodings", path)
+    return path
+
+
+def test_a_row_for_every_encoding(
+    encodings: Path, tmp_path: Path, binary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "atom.parquet"
+    machine_instructions.main("atom", SETTINGS, encodings, out, threads=2)
+    table = tables.read("machine_instructions", out)
+    assert table.code.tolist() == CODES
+    assert table.latency.tolist() == [1, 130, 0]
+    assert table.status.tolist() == ["ok", "ok", "unsupported"]
+    said = capsys.readouterr().err
+    assert (
+        "3 instructions, 1 of them unsupported" in said and "1 instructions unsupported: found an unsupported" in said
+    )
+
+
+def test_without_llvm_mca_the_table_is_empty_and_says_so(
+    encodings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(llvm_mca, "find", lambda: None)
+    machine_instructions.main("atom", SETTINGS, encodings, tmp_path / "atom.parquet")
+    assert tables.read("machine_instructions", tmp_path / "atom.parquet").empty
+    assert "apt-get install llvm-19" in capsys.readouterr().err
