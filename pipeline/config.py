@@ -203,6 +203,7 @@ class Encoder(Section):
     expansion: _Positive  # of the perceptrons
     relations: bool  # whether the dependency DAG is seen
     positions: bool = False  # whether the order in which the instructions are shown is seen
+    following: bool = False  # whether the instructions behind the block are seen
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of what a layer of attention adds to an instruction
     token_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of an instruction's tokens
 

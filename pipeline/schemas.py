@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+MOST_FOLLOWING = 4  # instructions behind a block, in table `following`
 _indices = pa.list_(pa.int16())
 
 SCHEMAS: dict[str, pa.Schema] = {
@@ -118,8 +119,21 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("message", pa.string()),
         ]
     ),
-    # One row per block, in the order of table blocks: rows of `encodings`, as GCC emitted them.
-    "instructions": pa.schema([("block_id", pa.string()), ("encodings", pa.list_(pa.int32()))]),
+    # One row per block, in the order of table blocks: rows of `encodings`.
+    "instructions": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("encodings", pa.list_(pa.int32())),  # as GCC emitted them
+            ("following", pa.list_(pa.int32())),  # what stands behind the block, nearest first; empty where not known
+        ]
+    ),
+    # One row per block, in the order of table blocks: what stands behind it in its program (corpus/following.py).
+    "following": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("code", pa.list_(pa.binary())),  # up to MOST_FOLLOWING masked instructions, without branches' distances
+        ]
+    ),
     # One row per (step, split) at which a training was measured.
     "history": pa.schema(
         [

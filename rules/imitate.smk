@@ -85,10 +85,33 @@ def method(wildcards):
     return "imitator" if trained else P.schedulers[wildcards.imitator].method
 
 
+rule following:
+    """Of the released corpus alone: the compiled programs are not kept."""
+    input:
+        src=src("following"),
+        manifest="data/corpus/manifest.parquet",
+        artifacts=expand("data/raw/{source}", source=sorted(P.corpus.sources)),
+        blocks="data/corpus/blocks.parquet",
+    output:
+        following="data/following/released.parquet",
+    params:
+        settings=section("corpus"),
+    log:
+        "logs/following.log",
+    benchmark:
+        "benchmarks/rules/following.tsv"
+    message:
+        "Reading what stands behind every block in its program"
+    shell:
+        "python -m pipeline.stages.following --settings {params.settings:q} --manifest {input.manifest}"
+        " --blocks {input.blocks} --out {output.following} 2> >(tee {log} >&2)"
+
+
 rule instructions:
     input:
         src=src("instructions"),
         blocks=lambda w: CORPORA[w.corpus][0],
+        following=lambda w: "data/following/released.parquet" if w.corpus == "released" else [],
     output:
         encodings="data/instructions/{corpus}/encodings.parquet",
         instructions="data/instructions/{corpus}/blocks.parquet",
@@ -99,8 +122,8 @@ rule instructions:
     message:
         "Describing every distinct instruction of the {wildcards.corpus} corpus"
     shell:
-        "python -m pipeline.stages.instructions --blocks {input.blocks} --encodings {output.encodings}"
-        " --instructions {output.instructions} 2> >(tee {log} >&2)"
+        "python -m pipeline.stages.instructions --blocks {input.blocks} --following '{input.following}'"
+        " --encodings {output.encodings} --instructions {output.instructions} 2> >(tee {log} >&2)"
 
 
 rule sets:

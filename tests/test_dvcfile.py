@@ -14,7 +14,7 @@ from pipeline.wiring import ROOT
 
 # Not DVC's: their results are committed by git, and made by hand.
 FROZEN = {"all", "publish", "trial", "tuning", "verify", "publish_verification", "compile", "compiled_dags"} | {
-    "instructions", "sets", "imitate", "schedule_set", "evaluate_sets", "publish_imitation", "ship",
+    "following", "instructions", "sets", "imitate", "schedule_set", "evaluate_sets", "publish_imitation", "ship",
     "ceiling", "audit", "errors", "publish_imitation_evidence", "machine_instructions",
 }  # fmt: skip
 

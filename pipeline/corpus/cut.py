@@ -104,6 +104,16 @@ def decoded_section(section: CodeSection, forms: Forms) -> tuple[np.ndarray, np.
     return code, begin, forms.decode(code, begin, end)
 
 
+def masked_section(
+    section: CodeSection, image: Image, code: np.ndarray, begin: np.ndarray, found: Decoded, forms: Forms
+) -> np.ndarray:
+    """The bytes of a section, decoded, with zeros for every leak and for what the linker fills in."""
+    hidden = masked(code, begin, found, forms.facts, image.absolute or NOWHERE)
+    for first, last in section.relocated.tolist():
+        hidden[max(first, 0) : max(last, 0)] = 0
+    return hidden
+
+
 def blocks(image: Image, least: int, most: int, forms: Forms) -> Iterator[Blocks]:
     """The blocks of `least` to `most` instructions, section by section in the order of their names."""
     for space in _spaces(image):
@@ -118,8 +128,6 @@ def blocks(image: Image, least: int, most: int, forms: Forms) -> Iterator[Blocks
             inside = targets - section.address
             is_target = np.zeros(len(code), bool)
             is_target[inside[(inside >= 0) & (inside < len(code))]] = True
-            hidden = masked(code, begin, found, forms.facts, image.absolute or NOWHERE)
-            for first, last in section.relocated.tolist():
-                hidden[max(first, 0) : max(last, 0)] = 0
+            hidden = masked_section(section, image, code, begin, found, forms)
             low, high, n = _cut(begin, found.form, found.first, forms.facts, is_target, least, most)
             yield Blocks(section.name, code, hidden, low + section.address, low, high, n)

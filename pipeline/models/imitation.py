@@ -139,7 +139,11 @@ def train(
     chosen = np.arange(len(training.rows))
     if settings.blocks is not None:
         chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
-    vocabulary = Vocabulary.of(encodings, store.instructions_of(training.rows[chosen]), settings.min_count)
+    seen = store.instructions_of(training.rows[chosen])
+    if settings.encoder.following:
+        behind = store.following[training.rows[chosen]]
+        seen = np.concatenate([seen, behind[behind >= 0]])
+    vocabulary = Vocabulary.of(encodings, seen, settings.min_count)
     chosen = chosen[store.has_choice(training.rows[chosen])]  # the others teach nothing
     lengths = store.lengths[training.rows[chosen]]
     network = Imitator(vocabulary, settings)

@@ -45,8 +45,9 @@ class Imitator(nn.Module):
     def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
         """(B, n, width) of blocks of one length, in the precision of the settings."""
         low = self.settings.precision == "bfloat16"
+        batch = inputs(problems, related, bags, self.settings.encoder.following).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
-            found: torch.Tensor = self.encoder(inputs(problems, related, bags).to(self.device))
+            found: torch.Tensor = self.encoder(batch)
         return found.float()
 
     def schedule(

@@ -10,6 +10,7 @@ import torch
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations
+from pipeline.schemas import MOST_FOLLOWING as MOST
 
 
 class Vocabulary:
@@ -50,16 +51,24 @@ class Inputs(NamedTuple):
     instructions: torch.Tensor  # (B, n) int64 in 0..V
     nodes: torch.Tensor  # (B, n, 8) int64, see Relations
     pairs: torch.Tensor  # (B, n, n, 5) int64
+    following: torch.Tensor  # (B, 4) int64 in 0..V, what stands behind a block, -1 for none; (B, 0) where not asked for
 
     def to(self, device: torch.device) -> Inputs:
         return Inputs(*(part.to(device) for part in self))
 
 
-def inputs(problems: Problems, related: Relations, bags: Bags) -> Inputs:
-    """The tensors of a batch."""
-    distinct, number = np.unique(problems.instructions, return_inverse=True)
+def inputs(problems: Problems, related: Relations, bags: Bags, following: bool = False) -> Inputs:
+    """The tensors of a batch; `following`: with what stands behind the blocks."""
+    size, shape = problems.instructions.size, problems.instructions.shape
+    behind = np.full((len(problems), MOST if following else 0), -1, np.int64)
+    if following and problems.following is not None:
+        behind[:] = problems.following
+    known = behind >= 0
+    seen = np.concatenate([problems.instructions.ravel(), behind[known]])
+    distinct, number = np.unique(seen, return_inverse=True)
+    behind[known] = number[size:]
     counts = bags.bounds[distinct + 1] - bags.bounds[distinct]
     starts = np.cumsum(counts) - counts
     tokens = bags.tokens[np.repeat(bags.bounds[distinct] - starts, counts) + np.arange(counts.sum())]
-    arrays = (tokens, starts, number.reshape(problems.instructions.shape), related.nodes, related.pairs)
+    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, related.pairs, behind)
     return Inputs(*map(torch.from_numpy, arrays))

@@ -12,6 +12,7 @@ from numba import njit
 
 from pipeline import tables
 from pipeline.models.problems import Problems
+from pipeline.schemas import MOST_FOLLOWING as MOST
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class BlockStore:
     latencies: np.ndarray  # (N,) int16, nominal cycles
     reduced: Edges  # the transitive reduction
     implied: Edges  # the other direct conflicts
+    following: np.ndarray  # (B, MOST) int32, rows of `encodings` behind each block, nearest first; -1 for none
 
     @property
     def lengths(self) -> np.ndarray:
@@ -67,6 +69,7 @@ class BlockStore:
             latencies=np.empty((size, n), np.int16),
             conflicts=np.zeros((size, n, n), np.uint16),
             instructions=np.empty((size, n), np.int32),
+            following=self.following[rows],
         )
         _show(
             *(rows, np.ascontiguousarray(order), self.first, self.instructions, self.latencies),
@@ -128,6 +131,22 @@ def _edges(table: pa.Table, prefix: str) -> Edges:
     return Edges(bounds, before, _list(table, f"{prefix}after")[1], _list(table, f"{prefix}kinds")[1])
 
 
+def _padded(bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Lists of at most MOST values as rows, (B, MOST) int32, -1 behind their ends."""
+    counts = np.diff(bounds)
+    rows = np.full((len(counts), MOST), -1, np.int32)
+    rows[np.arange(MOST) < counts[:, None]] = values[bounds[0] : bounds[-1]]
+    return rows
+
+
+def numbered(block_ids: pa.Array, encodings: pa.ListArray, following: pa.ListArray | None = None) -> pa.Table:
+    """Table `instructions`. Without `following`, nothing is known of what stands behind the blocks."""
+    if following is None:
+        none = pa.array(np.zeros(len(block_ids) + 1, np.int32))
+        following = pa.ListArray.from_arrays(none, pa.array([], pa.int32()))
+    return pa.table([block_ids, encodings, following], schema=tables.SCHEMAS["instructions"])
+
+
 def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
     """All blocks of tables `instructions` and `dags`. Raises ValueError where these are of different blocks."""
     block_ids = instructions["block_id"].combine_chunks()
@@ -135,7 +154,8 @@ def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
         raise ValueError("instructions and DAGs are of different blocks; make both anew")
     first, numbers = _list(instructions, "encodings")
     reduced, implied = _edges(dags, ""), _edges(dags, "implied_")
-    return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied)
+    following = _padded(*_list(instructions, "following"))
+    return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied, following)
 
 
 def load(instructions: Path, dags: Path) -> BlockStore:

@@ -23,7 +23,7 @@ from pipeline.dag.bulk import Builder
 from pipeline.models.batches import by_length
 from pipeline.models.imitator import Imitator
 from pipeline.models.instructions import encoded, tabulate
-from pipeline.models.store import of_tables
+from pipeline.models.store import numbered, of_tables
 from pipeline.stages.command import run
 
 _LONGEST = 64  # instructions
@@ -66,7 +66,7 @@ def _ordered(network: Imitator, found: Blocks) -> list[dict[str, object]]:
     ids = pa.array(map(str, lines))
     unknown = {"address": pa.array(np.zeros(len(ids), np.uint64)), "relocatable": pa.array(np.ones(len(ids), bool))}
     dags = Builder("full").build(pa.table({"block_id": ids, **unknown, "code": pa.array(code, pa.binary())}))
-    store = of_tables(pa.table([ids, numbers], schema=tables.SCHEMAS["instructions"]), dags)
+    store = of_tables(numbered(ids, numbers), dags)
     rows: list[dict[str, object]] = []
     for items in tqdm(by_length(store.lengths, _INSTRUCTIONS), "scheduling", unit="batch", file=sys.stderr):
         problems = store.as_emitted(items)

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from pipeline.corpus.distinct import distinct_instructions
 from pipeline.dag.bulk import Builder
-from pipeline.models.store import BlockStore, of_tables
-from pipeline.tables import SCHEMAS
+from pipeline.models.store import BlockStore, numbered, of_tables
 
 LOAD_RAX, LOAD_RBX = "488b07", "488b1f"  # mov rax, [rdi] and mov rbx, [rdi]
 LOAD_RAX_8, LOAD_RBX_16 = "488b4708", "488b5f10"  # ... [rdi+8] and [rdi+16]
@@ -30,7 +29,7 @@ def in_tables(*blocks: list[str]) -> tuple[pa.Table, pa.Table, pa.Table, list[by
     }
     found = pa.table(columns)
     distinct, numbers = distinct_instructions(code)
-    rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
+    rows = numbered(ids, numbers)
     return rows, Builder("full").build(found), found, distinct
 
 

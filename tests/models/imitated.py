@@ -11,8 +11,7 @@ from pipeline.dag.bulk import Builder
 from pipeline.dag.sampling import random_ready
 from pipeline.models.instructions import Encodings, encoded, tabulate
 from pipeline.models.sample import Sample
-from pipeline.models.store import BlockStore, of_tables
-from pipeline.tables import SCHEMAS
+from pipeline.models.store import BlockStore, numbered, of_tables
 
 # In the order in which the made-up compiler prefers them; some conflict with others.
 INSTRUCTIONS = [
@@ -30,6 +29,17 @@ INSTRUCTIONS = [
         "83c307",  # add ebx, 7
         "f30f58c1",  # addss xmm0, xmm1
         "488b0500000000",  # mov rax, [rip]
+    )
+]
+FOLLOWING = [
+    bytes.fromhex(code)
+    for code in (
+        "e800000000",  # call
+        "0f8400000000",  # je
+        "c3",  # ret
+        "85c0",  # test eax, eax
+        "4889c7",  # mov rdi, rax
+        "31c0",  # xor eax, eax: blocks have it too
     )
 ]
 
@@ -54,17 +64,37 @@ def settings(encoder: str = "attention", head: str = "pointer", **changed: objec
 
 
 def corpus(
-    size: int, shortest: int = 2, longest: int = 9, seed: int = 0, preferred: bool = True
+    size: int, shortest: int = 2, longest: int = 9, seed: int = 0, preferred: bool = True, behind: bool = False
 ) -> tuple[BlockStore, Encodings, Sample]:
     """Blocks of `shortest` to `longest` instructions in the order of INSTRUCTIONS, shown in random legal orders.
 
-    Not `preferred`: in no order that could be learned.
+    Not `preferred`: in no order that could be learned. `behind`: up to four of FOLLOWING are behind each.
     """
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(shortest, longest + 1))) for _ in range(size)]
     if not preferred:
         chosen = [rng.permutation(block) for block in chosen]
+    draw = np.random.default_rng([seed, 1])
+    tails = [draw.integers(len(FOLLOWING), size=draw.integers(5)) for _ in range(size)] if behind else None
+    store, encodings = _stored(chosen, tails)
+    orders = [random_ready(store.as_emitted(np.array([row])).precedes, rng)[0] for row in range(size)]
+    return store, encodings, Sample(store.block_ids, np.arange(size), orders)
+
+
+def told_by_what_follows() -> tuple[BlockStore, Encodings, Sample]:
+    """Two independent instructions: one way round before a return, the other way round before a call."""
+    free = [1, 4, 9, 10]  # of INSTRUCTIONS: no two conflict
+    pairs = [(a, b) for a in free for b in free if a < b]
+    tails = [np.array([2]), np.array([0])]
+    store, encodings = _stored([np.array(p) for p in pairs] + [np.array(p[::-1]) for p in pairs], tails, len(pairs))
+    return store, encodings, Sample(store.block_ids, np.arange(len(store.lengths)), [np.arange(2)] * 2 * len(pairs))
+
+
+def _stored(chosen: list[np.ndarray], tails: list[np.ndarray] | None, times: int = 1) -> tuple[BlockStore, Encodings]:
+    """Blocks of INSTRUCTIONS, followed by FOLLOWING; each of the tails so many times one after the other."""
+    size = len(chosen)
     code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
+    tail = [b"".join(FOLLOWING[k] for k in one) for one in tails or [] for _ in range(times)]
     ids = pa.array([f"{number:032x}" for number in range(size)])
     blocks = pa.table(
         {
@@ -74,8 +104,6 @@ def corpus(
             "code": code,
         }
     )
-    distinct, numbers = distinct_instructions(code)
-    rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
-    store = of_tables(rows, Builder("full").build(blocks))
-    orders = [random_ready(store.as_emitted(np.array([row])).precedes, rng)[0] for row in range(size)]
-    return store, encoded(tabulate(distinct)), Sample(ids, np.arange(size), orders)
+    distinct, numbers = distinct_instructions(pa.concat_arrays([code, pa.array(tail, pa.binary())]))
+    rows = numbered(ids, numbers[:size], None if tails is None else numbers[size:])
+    return of_tables(rows, Builder("full").build(blocks)), encoded(tabulate(distinct))

@@ -58,6 +58,17 @@ def test_with_positions_it_can_learn_to_keep_the_order_shown(positions: bool) ->
     assert exact > 0.9 if positions else exact < 0.8
 
 
+@pytest.mark.parametrize("following", [True, False])
+def test_it_can_learn_an_order_that_what_follows_tells(following: bool) -> None:
+    store, encodings, sample = imitated.told_by_what_follows()
+    encoder = SETTINGS.encoder.model_copy(update={"following": following})
+    settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 80})
+    network, _ = train(store, encodings, sample, sample, settings, 0)
+    exact = measure(network, store, encodings, sample)["exact_match"]
+    assert exact > 0.95 if following else exact < 0.7  # each pair is there both ways round, and ties are as shown
+    assert following == ("mnemonic:ret" in network.vocabulary.tokens)
+
+
 def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
     settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
     _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,11 @@ from pipeline.models.batches import by_length
 from pipeline.models.imitation import schedule
 from pipeline.models.imitator import Imitator
 from pipeline.models.inputs import Vocabulary
+from pipeline.models.instructions import Encodings
+from pipeline.models.problems import Problems
 from pipeline.models.relations import relations
 from pipeline.models.sample import Sample
+from pipeline.models.store import BlockStore
 from tests.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(80)
@@ -114,3 +118,90 @@ def test_confidence_is_a_probability_and_unknown_to_other_heads() -> None:
         model = network(head=head)
         found = model.confidence(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS), gcc)
         assert ((found >= 0) & (found <= 1)).all() if head == "pointer" else np.isnan(found).all()
+
+
+BEHIND, ALL_ENCODINGS, _ = imitated.corpus(80, behind=True)
+HIDDEN = replace(BEHIND, following=np.full_like(BEHIND.following, -1))
+
+
+def looking_behind(**changed: object) -> Imitator:
+    """A network of random weights that sees what stands behind a block."""
+    encoder = imitated.settings().encoder.model_copy(update={"following": True, **changed})
+    torch.manual_seed(0)
+    model = Imitator(Vocabulary(ALL_ENCODINGS.tokens), imitated.settings().model_copy(update={"encoder": encoder}))
+    for parameter in model.encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)  # of zeros nothing would be seen
+    return model.eval()
+
+
+def embedded(model: Imitator, problems: Problems, encodings: Encodings = ALL_ENCODINGS) -> torch.Tensor:
+    return model.embed(problems, relations(problems, encodings.compared), model.vocabulary.bags(encodings))
+
+
+def largest(store: BlockStore) -> np.ndarray:
+    return max(by_length(store.lengths, 10_000), key=len)
+
+
+@pytest.mark.parametrize("relations_seen", [True, False])
+def test_what_stands_behind_is_seen_whatever_the_order_shown(relations_seen: bool) -> None:
+    model, items = looking_behind(relations=relations_seen), largest(BEHIND)
+    emitted, order = BEHIND.as_emitted(items), np.stack([SAMPLE.orders[item] for item in items]).astype(np.int64)
+    found = embedded(model, emitted)
+    assert found.shape == (*order.shape, model.settings.encoder.width)
+    shown = embedded(model, BEHIND.problems(items, order))
+    expected = torch.take_along_dim(found, torch.from_numpy(order)[..., None], 1)
+    torch.testing.assert_close(shown, expected, atol=1e-4, rtol=1e-4)
+    nothing = embedded(model, HIDDEN.as_emitted(items))
+    there = torch.from_numpy((emitted.following >= 0).any(1))
+    differs = ~torch.isclose(found, nothing, atol=1e-3).flatten(1).all(1)
+    assert there.any() and (~there).any()
+    assert torch.equal(differs, there)
+    unknown = replace(HIDDEN.as_emitted(items), following=None)
+    assert torch.equal(embedded(model, unknown), nothing)
+
+
+def test_the_places_behind_are_told_apart() -> None:
+    model, items = looking_behind(), largest(BEHIND)
+    problems = BEHIND.as_emitted(items)
+    assert problems.following is not None
+    back = np.ascontiguousarray(problems.following[:, ::-1])
+    changed = (back != problems.following).any(1)
+    found, turned = embedded(model, problems), embedded(model, replace(problems, following=back))
+    assert torch.equal(~torch.isclose(found, turned, atol=1e-3).flatten(1).all(1), torch.from_numpy(changed))
+
+
+def test_every_parameter_of_what_stands_behind_learns() -> None:
+    model = looking_behind(layers=3).train()
+    for items in by_length(BEHIND.lengths, 64):
+        problems = BEHIND.as_emitted(items)
+        related = relations(problems, ALL_ENCODINGS.compared)
+        gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+        model.head.loss(embedded(model, problems), problems, related, gcc)[0].backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.any() and parameter.grad.isfinite().all(), name
+    pairs = dict(model.named_parameters())["encoder.following.pairs.weight"].grad
+    assert pairs is not None
+    assert pairs[1:].any(1).all() and not pairs[0].any()  # pairs of the block's own are none of them
+
+
+def test_who_does_not_look_behind_sees_no_difference() -> None:
+    model, items = network(), largest(BEHIND)
+    found = embedded(model, STORE.as_emitted(items), ENCODINGS)
+    assert torch.equal(embedded(model, BEHIND.as_emitted(items)), found)
+    assert not any("following" in name for name, _ in model.named_parameters())
+
+
+def test_a_network_that_looks_behind_is_kept_whole(tmp_path: Path) -> None:
+    model = looking_behind()
+    model.save(tmp_path / "weights.safetensors")
+    loaded = Imitator.load(tmp_path / "weights.safetensors")
+    assert loaded.settings.encoder.following
+    problems = BEHIND.as_emitted(largest(BEHIND))
+    torch.testing.assert_close(embedded(loaded, problems), embedded(model.half().float(), problems))
+
+
+def test_the_lstm_does_not_look_behind() -> None:
+    encoder = imitated.settings("lstm").encoder.model_copy(update={"following": True})
+    with pytest.raises(ValueError, match="the encoder lstm has no positions, no following"):
+        Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings().model_copy(update={"encoder": encoder}))

@@ -11,6 +11,8 @@ import torch
 from iced_x86 import Decoder, Instruction
 
 from pipeline.corpus.distinct import distinct_instructions
+from pipeline.corpus.elf import CodeSection, Image
+from pipeline.corpus.following import of_blocks
 from pipeline.corpus.forms import Forms
 from pipeline.corpus.leaks import NOWHERE, masked
 from pipeline.dag.bulk import Builder
@@ -21,12 +23,12 @@ from pipeline.models.imitator import Imitator
 from pipeline.models.inputs import Vocabulary
 from pipeline.models.instructions import Encodings, encoded, tabulate
 from pipeline.models.relations import relations
-from pipeline.models.store import BlockStore, of_tables
-from pipeline.schemas import SCHEMAS
+from pipeline.models.store import BlockStore, numbered, of_tables
 from tests.models.imitated import settings
 
 # A displacement from rip is given as the place that it means, in bytes from the image's first; "@" stands for the four
 # bytes of an absolute address.
+JE = "je"  # short where its target is near enough
 BLOCKS: list[list[tuple[str, int | None]]] = [
     [
         ("488b05", 0x200),  # mov rax, [rip+...]
@@ -46,6 +48,10 @@ BLOCKS: list[list[tuple[str, int | None]]] = [
         ("be", None),  # mov esi, imm32: an address
     ],
 ]
+TAILS: list[list[tuple[str, int | None]]] = [  # what stands behind them
+    [("e8", 0x900), ("488b1d", 0x230), (JE, 0x70), ("e9", 0x910)],  # call, mov rbx, [rip+...], je, jmp
+    [("ff15", 0x240), ("be", None), (JE, 0xB0), ("c3", None)],  # call [rip+...], mov esi, imm32: an address, je, ret
+]
 ADDRESSES = {"48ba": 8, "be": 4}  # opcodes whose immediate is an address in the image, and its bytes
 PLACE = 0x180  # that they mean
 OTHERS = (0x1000, 0x7FF000, 0x123456)
@@ -55,16 +61,23 @@ def emitted(block: list[tuple[str, int | None]], image: int, at: int) -> bytes:
     """A block's bytes, `at` so many from the first of an image loaded at `image`."""
     code = b""
     for opcode, place in block:
-        head = bytes.fromhex(opcode)
+        head = b"" if opcode == JE else bytes.fromhex(opcode)
         if opcode in ADDRESSES:
             code += head + (image + PLACE).to_bytes(ADDRESSES[opcode], "little")
         elif place is None:
             code += head
+        elif opcode == JE:
+            distance = place - (at + len(code) + 2)
+            code += b"\x74" + bytes([distance & 0xFF]) if -128 <= distance < 128 else _near(distance - 4)
         else:
             tail = (7).to_bytes(4, "little") if opcode == "c705" else b""
             end = at + len(code) + len(head) + 4 + len(tail)
             code += head + (place - end).to_bytes(4, "little", signed=True) + tail
     return code
+
+
+def _near(distance: int) -> bytes:
+    return bytes.fromhex("0f84") + distance.to_bytes(4, "little", signed=True)
 
 
 def read(image: int, offset: int, hide: bool = True) -> tuple[BlockStore, Encodings]:
@@ -77,8 +90,9 @@ def read(image: int, offset: int, hide: bool = True) -> tuple[BlockStore, Encodi
     found = forms.decode(code, begin, end)
     hidden = masked(code, begin, found, forms.facts, (image, image + 0xFFF)) if hide else code
     ids = pa.array([f"{number:032x}" for number in range(len(parts))])
-    known = pa.array([hidden[a:b].tobytes() for a, b in zip(begin, end, strict=True)], pa.binary())
-    distinct, numbers = distinct_instructions(known)
+    behind = followed(parts, places, image)
+    known = [hidden[a:b].tobytes() for a, b in zip(begin, end, strict=True)] + [b"".join(one) for one in behind]
+    distinct, numbers = distinct_instructions(pa.array(known, pa.binary()))
     blocks = pa.table(
         {
             "block_id": ids,
@@ -87,8 +101,22 @@ def read(image: int, offset: int, hide: bool = True) -> tuple[BlockStore, Encodi
             "code": pa.array(parts, pa.binary()),
         }
     )
-    rows = pa.table([ids, numbers], schema=SCHEMAS["instructions"])
+    rows = numbered(ids, numbers[: len(ids)], numbers[len(ids) :])
     return of_tables(rows, Builder("full").build(blocks)), encoded(tabulate(distinct))
+
+
+def followed(parts: list[bytes], places: list[int], image: int) -> list[list[bytes]]:
+    """What follows each block in the image, whose functions are a block with its tail."""
+    program, functions = bytearray(0x1000), []
+    for part, tail, at in zip(parts, TAILS, places, strict=True):
+        code = part + emitted(tail, image, at + len(part))
+        program[at : at + len(code)] = code
+        functions.append((image + at, image + at + len(code)))
+    section = CodeSection(".text", image, bytes(program), np.array(functions), np.empty((0, 2), np.int64))
+    whole = Image([section], "", False, (image, image + 0xFFF))
+    names, addresses = np.array([".text"] * len(parts), object), np.array(places) + image
+    found: list[list[bytes]] = of_blocks(whole, names, addresses, parts, Forms()).lists().to_pylist()
+    return found
 
 
 def said(network: Imitator, store: BlockStore, encodings: Encodings) -> list[np.ndarray]:
@@ -106,9 +134,11 @@ def said(network: Imitator, store: BlockStore, encodings: Encodings) -> list[np.
     return found
 
 
-def made(encodings: Encodings, encoder: str = "attention", head: str = "pointer") -> Imitator:
+def made(encodings: Encodings, encoder: str = "attention", head: str = "pointer", following: bool = False) -> Imitator:
     torch.manual_seed(3)
-    network = Imitator(Vocabulary(encodings.tokens), settings(encoder, head))
+    chosen = settings(encoder, head)
+    looking = chosen.encoder.model_copy(update={"following": following})
+    network = Imitator(Vocabulary(encodings.tokens), chosen.model_copy(update={"encoder": looking}))
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.3)  # of zeros nothing would be seen
     return network.eval()
@@ -119,14 +149,22 @@ def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 
 @pytest.mark.parametrize("head", ["pointer", "pairwise", "popocs", "sinkhorn"])
-@pytest.mark.parametrize("encoder", ["attention", "lstm"])
-def test_addresses_change_no_bit(encoder: str, head: str) -> None:
+@pytest.mark.parametrize(("encoder", "following"), [("attention", False), ("attention", True), ("lstm", False)])
+def test_addresses_change_no_bit(encoder: str, following: bool, head: str) -> None:
     store, encodings = read(0x400000, 0)
-    network = made(encodings, encoder, head)
+    network = made(encodings, encoder, head, following)
     expected = said(network, store, encodings)
     for image in OTHERS:
         for offset in (0, 1, 0x333):
             assert equal(said(network, *read(image, offset)), expected)
+
+
+def test_what_follows_is_seen() -> None:
+    """The test above says something of a network that sees it: without, it says other things."""
+    store, encodings = read(0x400000, 0)
+    network = made(encodings, following=True)
+    nothing = replace(store, following=np.full_like(store.following, -1))
+    assert not equal(said(network, nothing, encodings), said(network, store, encodings))
 
 
 def _telling(value: Callable[[Instruction], int]) -> Callable[[Instruction], instructions.Described]:
@@ -175,3 +213,18 @@ def test_the_blocks_are_what_they_should_be() -> None:
     assert one != other
     assert [i.code for i in Decoder(64, one)] == [i.code for i in Decoder(64, other)]
     assert NOWHERE == (1, 0)
+
+
+def test_what_follows_is_what_it_should_be() -> None:
+    """Its addresses and the width of its jumps differ before masking."""
+    store, encodings = read(0x400000, 0)
+    assert (store.following >= 0).all()
+    tails = [[emitted(tail, image, at) for tail in TAILS] for image, at in ((0x400000, 40), (0x1000, 0x360))]
+    for near, far in zip(*tails, strict=True):
+        assert len(far) == len(near) + 4
+    words = [encodings.tokens[t] for row in store.following[0, 2:3] for t in _bag(encodings, row)]
+    assert words == ["code:je_rel32_64", "mnemonic:je"]
+
+
+def _bag(encodings: Encodings, row: int) -> np.ndarray:
+    return encodings.bags[encodings.bounds[row] : encodings.bounds[row + 1]]

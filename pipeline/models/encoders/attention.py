@@ -14,8 +14,10 @@ from torch.nn import functional
 from pipeline.config import Encoder as Settings
 from pipeline.models.inputs import Inputs
 from pipeline.models.relations import N_NODE, N_PAIR
+from pipeline.schemas import MOST_FOLLOWING as MOST
 
 _LONGEST = 64  # instructions of a block, where positions are seen
+_WITHIN = 0  # a pair of the block's own instructions, of which `Following` says nothing
 
 
 class Layer(nn.Module):
@@ -42,10 +44,42 @@ class Layer(nn.Module):
         return x + self.drop(self.narrow(functional.relu(self.widen(self.norm_wide(x)))))
 
 
+class Following(nn.Module):
+    """What stands behind a block, as further nodes: constants of the block that attend and are attended to.
+
+    They are told apart by how far behind they stand, and so are pairs of them, or of one and any of the block's own.
+    """
+
+    def __init__(self, width: int, layers: int, heads: int) -> None:
+        super().__init__()
+        self.slots, self.none = nn.Embedding(MOST, width), nn.Parameter(torch.empty(width))
+        self.pairs = nn.Embedding(1 + 2 * MOST + MOST**2, layers * heads, padding_idx=_WITHIN)
+        self.layers = layers
+        nn.init.normal_(self.slots.weight, std=0.1)
+        nn.init.normal_(self.none, std=0.1)
+        nn.init.zeros_(self.pairs.weight)
+
+    def nodes(self, known: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+        """known: (V, width), embedded instructions; following: (B, MOST) in 0..V, -1 for none. (B, MOST, width)."""
+        found = torch.where((following < 0)[..., None], self.none, known[following.clamp_min(0)])
+        return found + self.slots.weight
+
+    def bias(self, within: torch.Tensor, n: int) -> torch.Tensor:
+        """within: (layers, B or 1, heads or 1, n or 1, n or 1). Returns (layers, B or 1, heads, n + MOST, n + MOST)."""
+        behind = torch.arange(MOST, device=within.device)
+        kinds = torch.full((n + MOST, n + MOST), _WITHIN, device=within.device)
+        kinds[:n, n:] = 1 + behind
+        kinds[n:, :n] = 1 + MOST + behind[:, None]
+        kinds[n:, n:] = 1 + 2 * MOST + MOST * behind[:, None] + behind
+        learned = self.pairs(kinds).view(n + MOST, n + MOST, self.layers, -1).permute(2, 3, 0, 1).unsqueeze(1)
+        return functional.pad(within.expand(-1, -1, -1, n, n), (0, MOST, 0, MOST)) + learned
+
+
 class Attention(nn.Module):
     """With settings.relations off, the network sees the instructions alone, not the DAG between them.
 
-    With settings.positions on it also sees in which order they are shown, at most 64 instructions.
+    With settings.positions on it also sees in which order they are shown, at most 64 instructions; with
+    settings.following on, what stands behind the block.
     """
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
@@ -63,6 +97,7 @@ class Attention(nn.Module):
             self.shown = nn.Embedding(3, layers * heads)  # of a pair: shown before, itself, after
             nn.init.normal_(self.slots.weight, std=0.1)
             nn.init.zeros_(self.shown.weight)
+        self.following = Following(width, layers, heads) if settings.following else None
         self.relations, self.positions = settings.relations, settings.positions
         self.token_dropout = settings.token_dropout
         self.enter = nn.Sequential(
@@ -79,7 +114,8 @@ class Attention(nn.Module):
         size, n = batch.instructions.shape
         kept = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
         kept = functional.dropout(kept, self.token_dropout, self.training)
-        x = self.tokens(batch.tokens, batch.starts, per_sample_weights=kept)[batch.instructions]
+        known = self.tokens(batch.tokens, batch.starts, per_sample_weights=kept)
+        x = known[batch.instructions]
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
@@ -90,10 +126,13 @@ class Attention(nn.Module):
             x = x + self.slots(slot)
             order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
             bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
+        if self.following is not None:
+            x = torch.cat([x, self.following.nodes(known, batch.following)], 1)
+            bias = self.following.bias(bias, n)
         x = x + self.enter(x)
         for layer, own in zip(self.layers, bias, strict=True):
             x = layer(x, own)
-        found: torch.Tensor = self.norm(x)
+        found: torch.Tensor = self.norm(x[:, :n])
         return found
 
 
