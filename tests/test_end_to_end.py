@@ -196,14 +196,16 @@ def test_imitators_are_trained_when_asked_for_and_the_report_shows_them(undistur
     run(folder, "snakemake", "-j2", "data/published/imitation.done")
     made = digests(folder)
     (folder / "data/published/imitation.done").unlink()
-    for name in ("imitations", "imitated", "sets", "instructions"):
+    for name in ("imitations", "imitated", "sets", "instructions", "following"):
         shutil.rmtree(folder / "data" / name)
     run(folder, "snakemake", "-j1", "data/published/imitation.done")
     assert digests(folder) == made
     run(folder, "snakemake", "-j2", "reports/index.html")
     results = pd.read_csv(folder / "reports/results.csv").query("experiment == 'imitation'")
     assert set(results.split) == {"training", "test_5", "test_4_40", "test_programs_4_40"}
-    assert {"attention_pointer", "random_legal", "critical_path"} <= set(results.scheduler)
+    assert {"attention_pointer", "attention_pointer_following", "random_legal", "critical_path"} <= set(
+        results.scheduler
+    )
     assert (results.query("metric == 'valid_share'").value == 1).all()
 
 
