@@ -169,9 +169,8 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.zero_grad()
-        torch.manual_seed(
-            (seed << 32) + step * world + rank
-        )  # what is dropped depends on the step, not on earlier ones
+        # What is dropped depends on the step, not on earlier ones.
+        torch.manual_seed((seed << 32) + step * world + rank)
         own = items[rank::world]
         choices = 0
         if len(own):
