@@ -61,7 +61,7 @@ class Following(nn.Module):
 
     def nodes(self, known: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
         """known: (V, width), embedded instructions; following: (B, MOST) in 0..V, -1 for none. (B, MOST, width)."""
-        found = torch.where((following < 0)[..., None], self.none, known[following.clamp_min(0)])
+        found = torch.where((following < 0)[..., None], self.none, functional.embedding(following.clamp_min(0), known))
         return found + self.slots.weight
 
     def bias(self, within: torch.Tensor, n: int) -> torch.Tensor:
@@ -115,7 +115,7 @@ class Attention(nn.Module):
         kept = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
         kept = functional.dropout(kept, self.token_dropout, self.training)
         known = self.tokens(batch.tokens, batch.starts, per_sample_weights=kept)
-        x = known[batch.instructions]
+        x = functional.embedding(batch.instructions, known)  # plain indexing adds gradients in the threads' order
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from pipeline.config import Encoder as Settings
@@ -42,7 +43,7 @@ class Lstm(nn.Module):
         words = self.tokens(pad_sequence(sequences, batch_first=True))
         packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
         _, (last, _) = self.lstm(packed)
-        x = last[0].to(words.dtype)[batch.instructions]
+        x = functional.embedding(batch.instructions, last[0].to(words.dtype))
         if self.nodes is not None:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
         found: torch.Tensor = self.perceptron(torch.cat([x, x.mean(1, keepdim=True).expand_as(x)], -1))

@@ -45,9 +45,11 @@ class Pointer(nn.Module):
         device = embedded.device
         own, candidate, last, last_but_one, block = self._split(embedded)
         instruction, step, taken, was_last, was_before = (torch.from_numpy(part).to(device) for part in found[1:])
-        context = block[instruction[taken] // n]
+        # plain indexing adds gradients in the threads' order
+        context = functional.embedding(instruction[taken] // n, block)
         for part, none, was in ((last, self.none[:1], was_last), (last_but_one, self.none[1:], was_before)):
-            context = context + torch.cat([part.reshape(size * n, -1), none])[was]  # -1 takes the last row
+            row = was % (size * n + 1)  # -1 takes the last row
+            context = context + functional.embedding(row, torch.cat([part.reshape(size * n, -1), none]))
         hidden = candidate.reshape(size * n, -1).index_select(0, instruction) + context.index_select(0, step)
         hidden = hidden + self.seen(torch.from_numpy(found.seen).to(device))
         score = own.reshape(-1).index_select(0, instruction) + (functional.relu(hidden) * self.weight).sum(-1)
