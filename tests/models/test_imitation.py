@@ -15,6 +15,9 @@ import torch
 
 from pipeline.models.batches import by_length
 from pipeline.models.imitation import State, measure, train
+from pipeline.models.imitator import Imitator
+from pipeline.models.inputs import Vocabulary
+from pipeline.models.relations import relations
 from pipeline.models.sample import Sample
 from tests.models import imitated
 
@@ -67,6 +70,35 @@ def test_it_can_learn_an_order_that_what_follows_tells(following: bool) -> None:
     exact = measure(network, store, encodings, sample)["exact_match"]
     assert exact > 0.95 if following else exact < 0.7  # each pair is there both ways round, and ties are as shown
     assert following == ("mnemonic:ret" in network.vocabulary.tokens)
+
+
+@pytest.mark.parametrize("head", ["pointer", "pairwise"])
+@pytest.mark.parametrize("encoder", ["attention", "lstm"])
+def test_gradients_on_two_threads_have_the_same_bits_every_time(encoder: str, head: str) -> None:
+    store, encodings, sample = imitated.corpus(700, behind=True)
+    settings = imitated.settings(encoder, head)
+    settings = settings.model_copy(
+        update={"encoder": settings.encoder.model_copy(update={"following": encoder == "attention", "width": 64})}
+    )
+    network = Imitator(Vocabulary.of(encodings, store.instructions_of(sample.rows), 1), settings)
+    bags = network.vocabulary.bags(encodings)
+    items = np.flatnonzero(store.lengths[sample.rows] == 8)
+
+    def gradients() -> list[torch.Tensor]:
+        network.zero_grad()
+        problems = store.problems(sample.rows[items], np.stack([sample.orders[item] for item in items]))
+        related = relations(problems, encodings.compared)
+        gcc = np.argsort(np.stack([sample.orders[item] for item in items]), axis=1)
+        network.head.loss(network.embed(problems, related, bags), problems, related, gcc)[0].backward()
+        return [p.grad.clone() for p in network.parameters() if p.grad is not None]
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        first, *others = [gradients() for _ in range(6)]
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in others for a, b in zip(first, other, strict=True))
 
 
 def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
