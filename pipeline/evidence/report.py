@@ -18,6 +18,7 @@ from pipeline.evidence.sections import (
     decoding,
     experiments,
     imitation,
+    imitation_ideas,
     imitation_input,
     imitation_limits,
     ingest,
@@ -87,6 +88,7 @@ def markdown(evidence: Evidence) -> str:
         limits=imitation_limits.section(
             results, *(frozen[name] for name in ("ceiling", "twins", "errors", "blocks", "audit"))
         ),
+        ideas=imitation_ideas.section(results, params.imitations),
         input=imitation_input.section(results, params.imitations, params.sets),
         decoding=decoding.section(results),
         operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
