@@ -8,7 +8,8 @@ import pandas as pd
 
 from pipeline.config import Machine
 from pipeline.corpus.assembly import AssemblyError, gas
-from pipeline.latency import llvm_mca
+from pipeline.latency import answers
+from pipeline.latency.llvm_mca import Simulation
 
 
 def distinct(schedules: Iterable[pd.DataFrame], n_instructions: pd.Series) -> pd.DataFrame:
@@ -54,9 +55,9 @@ def simulate(
             faults[block] = str(error)
     simulated = orders[orders["block_id"].isin(texts)]
     regions = [[texts[b][i] for i in order] for b, order in zip(simulated["block_id"], simulated["order"], strict=True)]
-    found = dict(zip(simulated.index, llvm_mca.simulate(regions, machine, binary, threads), strict=True))
+    found = dict(zip(simulated.index, answers.simulate(regions, machine, binary, threads), strict=True))
     results = [
-        found[index] if index in found else llvm_mca.Simulation(float("nan"), "unsupported", faults[block])
+        found[index] if index in found else Simulation(float("nan"), "unsupported", faults[block])
         for index, block in orders["block_id"].items()
     ]
     return orders.assign(

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +34,10 @@ def test_distinct_names_a_block_without_a_dag() -> None:
         orders.distinct([schedules(("stranger", [0, 1], "ok"))], pd.Series({"a": 2}))
 
 
-def test_simulate_permutes_the_code_and_reports_what_fails(binary: str) -> None:
+def test_simulate_permutes_the_code_and_reports_what_fails(
+    binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # no kept answers
     # multiply, add, multiply (as in test_llvm_mca): on atom the addition is better last.
     code = bytes.fromhex("f20f59c8 4883c201 f20f59e3")
     wanted = pd.DataFrame(
