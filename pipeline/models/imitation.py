@@ -62,13 +62,13 @@ def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: 
     bags = network.vocabulary.bags(encodings)
     total, terms, exact, valid = 0.0, 0, 0, 0
     for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
-        problems, related, gcc = _posed(store, encodings, sample, items)
+        problems, related, wanted = _posed(store, encodings, sample, items)
         with torch.no_grad():
             embedded = network.embed(problems, related, bags)
-            loss, choices = network.head.loss(embedded, problems, related, gcc)
+            loss, choices = network.head.loss(embedded, problems, related, wanted)
             order = network.head.decode(embedded, problems, related, np.random.default_rng(0), [decoder])[decoder]
         total, terms = total + float(loss), terms + choices
-        exact += int((order == gcc).all(1).sum())
+        exact += int((order == wanted).all(1).sum())
         valid += int((count_violations(problems.precedes, order) == 0).sum())
     network.train()
     n_blocks = len(sample.rows)
@@ -78,17 +78,20 @@ def measure(network: Imitator, store: BlockStore, encodings: Encodings, sample: 
 def _posed(
     store: BlockStore, encodings: Encodings, sample: Sample, items: np.ndarray
 ) -> tuple[Problems, Relations, np.ndarray]:
-    """Blocks as shown, their relations, and GCC's orders of them, (B, n)."""
+    """Blocks as shown, their relations, and the orders to be learned, (B, n)."""
     shown = np.stack([sample.orders[item] for item in items])
     problems = store.problems(sample.rows[items], shown)
-    return problems, relations(problems, encodings.compared), np.argsort(shown, axis=1)
+    order = np.argsort(shown, axis=1)
+    if sample.targets is not None:
+        order = np.take_along_axis(order, np.stack([sample.targets[item] for item in items]).astype(np.int64), 1)
+    return problems, relations(problems, encodings.compared), order
 
 
 def _loss(
     network: Imitator, store: BlockStore, encodings: Encodings, bags: Bags, sample: Sample, items: np.ndarray
 ) -> tuple[torch.Tensor, int]:
-    problems, related, gcc = _posed(store, encodings, sample, items)
-    return network.head.loss(network.embed(problems, related, bags), problems, related, gcc)
+    problems, related, wanted = _posed(store, encodings, sample, items)
+    return network.head.loss(network.embed(problems, related, bags), problems, related, wanted)
 
 
 def _rate(settings: Settings, step: int) -> float:

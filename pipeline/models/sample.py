@@ -19,6 +19,7 @@ class Sample:
     block_ids: pa.StringArray
     rows: np.ndarray  # (B,) int64, of the store
     orders: list[np.ndarray]  # of each block (n,) int16: GCC's index of the instruction in slot t
+    targets: list[np.ndarray] | None = None  # the orders to be learned, in the same numbers; None: GCC's own
 
 
 def load(path: Path, store: BlockStore) -> Sample:
