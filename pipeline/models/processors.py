@@ -19,18 +19,17 @@ from pipeline.models.store import BlockStore, Edges
 
 def cost_tokens(table: pd.DataFrame) -> list[tuple[str, ...]]:
     """What table `machine_instructions` says of each instruction, as tokens; of one it does not know, nothing."""
-    return [
-        (
-            f"width:{row.issue_width}",
-            f"latency:{row.latency}",
-            f"micro_ops:{row.micro_ops}",
-            *(f"unit:{unit}*{cycles}" for unit, cycles in zip(row.units, row.unit_cycles, strict=True)),
-            *((f"either:{','.join(map(str, row.choice))}*{row.choice_cycles}",) if len(row.choice) else ()),
-        )
-        if row.status == "ok"
-        else ()
-        for row in table.itertuples()
-    ]
+    columns = ("issue_width", "latency", "micro_ops", "units", "unit_cycles", "choice", "choice_cycles", "status")
+    found = []
+    for width, latency, micro_ops, units, cycles, choice, choice_cycles, status in zip(
+        *(table[name] for name in columns), strict=True
+    ):
+        words = [f"width:{width}", f"latency:{latency}", f"micro_ops:{micro_ops}"]
+        words += [f"unit:{unit}*{held}" for unit, held in zip(units, cycles, strict=True)]
+        if len(choice):
+            words.append(f"either:{','.join(map(str, choice))}*{choice_cycles}")
+        found.append(tuple(words) if status == "ok" else ())
+    return found
 
 
 def with_tokens(encodings: Encodings, added: Sequence[tuple[str, ...]]) -> Encodings:
@@ -70,7 +69,11 @@ def taught(
     block_id -> (n,) GCC's index of the instruction in slot t. A block without an order on a processor is left out.
     Returns a store of all of them, its instructions, and the samples with their targets.
     """
-    rows, targets, shown, ids, machine = [], [], [], [], []
+    rows: list[np.ndarray] = []
+    targets: list[list[np.ndarray]] = []
+    shown: list[list[np.ndarray]] = []
+    ids: list[np.ndarray] = []
+    machine: list[np.ndarray] = []
     for sample, by_processor in zip(samples, orders, strict=True):
         place = pd.Series(np.arange(len(sample.rows)), sample.block_ids.to_pylist())
         for number, order in enumerate(by_processor):
@@ -101,8 +104,8 @@ def taught(
         parts = range(number * len(processors), (number + 1) * len(processors))
         own = np.concatenate([np.arange(ends[k] - len(rows[k]), ends[k]) for k in parts])
         block_ids = sample.block_ids.take(np.concatenate([ids[k] for k in parts]))
-        order = [one for k in parts for one in shown[k]]
-        found.append(Sample(block_ids, own, order, [one for k in parts for one in targets[k]]))
+        inputs = [one for k in parts for one in shown[k]]
+        found.append(Sample(block_ids, own, inputs, [one for k in parts for one in targets[k]]))
     return costed, with_tokens(repeated, added), found
 
 
