@@ -166,6 +166,22 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("message", pa.string()),
         ]
     ),
+    # One row per (set, processor model, scheduler, decoder, range of lengths), of the first seed.
+    "cycles_by_length": pa.schema(
+        [
+            ("split", pa.string()),
+            ("machine", pa.string()),
+            ("scheduler", pa.string()),
+            ("decoder", pa.string()),
+            ("seed", pa.string()),
+            ("part", pa.string()),
+            ("rank", pa.int32()),  # of the part
+            ("ratio", pa.float64()),  # of cycles to those of GCC's order, geometric mean
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("n_blocks", pa.int64()),
+        ]
+    ),
     # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.
     "sweep": pa.schema(
         [

@@ -1,0 +1,120 @@
+"""Orders and their cycles on processor models -> how schedulers compare with GCC and with the best order known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from pipeline.config import Intervals
+from pipeline.evidence.imitation import DEPENDENCIES
+from pipeline.evidence.statistics import Bootstrap
+from pipeline.tables import SCHEMAS
+
+EXPERIMENT = "latency"
+_LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
+Order = tuple[int, ...]
+Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles; nothing where the model knows no answer
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """One scheduler's orders of the blocks of a set for one processor: block_id -> order, legal ones alone."""
+
+    scheduler: str
+    decoder: str
+    seed: int
+    orders: dict[str, Order]
+
+
+def ratios(
+    cycles: Cycles, lengths: pd.Series, scheduled: Iterable[Scheduled], to: Literal["gcc", "best"]
+) -> pd.DataFrame:
+    """Cycles of every order over those of GCC's order, or of the best order that any of them found, GCC's included.
+
+    lengths: block_id -> instructions, of all B blocks. Returns columns `scheduler`, `decoder`, `seed`, `ratio`, the
+    latter (B,) in the order of `lengths`; NaN for a block that was not scheduled or that the model does not know.
+    """
+    one_by_one = list(scheduled)
+    base = np.array(
+        [cycles.get((block, tuple(range(n))), np.nan) for block, n in zip(lengths.index, lengths, strict=True)]
+    )
+    found = np.array(
+        [
+            [cycles.get((b, o), np.nan) if (o := one.orders.get(b)) else np.nan for b in lengths.index]
+            for one in one_by_one
+        ]
+    ).reshape(len(one_by_one), len(lengths))
+    if to == "best":
+        base = np.fmin.reduce([base, *found])
+    rows = [(one.scheduler, one.decoder, one.seed, own / base) for one, own in zip(one_by_one, found, strict=True)]
+    return pd.DataFrame(rows, columns=["scheduler", "decoder", "seed", "ratio"])
+
+
+def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFrame, settings: Intervals) -> pd.DataFrame:
+    """Table `results` of one set on one processor, from both kinds of `ratios`.
+
+    Geometric means of the ratios, their arithmetic means, and shares of blocks whose cycles are fewer than GCC's,
+    as many, or more. Seed `all` is the mean over seeds (see `statistics`), of logarithms for geometric means.
+    """
+    rows = []
+    n_blocks = len(to_gcc["ratio"].iloc[0])
+    bootstrap = Bootstrap(n_blocks, settings.bootstrap_samples, settings.confidence)
+    for metric, frame, values, back in (
+        (f"cycles_ratio_to_gcc_{machine}", to_gcc, np.log, np.exp),
+        (f"cycles_ratio_to_best_{machine}", to_best, np.log, np.exp),
+        (f"mean_cycles_ratio_to_gcc_{machine}", to_gcc, _itself, _itself),
+        (f"fewer_cycles_than_gcc_share_{machine}", to_gcc, _below, _itself),
+        (f"as_many_cycles_as_gcc_share_{machine}", to_gcc, _equal, _itself),
+        (f"more_cycles_than_gcc_share_{machine}", to_gcc, _above, _itself),
+    ):
+        for (scheduler, decoder), own in frame.groupby(["scheduler", "decoder"], sort=True):
+            each, over_seeds = bootstrap.estimates(values(np.stack(list(own["ratio"]))))
+            for seed, estimate in zip([*own["seed"], "all"], [*each, over_seeds], strict=True):
+                value, low, high, n = astuple(estimate)
+                place = (EXPERIMENT, DEPENDENCIES, split, scheduler, decoder, str(seed), metric)
+                rows.append((*place, float(back(value)), float(back(low)), float(back(high)), n))
+    table = pd.DataFrame(rows, columns=SCHEMAS["results"].names)
+    return table.sort_values(table.columns[:7].tolist(), ignore_index=True)
+
+
+def by_length(split: str, machine: str, to_gcc: pd.DataFrame, lengths: pd.Series, settings: Intervals) -> pd.DataFrame:
+    """Table `cycles_by_length`: geometric means of the ratios to GCC's order, of the first seed alone."""
+    rows = []
+    number = np.searchsorted(_LENGTHS, lengths.to_numpy(), "right") - 1
+    for rank, low in enumerate(_LENGTHS):
+        inside = np.flatnonzero(number == rank)
+        if not len(inside):
+            continue
+        bootstrap = Bootstrap(len(inside), settings.bootstrap_samples, settings.confidence)
+        part = f"{low}-{_LENGTHS[rank + 1] - 1}" if rank + 1 < len(_LENGTHS) else f"{low}+"
+        for (scheduler, decoder), own in to_gcc.groupby(["scheduler", "decoder"], sort=True):
+            first = own.sort_values("seed").iloc[0]
+            _, found = bootstrap.estimates(np.log(first["ratio"][inside])[None])
+            if found.n_blocks:
+                place = (split, machine, scheduler, decoder, str(first["seed"]), part, rank)
+                rows.append((*place, *np.exp([found.value, found.ci_low, found.ci_high]), found.n_blocks))
+    return pd.DataFrame(rows, columns=SCHEMAS["cycles_by_length"].names)
+
+
+def _itself(value: np.ndarray) -> np.ndarray:
+    return value
+
+
+def _share(ratio: np.ndarray, true: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(ratio), np.nan, true.astype(float))
+
+
+def _below(ratio: np.ndarray) -> np.ndarray:
+    return _share(ratio, ratio < 1)
+
+
+def _equal(ratio: np.ndarray) -> np.ndarray:
+    return _share(ratio, ratio == 1)
+
+
+def _above(ratio: np.ndarray) -> np.ndarray:
+    return _share(ratio, ratio > 1)
