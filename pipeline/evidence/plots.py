@@ -67,7 +67,8 @@ def label(name: str) -> str:
     head, _, tail = name.partition("_")
     if head == "popocs":
         return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
-    return {"sinkhorn": "Sinkhorn", "gcc": "GCC"}.get(name, name.replace("_", " ").capitalize())
+    known = {"sinkhorn": "Sinkhorn", "gcc": "GCC", "cp_sat": "CP-SAT", "milp": "MILP"}
+    return known.get(name, name.replace("_", " ").capitalize())
 
 
 def render(figure: Figure, kind: str) -> bytes:
