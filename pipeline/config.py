@@ -245,6 +245,9 @@ class Scheduler(Section):
     model: str | None = None
     iterations: _Positive | None = None
     priority: Priority | None = None  # of list_scheduling
+    search: Literal["restarts", "annealing", "mcmc"] | None = None  # of search
+    evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
+    states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
 
 
 class Intervals(Section):

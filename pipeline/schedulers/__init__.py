@@ -29,6 +29,20 @@ class Request:
     machine: Processor | None = None  # of those that schedule for a processor; rows as in `encodings`
 
 
+@dataclass(frozen=True)
+class Optima:
+    """What an exact scheduler knows of B blocks on a machine; its method `optima(problems, rng)` says so."""
+
+    order: np.ndarray  # (B, n) int16, as `schedule` gives it
+    cycles: np.ndarray  # (B,) int32, of a single pass in that order
+    bound: np.ndarray  # (B,) int32: no legal order takes fewer cycles
+
+    @property
+    def proven(self) -> np.ndarray:
+        """(B,) bool: the order is optimal."""
+        return self.cycles == self.bound
+
+
 class Scheduler(Protocol):
     """Every scheduler is this small."""
 
