@@ -248,6 +248,7 @@ class Scheduler(Section):
     search: Literal["restarts", "annealing", "mcmc"] | None = None  # of search
     evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
     states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
+    seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
 
 
 class Intervals(Section):
