@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 Dependencies = Literal["full", "conservative", "paper"]
 Sampler = Literal["random_ready", "uniform"]
+Priority = Literal["critical_path", "weighted_height", "register_pressure", "source_order"]
 _Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Positive = Annotated[int, Field(gt=0)]
 T = TypeVar("T")
@@ -243,6 +244,11 @@ class Scheduler(Section):
     method: str
     model: str | None = None
     iterations: _Positive | None = None
+    priority: Priority | None = None  # of list_scheduling
+    search: Literal["restarts", "annealing", "mcmc"] | None = None  # of search
+    evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
+    states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
+    seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
 
 
 class Intervals(Section):

@@ -40,6 +40,33 @@ class Costs(NamedTuple):
     issue_width: int  # micro-ops per cycle
 
 
+CYCLE, LEFT, WRITTEN = range(3)  # of Pipeline.clock
+
+
+class Block(NamedTuple):
+    """What one block of n instructions asks: a row of Costs."""
+
+    micro_ops: np.ndarray  # (n,)
+    latencies: np.ndarray  # (n,)
+    held: np.ndarray  # (n, R)
+    choice: np.ndarray  # (n,)
+    choice_cycles: np.ndarray  # (n,)
+    delays: np.ndarray  # (n, n)
+    groups: np.ndarray  # (G,)
+    issue_width: int
+
+
+class Pipeline(NamedTuple):
+    """The processor between two instructions, and what it has issued; int64 arrays that `put` writes."""
+
+    free: np.ndarray  # (R,) cycle from which each unit is free
+    turn: np.ndarray  # (G,) units of each group that have their turn yet in this round
+    skipped: np.ndarray  # (G,) those used before their turn came
+    clock: np.ndarray  # (3,) the current cycle, micro-ops that it still issues, cycle of the last write-back
+    order: np.ndarray  # (n,) instruction in slot t
+    issue: np.ndarray  # (n,) its cycle
+
+
 class Timing(NamedTuple):
     """When the instructions of B blocks issue in K orders of each."""
 
@@ -80,61 +107,109 @@ def _simulate(
 ) -> int:
     """Fill issue and makespan. Returns -1, or the first block with an order that is no permutation."""
     size, n_orders, n = orders.shape
+    pipeline = idle(held.shape[2], len(groups), n)
     seen = np.empty(n, np.bool_)
-    n_units = held.shape[2]
-    free = np.empty(n_units, np.int64)  # cycle from which each unit is free
-    turn, skipped = np.empty(len(groups), np.int64), np.empty(len(groups), np.int64)
     for b in range(size):
+        block = Block(
+            micro_ops[b], latencies[b], held[b], choice[b], choice_cycles[b], delays[b], groups, np.int64(issue_width)
+        )
         for k in range(n_orders):
-            free[:] = 0
-            turn[:] = groups
-            skipped[:] = 0
-            cycle, left = 0, issue_width  # the current cycle, and micro-ops that it still issues
-            written = 0  # cycle of the last write-back
-            order = orders[b, k]
             seen[:] = False
-            for t in range(n):
-                i = order[t]
+            for i in orders[b, k]:
                 if i < 0 or i >= n or seen[i]:
                     return b
                 seen[i] = True
-                wanted = micro_ops[b, i]
-                start = cycle
-                if left < wanted <= issue_width:
-                    start += 1
-                start = max(start, written - latencies[b, i])
-                for unit in range(n_units):
-                    if held[b, i, unit] > 0:
-                        start = max(start, free[unit])
-                group = choice[b, i]
-                if group >= 0:
-                    start = max(start, _first_free(free, groups[group], held[b, i]))
-                for s in range(t - 1, -1, -1):
-                    # Write-backs are in order: the results of all that came before this one are there as well.
-                    if issue[b, k, s] + latencies[b, order[s]] <= start:
-                        break
-                    start = max(start, issue[b, k, s] + delays[b, order[s], i])
-                if start > cycle:
-                    cycle, left = start, issue_width
-                issue[b, k, t] = cycle
-                written = max(written, cycle + latencies[b, i])
-                for unit in range(n_units):
-                    if held[b, i, unit] > 0:
-                        free[unit] = cycle + held[b, i, unit]
-                        _took(unit, groups, turn, skipped)
-                if group >= 0:
-                    unit = _chosen(group, cycle, free, groups, turn, skipped)
-                    free[unit] = cycle + choice_cycles[b, i]
-                    _took(unit, groups, turn, skipped)
-                if wanted <= left:
-                    left -= wanted
-                else:
-                    rest = wanted - left
-                    more = (rest + issue_width - 1) // issue_width
-                    cycle += more
-                    left = more * issue_width - rest
-            makespan[b, k] = max(written, cycle) + 1
+            makespan[b, k] = makespan_of(block, orders[b, k], pipeline)
+            issue[b, k] = pipeline.issue
     return -1
+
+
+@njit(cache=True, nogil=True)
+def idle(n_units: int, n_groups: int, n: int) -> Pipeline:
+    """A pipeline for blocks of n instructions; `reset` makes it ready for one."""
+    return Pipeline(
+        np.zeros(n_units, np.int64),
+        np.zeros(n_groups, np.int64),
+        np.zeros(n_groups, np.int64),
+        np.zeros(3, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def reset(block: Block, pipeline: Pipeline) -> None:
+    """Nothing has issued."""
+    pipeline.free[:] = 0
+    pipeline.turn[:] = block.groups
+    pipeline.skipped[:] = 0
+    pipeline.clock[CYCLE], pipeline.clock[LEFT], pipeline.clock[WRITTEN] = 0, block.issue_width, 0
+
+
+@njit(cache=True, nogil=True)
+def makespan_of(block: Block, order: np.ndarray, pipeline: Pipeline) -> int:
+    """Cycles of one order (n,) of one block, a permutation; `pipeline.issue` says afterwards when each slot issued."""
+    reset(block, pipeline)
+    for t in range(len(order)):
+        put(block, pipeline, t, order[t], start_of(block, pipeline, t, order[t]))
+    return end_of(pipeline)
+
+
+@njit(cache=True, nogil=True)
+def end_of(pipeline: Pipeline) -> int:
+    """Cycles of a single pass over what has issued."""
+    return max(pipeline.clock[WRITTEN], pipeline.clock[CYCLE]) + 1
+
+
+@njit(cache=True, nogil=True)
+def start_of(block: Block, pipeline: Pipeline, t: int, i: int) -> int:
+    """Cycle in which instruction i would issue in slot t, those of the slots before having issued."""
+    start = pipeline.clock[CYCLE]
+    if pipeline.clock[LEFT] < block.micro_ops[i] <= block.issue_width:
+        start += 1
+    start = max(start, pipeline.clock[WRITTEN] - block.latencies[i])
+    for unit in range(len(pipeline.free)):
+        if block.held[i, unit] > 0:
+            start = max(start, pipeline.free[unit])
+    group = block.choice[i]
+    if group >= 0:
+        start = max(start, _first_free(pipeline.free, block.groups[group], block.held[i]))
+    for s in range(t - 1, -1, -1):
+        before = pipeline.order[s]
+        # Write-backs are in order: the results of all that came before this one are there as well.
+        if pipeline.issue[s] + block.latencies[before] <= start:
+            break
+        start = max(start, pipeline.issue[s] + block.delays[before, i])
+    return start
+
+
+@njit(cache=True, nogil=True)
+def put(block: Block, pipeline: Pipeline, t: int, i: int, start: int) -> None:
+    """Issue instruction i in slot t and in cycle `start`, which `start_of` gave."""
+    free, groups, turn, skipped = pipeline.free, block.groups, pipeline.turn, pipeline.skipped
+    cycle, left = pipeline.clock[CYCLE], pipeline.clock[LEFT]
+    if start > cycle:
+        cycle, left = start, block.issue_width
+    pipeline.order[t], pipeline.issue[t] = i, cycle
+    pipeline.clock[WRITTEN] = max(pipeline.clock[WRITTEN], cycle + block.latencies[i])
+    for unit in range(len(free)):
+        if block.held[i, unit] > 0:
+            free[unit] = cycle + block.held[i, unit]
+            _took(unit, groups, turn, skipped)
+    group = block.choice[i]
+    if group >= 0:
+        unit = _chosen(group, cycle, free, groups, turn, skipped)
+        free[unit] = cycle + block.choice_cycles[i]
+        _took(unit, groups, turn, skipped)
+    wanted = block.micro_ops[i]
+    if wanted <= left:
+        left -= wanted
+    else:
+        rest = wanted - left
+        more = (rest + block.issue_width - 1) // block.issue_width
+        cycle += more
+        left = more * block.issue_width - rest
+    pipeline.clock[CYCLE], pipeline.clock[LEFT] = cycle, left
 
 
 @njit(cache=True, nogil=True)

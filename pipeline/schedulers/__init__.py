@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.config import Scheduler as Settings
 from pipeline.config import Training
+from pipeline.latency.costs import Processor
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Blocks, Problems
 
@@ -25,6 +26,21 @@ class Request:
     weights: Path | None
     blocks: Blocks | None  # of POCSNet: for the vocabulary's size and the token trie
     encodings: Encodings | None = None  # of imitators
+    machine: Processor | None = None  # of those that schedule for a processor; rows as in `encodings`
+
+
+@dataclass(frozen=True)
+class Optima:
+    """What an exact scheduler knows of B blocks on a machine; its method `optima(problems, rng)` says so."""
+
+    order: np.ndarray  # (B, n) int16, as `schedule` gives it
+    cycles: np.ndarray  # (B,) int32, of a single pass in that order
+    bound: np.ndarray  # (B,) int32: no legal order takes fewer cycles
+
+    @property
+    def proven(self) -> np.ndarray:
+        """(B,) bool: the order is optimal."""
+        return self.cycles == self.bound
 
 
 class Scheduler(Protocol):
@@ -33,6 +49,13 @@ class Scheduler(Protocol):
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Orders of a batch of B problems for each decoder: name -> (B, n), order[b, t] = instruction in slot t."""
         ...
+
+
+def needed_machine(request: Request, name: str) -> Processor:
+    """The request's machine. Raises ValueError for a scheduler, called `name`, that is given none."""
+    if request.machine is None:
+        raise ValueError(f"{name} schedules for a machine and is given none: it needs a table machine_instructions")
+    return request.machine
 
 
 def methods() -> list[str]:

@@ -1,0 +1,1 @@
+"""What schedulers on the in-order model (latency/in_order.py) share; no schedulers themselves."""

@@ -1,0 +1,61 @@
+"""Random small blocks on random in-order processors, and their optima by trying every legal order."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from pipeline.dag.topology import count_violations
+from pipeline.latency.in_order import Costs, simulate
+
+
+def random_costs(rng: np.random.Generator, n: int, size: int = 1) -> Costs:
+    """Two or three units, one or two groups of them; instructions that hold nothing, one, several, or any of a group.
+
+    Some have more micro-ops than the processor issues in a cycle; results come before, with or long after others.
+    """
+    units = int(rng.integers(2, 4))
+    groups = np.array([0b11, 0b110][: units - 1], np.int64)
+    latencies = rng.choice([0, 1, 1, 2, 3, 5, 9], (size, n)).astype(np.int32)
+    held = (rng.integers(0, 4, (size, n, units)) * (rng.random((size, n, units)) < 0.4)).astype(np.int32)
+    choice = np.where(held.any(2), -1, rng.integers(-1, len(groups), (size, n))).astype(np.int32)
+    return Costs(
+        micro_ops=rng.choice([1, 1, 1, 2, 3, 6], (size, n)).astype(np.int32),
+        latencies=latencies,
+        held=held,
+        choice=choice,
+        choice_cycles=np.where(choice >= 0, rng.integers(1, 4, (size, n)), 0).astype(np.int32),
+        delays=(rng.random((size, n, n)) * (latencies[:, :, None] + 1) * (rng.random((size, n, n)) < 0.3)).astype(
+            np.int16
+        ),
+        groups=groups,
+        issue_width=int(rng.integers(1, 4)),
+    )
+
+
+def random_precedes(rng: np.random.Generator, n: int, size: int = 1) -> np.ndarray:
+    """DAGs (size, n, n), from empty to dense, in no particular numbering."""
+    density = rng.random((size, 1, 1)) * 0.6
+    upper = np.triu(rng.random((size, n, n)) < density, 1)
+    shuffle = rng.permuted(np.tile(np.arange(n), (size, 1)), axis=1)
+    rows = np.arange(size)[:, None, None]
+    return upper[rows, shuffle[:, :, None], shuffle[:, None, :]]
+
+
+def legal_orders(precedes: np.ndarray) -> np.ndarray:
+    """All legal orders of one DAG (n, n), (K, n)."""
+    every = np.array(list(permutations(range(len(precedes)))))
+    return every[count_violations(np.broadcast_to(precedes, (len(every), *precedes.shape)), every) == 0]
+
+
+def part(costs: Costs, b: int) -> Costs:
+    """Block b of a batch, alone."""
+    return Costs(*(field[b : b + 1] for field in costs[:6]), costs.groups, costs.issue_width)  # type: ignore[index]
+
+
+def optima(costs: Costs, precedes: np.ndarray) -> np.ndarray:
+    """Fewest cycles of each block over all its legal orders, (B,)."""
+    return np.array(
+        [simulate(part(costs, b), legal_orders(one)[None]).makespan.min() for b, one in enumerate(precedes)]
+    )
