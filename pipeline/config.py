@@ -221,6 +221,7 @@ class Imitator(Section):
     head: Head
     training: str  # names of sets
     development: str = "development"
+    machines: list[str] = []  # processors whose best orders are learned; none: GCC's orders are
     blocks: _Positive | None = None  # of the training set, drawn by the seed; all by default
     min_count: _Positive
     batch_instructions: _Positive

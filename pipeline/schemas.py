@@ -166,6 +166,18 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("message", pa.string()),
         ]
     ),
+    # One row per block of a set: the best order known on a processor model.
+    "optima": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("order", _indices),  # order[t]: GCC's index of the instruction in slot t
+            ("model_cycles", pa.int32()),  # of the order that was found, by this project's model of the processor
+            ("bound", pa.int32()),  # no order takes fewer cycles on that model
+            ("proven", pa.bool_()),  # the order is optimal on that model
+            ("cycles", pa.float64()),  # by llvm-mca, as the next
+            ("gcc_cycles", pa.float64()),  # of GCC's order
+        ]
+    ),
     # One row per (set, processor model, scheduler, decoder, range of lengths), of the first seed.
     "cycles_by_length": pa.schema(
         [

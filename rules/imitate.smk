@@ -79,10 +79,10 @@ def architectures(wildcards):
     return sorted({module for settings in models for module in architecture(settings)})
 
 
-def method(wildcards):
-    """File of pipeline/schedulers behind the wildcard's imitator or baseline."""
+def scheduler(wildcards):
+    """Settings of the wildcard's imitator or baseline as a scheduler."""
     trained = wildcards.imitator in P.imitations[wildcards.imitation].models
-    return "imitator" if trained else P.schedulers[wildcards.imitator].method
+    return {"method": "imitator"} if trained else config["schedulers"][wildcards.imitator]
 
 
 rule following:
@@ -180,14 +180,14 @@ rule imitate:
 rule schedule_set:
     input:
         **INSTRUCTIONS,
-        src=lambda w: src("schedule_set", f"pipeline.schedulers.{method(w)}"),
+        src=lambda w: src("schedule_set", f"pipeline.schedulers.{scheduler(w)['method']}"),
         weights=imitator_weights,
         chosen="data/sets/{set}.parquet",
     output:
         schedules="data/imitated/{imitation}/{imitator}/{set}/{seed}/schedules.parquet",
         confidence="data/imitated/{imitation}/{imitator}/{set}/{seed}/confidence.parquet",
     params:
-        method=lambda w: method(w),
+        scheduler=lambda w: json.dumps(scheduler(w), sort_keys=True),
     log:
         "logs/schedule_set/{imitation}/{imitator}/{set}/{seed}.log",
     benchmark:
@@ -195,9 +195,9 @@ rule schedule_set:
     message:
         "Scheduling {wildcards.set} with {wildcards.imitator} ({wildcards.imitation}, seed {wildcards.seed})"
     shell:
-        "python -m pipeline.stages.schedule_set --method {params.method} --seed {wildcards.seed} --set {input.chosen}"
+        "python -m pipeline.stages.schedule_set --scheduler {params.scheduler:q} --seed {wildcards.seed} --set {input.chosen}"
         " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
-        " --weights '{input.weights}' --out {output.schedules} --confidence {output.confidence} 2> >(tee {log} >&2)"
+        " --weights '{input.weights}' --machine '' --out {output.schedules} --confidence {output.confidence} 2> >(tee {log} >&2)"
 
 
 rule evaluate_sets:

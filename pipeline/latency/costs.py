@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,12 @@ class Processor:
     choice: np.ndarray  # (U,) int32, group; -1: none
     choice_cycles: np.ndarray  # (U,) int32
     registers: np.ndarray  # (3, U, 3) uint64: words of what is read, read late, written
+
+    def of(self, rows: np.ndarray) -> Processor:
+        """The same processor and these of its instructions. rows: (V,) of the table."""
+        per_row = ("known", "micro_ops", "latencies", "held", "choice", "choice_cycles")
+        chosen = {name: getattr(self, name)[rows] for name in per_row}
+        return replace(self, **chosen, registers=self.registers[:, rows])
 
     def costs(self, instructions: np.ndarray) -> Costs:
         """Costs of B blocks of n instructions. instructions: (B, n) int, rows of the table.

@@ -11,44 +11,63 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from pipeline.latency.costs import Processor
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
 from pipeline.models.sample import Sample
 from pipeline.models.store import BlockStore, Edges
 
 
-def cost_tokens(table: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What table `machine_instructions` says of each instruction, as tokens; of one it does not know, nothing."""
-    columns = ("issue_width", "latency", "micro_ops", "units", "unit_cycles", "choice", "choice_cycles", "status")
+def with_costs(encodings: Encodings, processors: Sequence[Processor]) -> Encodings:
+    """The U instructions of `encodings` on each of P processors, P * U: costs become tokens.
+
+    Of an instruction that a processor's model does not know, nothing is added.
+    """
+    words: list[tuple[str, ...]] = []
+    which = []
+    for chip in processors:
+        distinct, number = _distinct_costs(chip)
+        which.append(number + len(words))
+        words += distinct
+    repeated = np.tile(np.arange(len(encodings.compared)), len(processors))
+    return _with_tokens(_chosen(encodings, repeated), words, np.concatenate(which))
+
+
+def _distinct_costs(chip: Processor) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """Tokens of all kinds of instructions by their costs, and the kind of each, (U,)."""
+    columns = (chip.known, chip.latencies, chip.micro_ops, chip.choice, chip.choice_cycles)
+    kinds, which = np.unique(np.column_stack([*columns, chip.held]), axis=0, return_inverse=True)
     found = []
-    for width, latency, micro_ops, units, cycles, choice, choice_cycles, status in zip(
-        *(table[name] for name in columns), strict=True
-    ):
-        words = [f"width:{width}", f"latency:{latency}", f"micro_ops:{micro_ops}"]
-        words += [f"unit:{unit}*{held}" for unit, held in zip(units, cycles, strict=True)]
-        if len(choice):
-            words.append(f"either:{','.join(map(str, choice))}*{choice_cycles}")
-        found.append(tuple(words) if status == "ok" else ())
-    return found
+    for known, latency, micro_ops, choice, cycles, *held in kinds.tolist():
+        words = [f"width:{chip.issue_width}", f"latency:{latency}", f"micro_ops:{micro_ops}"]
+        words += [f"unit:{unit}*{busy}" for unit, busy in enumerate(held) if busy]
+        if choice >= 0:
+            words.append(f"either:{int(chip.groups[choice]):b}*{cycles}")
+        found.append(tuple(words) if known else ())
+    return found, which.ravel()
 
 
-def with_tokens(encodings: Encodings, added: Sequence[tuple[str, ...]]) -> Encodings:
-    """The same instructions, each with further tokens."""
-    distinct = sorted(set(added))
-    row_of = {words: row for row, words in enumerate(distinct)}
-    which = np.fromiter((row_of[words] for words in added), np.int64, len(added))
-    tokens = sorted({*encodings.tokens, *(word for words in distinct for word in words)})
+def _with_tokens(encodings: Encodings, words: Sequence[tuple[str, ...]], which: np.ndarray) -> Encodings:
+    """The same instructions, each with further tokens: words[which[u]]."""
+    tokens = sorted({*encodings.tokens, *(word for group in words for word in group)})
     number = {token: row for row, token in enumerate(tokens)}
     own = np.array([number[token] for token in encodings.tokens], np.int32)[encodings.bags]
-    lengths = np.array([len(words) for words in distinct], np.int64)
+    lengths = np.array([len(group) for group in words], np.int64)
     starts = np.cumsum(lengths) - lengths
-    flat = np.array([number[word] for words in distinct for word in words], np.int32)
+    flat = np.array([number[word] for group in words for word in group], np.int32)
     before, more = np.diff(encodings.bounds), lengths[which]
     bounds = np.r_[0, np.cumsum(before + more)]
     bags = np.empty(bounds[-1], np.int32)
     bags[_ranges(bounds[:-1], before)] = own
     bags[_ranges(bounds[:-1] + before, more)] = flat[_ranges(starts[which], more)]
     return Encodings(tokens, bags, bounds, encodings.compared)
+
+
+def supported(store: BlockStore, rows: np.ndarray, chip: Processor) -> np.ndarray:
+    """Whether a processor's model knows all instructions of each block, (B,) bool. rows: (B,), of the store."""
+    unknown = np.r_[0, np.cumsum(~chip.known[store.instructions])]
+    found: np.ndarray = unknown[store.first[rows + 1]] == unknown[store.first[rows]]
+    return found
 
 
 def on_processor(problems: Problems, latencies: np.ndarray) -> Problems:
@@ -59,13 +78,13 @@ def on_processor(problems: Problems, latencies: np.ndarray) -> Problems:
 def taught(
     store: BlockStore,
     encodings: Encodings,
-    processors: Sequence[pd.DataFrame],
+    processors: Sequence[Processor],
     samples: Sequence[Sample],
     orders: Sequence[Sequence[pd.Series]],
 ) -> tuple[BlockStore, Encodings, list[Sample]]:
     """Blocks on every processor, with the orders that are to be learned there.
 
-    processors: P tables `machine_instructions`, rows as in `encodings`; orders: for each sample and processor a series
+    processors: P, their rows as in `encodings`; orders: for each sample and processor a series
     block_id -> (n,) GCC's index of the instruction in slot t. A block without an order on a processor is left out.
     Returns a store of all of them, its instructions, and the samples with their targets.
     """
@@ -89,15 +108,14 @@ def taught(
     part = _taken(store, every)
     counts = store.lengths[every]
     instruction_machine = np.repeat(of_machine, counts)
-    latencies = np.stack([table.latency.to_numpy(np.int16)[used] for table in processors])
+    latencies = np.stack([chip.latencies[used].astype(np.int16) for chip in processors])
     costed = replace(
         part,
         instructions=(instruction_machine * len(used) + position).astype(np.int32),
         latencies=latencies[instruction_machine, position],
         following=np.full_like(part.following, -1),
     )
-    repeated = _chosen(encodings, np.tile(used, len(processors)))
-    added = [words for table in processors for words in cost_tokens(table.iloc[used])]
+    known = with_costs(_chosen(encodings, used), [chip.of(used) for chip in processors])
     ends = np.cumsum([len(one) for one in rows])
     found = []
     for number, sample in enumerate(samples):
@@ -106,7 +124,7 @@ def taught(
         block_ids = sample.block_ids.take(np.concatenate([ids[k] for k in parts]))
         inputs = [one for k in parts for one in shown[k]]
         found.append(Sample(block_ids, own, inputs, [one for k in parts for one in targets[k]]))
-    return costed, with_tokens(repeated, added), found
+    return costed, known, found
 
 
 def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:

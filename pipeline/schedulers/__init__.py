@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -48,6 +48,15 @@ class Scheduler(Protocol):
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Orders of a batch of B problems for each decoder: name -> (B, n), order[b, t] = instruction in slot t."""
+        ...
+
+
+@runtime_checkable
+class Exact(Scheduler, Protocol):
+    """A scheduler that knows how good its orders are."""
+
+    def optima(self, problems: Problems, rng: np.random.Generator) -> Optima:
+        """Orders of a batch, their cycles, and bounds on those of any order."""
         ...
 
 

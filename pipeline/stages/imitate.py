@@ -13,9 +13,11 @@ import typer
 from torch import distributed
 
 from pipeline import config, tables
+from pipeline.latency.costs import processor
 from pipeline.models import instructions as known
 from pipeline.models import store
 from pipeline.models.imitation import State, train
+from pipeline.models.processors import taught
 from pipeline.models.sample import load
 from pipeline.stages import options
 from pipeline.stages.checkpoints import Checkpoint
@@ -32,8 +34,17 @@ def main(
     development: Annotated[Path, typer.Option(help="Table sets, the blocks to be measured on.")],
     weights: options.Out,
     history: options.Out,
+    machine: Annotated[
+        list[Path] | None, typer.Option(help="Tables machine_instructions, as settings.machines.")
+    ] = None,
+    best_training: Annotated[
+        list[Path] | None, typer.Option(help="Tables optima of the training set, the same way.")
+    ] = None,
+    best_development: Annotated[list[Path] | None, typer.Option(help="Tables optima of the development set.")] = None,
 ) -> None:
-    """Train a network on GCC's orders and keep what was best on the development blocks.
+    """Train a network on GCC's orders, or on the best ones found on processor models, and keep the best state.
+
+    The best is the one of the lowest loss on the development blocks.
 
     An interrupted training goes on from its last measurement: the state lies in .cache/checkpoints under the hash of
     settings, seed, inputs and code. On several processes: `torchrun --nproc-per-node 2 -m pipeline.stages.imitate ...`;
@@ -44,17 +55,31 @@ def main(
     torch.set_num_threads(max(1, chosen.threads // world))
     if world > 1:
         distributed.init_process_group("gloo")
-    inputs = [encodings, instructions, dags, training, development]
+    inputs = [
+        encodings,
+        instructions,
+        dags,
+        training,
+        development,
+        *(machine or []),
+        *(best_training or []),
+        *(best_development or []),
+    ]
     checkpoint = Checkpoint("pipeline.models.imitation", f"{settings}\n{seed}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    held = store.load(instructions, dags)
+    held, distinct = store.load(instructions, dags), known.load(encodings)
+    learned, measured = load(training, held), load(development, held)
+    if machine:
+        chips = [processor(tables.read("machine_instructions", path)) for path in machine]
+        orders = [[_orders(path) for path in best or []] for best in (best_training, best_development)]
+        held, distinct, (learned, measured) = taught(held, distinct, chips, [learned, measured], orders)
     network, rows = train(
         held,
-        known.load(encodings),
-        load(training, held),
-        load(development, held),
+        distinct,
+        learned,
+        measured,
         chosen,
         seed,
         resume,
@@ -65,6 +90,11 @@ def main(
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()
+
+
+def _orders(path: Path) -> pd.Series:
+    best = tables.read("optima", path, ["block_id", "order"])
+    return pd.Series(list(best["order"]), best["block_id"])
 
 
 if __name__ == "__main__":

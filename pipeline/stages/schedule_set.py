@@ -14,9 +14,11 @@ from tqdm import tqdm
 
 from pipeline import config, tables
 from pipeline.dag.topology import count_violations
+from pipeline.latency.costs import processor
 from pipeline.models import instructions as known
 from pipeline.models import store
 from pipeline.models.batches import by_length
+from pipeline.models.processors import supported
 from pipeline.models.sample import load
 from pipeline.schedulers import Request, find
 from pipeline.schedulers.imitator import Imitating
@@ -27,33 +29,44 @@ _INSTRUCTIONS = 8192  # of a batch
 
 
 def main(
-    method: Annotated[str, typer.Option(help="A file of pipeline/schedulers.")],
+    scheduler: Annotated[str, typer.Option(help="JSON of one of params.yaml's schedulers.")],
     seed: options.Seed,
     chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
     encodings: options.Encodings,
     instructions: options.Instructions,
     dags: options.Dags,
-    weights: Annotated[str, typer.Option(help="A trained imitator, safetensors; empty for none.")],
+    weights: Annotated[str, typer.Option(help="A trained network, safetensors; empty for none.")],
+    machine: Annotated[str, typer.Option(help="Table machine_instructions to schedule for; empty for none.")],
     out: options.Out,
     confidence: Annotated[Path, typer.Option(help="Table confidence to write; without rows where nothing is known.")],
 ) -> None:
-    """Write the orders that a scheduler gives the blocks of a set, numbered as GCC numbered them."""
+    """Write the orders that a scheduler gives the blocks of a set, numbered as GCC numbered them.
+
+    A block with an instruction that the machine's model does not know is left out, and its number said.
+    """
     torch.set_num_threads(1)
     held = store.load(instructions, dags)
     sample = load(chosen, held)
+    chosen_scheduler = config.section(config.Scheduler, scheduler)
+    chip = processor(tables.read("machine_instructions", Path(machine))) if machine else None
     path = Path(weights) if weights else None
-    scheduler = find(method)(Request(config.Scheduler(method=method), None, path, None, known.load(encodings)))
+    made = find(chosen_scheduler.method)(Request(chosen_scheduler, None, path, None, known.load(encodings), chip))
     rng = np.random.default_rng(seed)
     frames, beliefs = [], []
-    for items in tqdm(by_length(held.lengths[sample.rows], _INSTRUCTIONS), "scheduling", unit="batch", file=sys.stderr):
+    possible = np.arange(len(sample.rows))
+    if chip is not None:
+        possible = np.flatnonzero(supported(held, sample.rows, chip))
+        print(f"{len(sample.rows) - len(possible)} of {len(sample.rows)} blocks are unsupported", file=sys.stderr)
+    batches = [possible[items] for items in by_length(held.lengths[sample.rows[possible]], _INSTRUCTIONS)]
+    for items in tqdm(batches, "scheduling", unit="batch", file=sys.stderr):
         shown = np.stack([sample.orders[item] for item in items])
         problems = held.problems(sample.rows[items], shown)
-        found = scheduler.schedule(problems, rng)
+        found = made.schedule(problems, rng)
         ids = sample.block_ids.take(items).to_pylist()
-        if isinstance(scheduler, Imitating):
+        if isinstance(made, Imitating):
             order = next(iter(found.values()))
             exact = np.take_along_axis(shown, order.astype(np.int64), 1) == np.arange(shown.shape[1])
-            belief = {"confidence": scheduler.confidence(problems, order), "exact_match": exact.all(1).astype(float)}
+            belief = {"confidence": made.confidence(problems, order), "exact_match": exact.all(1).astype(float)}
             beliefs.append(pd.DataFrame({"block_id": ids, **belief}))
         for decoder, order in found.items():
             violations = count_violations(problems.precedes, order)

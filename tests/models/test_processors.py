@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.latency.costs import Processor
 from pipeline.models import imitation
-from pipeline.models.processors import cost_tokens, on_processor, taught, with_tokens
+from pipeline.models.processors import on_processor, taught, with_costs
 from pipeline.models.sample import Sample
 from tests.models import imitated
 
@@ -15,22 +16,25 @@ STORE, ENCODINGS, SAMPLE = imitated.corpus(40, shortest=2, longest=6)
 U = len(ENCODINGS.compared)
 
 
-def processor(latency: int, unknown: int | None = None) -> pd.DataFrame:
-    """Instruction u takes latency + u cycles."""
-    table = pd.DataFrame(
-        {
-            "issue_width": 2,
-            "latency": latency + np.arange(U),
-            "micro_ops": 1,
-            "units": [[0] if u % 2 else [] for u in range(U)],
-            "unit_cycles": [[3] if u % 2 else [] for u in range(U)],
-            "choice": [[] if u % 2 else [0, 1] for u in range(U)],
-            "choice_cycles": [0 if u % 2 else 1 for u in range(U)],
-            "status": "ok",
-        }
+def processor(latency: int, unknown: int | None = None) -> Processor:
+    """Instruction u takes latency + u cycles; those of odd number hold unit 1, the others one of 0 and 1."""
+    odd = np.arange(U) % 2
+    return Processor(
+        issue_width=2,
+        read_advance=0,
+        groups=np.array([0b11]),
+        known=np.arange(U) != unknown,
+        micro_ops=np.ones(U, np.int32),
+        latencies=(latency + np.arange(U)).astype(np.int32),
+        held=np.stack([np.zeros(U), 3 * odd], 1).astype(np.int32),
+        choice=np.where(odd, -1, 0).astype(np.int32),
+        choice_cycles=(1 - odd).astype(np.int32),
+        registers=np.zeros((3, U, 3), np.uint64),
     )
-    table.loc[table.index == unknown, "status"] = "unsupported"
-    return table
+
+
+def cost_words(latency: int, row: int) -> list[str]:
+    return ["width:2", f"latency:{latency + row}", "micro_ops:1", "unit:1*3" if row % 2 else "either:11*1"]
 
 
 def words(encodings, row: int) -> list[str]:  # type: ignore[no-untyped-def]
@@ -44,18 +48,12 @@ def reversed_orders(keep: slice) -> pd.Series:
 
 
 def test_costs_are_tokens_and_an_unknown_instruction_has_none() -> None:
-    found = cost_tokens(processor(5, unknown=2))
-    assert found[0] == ("width:2", "latency:5", "micro_ops:1", "either:0,1*1")
-    assert found[1] == ("width:2", "latency:6", "micro_ops:1", "unit:0*3")
-    assert found[2] == ()
-
-
-def test_tokens_are_added_to_those_of_the_instruction() -> None:
-    added = [(f"new:{u % 3}",) * (u % 2) for u in range(U)]
-    found = with_tokens(ENCODINGS, added)
+    found = with_costs(ENCODINGS, [processor(5, unknown=2), processor(50)])
+    assert len(found.compared) == 2 * U
     for row in range(U):
-        assert words(found, row) == [*words(ENCODINGS, row), *added[row]]
-    np.testing.assert_array_equal(found.compared, ENCODINGS.compared)
+        assert words(found, row) == [*words(ENCODINGS, row), *([] if row == 2 else cost_words(5, row))]
+        assert words(found, U + row) == [*words(ENCODINGS, row), *cost_words(50, row)]
+    np.testing.assert_array_equal(found.compared[:U], ENCODINGS.compared)
 
 
 def test_blocks_stand_there_once_for_every_processor_with_its_costs() -> None:
@@ -70,15 +68,16 @@ def test_blocks_stand_there_once_for_every_processor_with_its_costs() -> None:
     for row, item in enumerate(items):
         np.testing.assert_array_equal(sample.orders[row], SAMPLE.orders[item])
         np.testing.assert_array_equal(sample.targets[row], SAMPLE.orders[item][::-1])
-        costs = processors[0 if row < 30 else 1]
+        latency = 5 if row < 30 else 50
+        latencies = latency + np.arange(U)
         was = STORE.problems(SAMPLE.rows[item : item + 1], SAMPLE.orders[item][None])
         is_now = store.problems(sample.rows[row : row + 1], sample.orders[row][None])
         np.testing.assert_array_equal(is_now.precedes, was.precedes)
         np.testing.assert_array_equal(is_now.conflicts, was.conflicts)
-        np.testing.assert_array_equal(is_now.latencies, costs.latency.to_numpy()[was.instructions])
-        np.testing.assert_array_equal(is_now.latencies, on_processor(was, costs.latency.to_numpy()).latencies)
+        np.testing.assert_array_equal(is_now.latencies, latencies[was.instructions])
+        np.testing.assert_array_equal(is_now.latencies, on_processor(was, latencies).latencies)
         for old, new in zip(was.instructions[0], is_now.instructions[0], strict=True):
-            assert words(encodings, new) == [*words(ENCODINGS, old), *cost_tokens(costs)[old]]
+            assert words(encodings, new) == [*words(ENCODINGS, old), *cost_words(latency, old)]
 
 
 @pytest.mark.parametrize("latency", [5, 50])

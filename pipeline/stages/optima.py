@@ -1,0 +1,98 @@
+"""The best orders that can be found of a set's blocks on a processor model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from pipeline import config, tables
+from pipeline.latency import llvm_mca, orders
+from pipeline.latency.costs import processor
+from pipeline.models import store
+from pipeline.models.batches import by_length
+from pipeline.models.processors import supported
+from pipeline.models.sample import Sample, load
+from pipeline.schedulers import Exact, Request, find
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+_INSTRUCTIONS = 2048  # of a batch: often enough for the progress bar
+
+
+def main(
+    scheduler: Annotated[str, typer.Option(help="JSON of the scheduler that finds them, as in params.yaml.")],
+    seed: options.Seed,
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    blocks: options.Blocks,
+    instructions: options.Instructions,
+    dags: options.Dags,
+    machine: Annotated[str, typer.Option(help="Name of the machine in params.yaml, latency.machines.")],
+    settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
+    table: Annotated[Path, typer.Option(help="Table machine_instructions of the machine.")],
+    out: options.Out,
+    threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
+) -> None:
+    """Find the best order of every block on the machine's model, and have llvm-mca judge it beside GCC's.
+
+    Where llvm-mca gives GCC's order fewer cycles, that is the best one known and stands here, not proven. Blocks that
+    llvm-mca does not know are left out, and their number is said.
+    """
+    binary = llvm_mca.find()
+    if binary is None:
+        raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
+    held = store.load(instructions, dags)
+    sample = load(chosen, held)
+    chip = processor(tables.read("machine_instructions", table))
+    how = config.section(config.Scheduler, scheduler)
+    made = find(how.method)(Request(how, None, None, None, None, chip))
+    if not isinstance(made, Exact):
+        raise ValueError(f"{how.method} does not say how good its orders are; take one with a method `optima`")
+    known = np.flatnonzero(supported(held, sample.rows, chip))
+    frames = []
+    batches = by_length(held.lengths[sample.rows[known]], _INSTRUCTIONS)
+    for number, items in enumerate(tqdm(batches, f"best orders, {machine}", unit="batch", file=sys.stderr)):
+        frames.append(_found(made, held, sample, known[items], np.random.default_rng([seed, number])))
+    best = pd.concat(frames, ignore_index=True)
+    gcc = best.assign(order=best["order"].map(lambda order: tuple(range(len(order)))))
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(best["block_id"]))
+    masked = dict(zip(code["block_id"], code["masked_code"], strict=True))
+    model = config.section(config.Machine, settings)
+    judged = [
+        orders.simulate(one[["block_id", "order"]], masked, machine, model, binary, threads) for one in (best, gcc)
+    ]
+    best = best.assign(cycles=judged[0]["cycles"], gcc_cycles=judged[1]["cycles"])
+    best = best[(judged[0]["status"] == "ok") & (judged[1]["status"] == "ok")]
+    print(f"{len(sample.rows) - len(best)} of {len(sample.rows)} blocks are unsupported on {machine}", file=sys.stderr)
+    worse = best["cycles"] > best["gcc_cycles"]
+    best.loc[worse, "order"] = gcc["order"]
+    best.loc[worse, "cycles"] = best["gcc_cycles"]
+    best.loc[worse, "proven"] = False
+    tables.write(best.sort_values("block_id", ignore_index=True), "optima", out)
+
+
+def _found(
+    made: Exact, held: store.BlockStore, sample: Sample, items: np.ndarray, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Of blocks of one length: the best orders in GCC's numbers, their cycles and bounds on the model."""
+    shown = np.stack([sample.orders[item] for item in items])
+    found = made.optima(held.problems(sample.rows[items], shown), rng)
+    emitted = np.take_along_axis(shown, found.order.astype(np.int64), 1)
+    return pd.DataFrame(
+        {
+            "block_id": sample.block_ids.take(items).to_pylist(),
+            "order": list(map(tuple, emitted.tolist())),
+            "model_cycles": found.cycles,
+            "bound": found.bound,
+            "proven": found.proven,
+        }
+    )
+
+
+if __name__ == "__main__":
+    run(main)
