@@ -240,6 +240,15 @@ class Imitation(Section):
     models: Annotated[dict[str, Imitator], Field(min_length=1)]
 
 
+class Rollouts(Section):
+    """How the preference of a policy is learned (schedulers/on_machine/rollouts.py)."""
+
+    blocks: _Positive
+    rollouts: _Positive  # of each ready instruction
+    rounds: _Positive
+    randomness: Annotated[float, Field(ge=0, le=1)]  # of the choices of rollouts after the first round
+
+
 class Scheduler(Section):
     method: str
     model: str | None = None
@@ -249,6 +258,7 @@ class Scheduler(Section):
     evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
     states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
     seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
+    learning: Rollouts | None = None  # of policy
 
 
 class Intervals(Section):
