@@ -259,6 +259,8 @@ class Scheduler(Section):
     states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
     seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
     learning: Rollouts | None = None  # of policy
+    issue_rate: _Positive | None = None  # of haifa: instructions per cycle
+    rules: list[Literal["priority", "last_insn", "dependents"]] | None = None  # of haifa; all by default
 
 
 class Intervals(Section):
