@@ -241,6 +241,15 @@ class Imitation(Section):
     models: Annotated[dict[str, Imitator], Field(min_length=1)]
 
 
+class Rollouts(Section):
+    """How the preference of a policy is learned (schedulers/on_machine/rollouts.py)."""
+
+    blocks: _Positive
+    rollouts: _Positive  # of each ready instruction
+    rounds: _Positive
+    randomness: Annotated[float, Field(ge=0, le=1)]  # of the choices of rollouts after the first round
+
+
 class Scheduler(Section):
     method: str
     model: str | None = None
@@ -250,6 +259,9 @@ class Scheduler(Section):
     evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
     states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
     seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
+    learning: Rollouts | None = None  # of policy
+    issue_rate: _Positive | None = None  # of haifa: instructions per cycle
+    rules: list[Literal["priority", "last_insn", "dependents"]] | None = None  # of haifa; all by default
 
 
 class Intervals(Section):

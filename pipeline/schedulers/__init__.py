@@ -69,7 +69,8 @@ def needed_machine(request: Request, name: str) -> Processor:
 
 def methods() -> list[str]:
     """Names of all schedulers: the files of this folder."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
+    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
+    return sorted(path.stem for path in files if path.stem != "__init__")
 
 
 def find(method: str) -> Callable[[Request], Scheduler]:

@@ -91,7 +91,18 @@ def told_by_what_follows() -> tuple[BlockStore, Encodings, Sample]:
 
 
 def _stored(chosen: list[np.ndarray], tails: list[np.ndarray] | None, times: int = 1) -> tuple[BlockStore, Encodings]:
-    """Blocks of INSTRUCTIONS, followed by FOLLOWING; each of the tails so many times one after the other."""
+    """The same from `made_tables`."""
+    rows, dags, distinct = made_tables(chosen, tails, times)
+    return of_tables(rows, dags), encoded(tabulate(distinct))
+
+
+def made_tables(
+    chosen: list[np.ndarray], tails: list[np.ndarray] | None = None, times: int = 1
+) -> tuple[pa.Table, pa.Table, list[bytes]]:
+    """Tables `instructions` and `dags` of blocks of INSTRUCTIONS, and their distinct instructions, sorted.
+
+    FOLLOWING stand behind the blocks: each of the tails so many times one after the other.
+    """
     size = len(chosen)
     code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
     tail = [b"".join(FOLLOWING[k] for k in one) for one in tails or [] for _ in range(times)]
@@ -106,4 +117,4 @@ def _stored(chosen: list[np.ndarray], tails: list[np.ndarray] | None, times: int
     )
     distinct, numbers = distinct_instructions(pa.concat_arrays([code, pa.array(tail, pa.binary())]))
     rows = numbered(ids, numbers[:size], None if tails is None else numbers[size:])
-    return of_tables(rows, Builder("full").build(blocks)), encoded(tabulate(distinct))
+    return rows, Builder("full").build(blocks), distinct

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import permutations
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from pipeline import schedulers
+from pipeline.config import Priority
 from pipeline.config import Scheduler as Settings
 from pipeline.dag.counting import count_orders
 from pipeline.dag.topology import count_violations
+from pipeline.latency.in_order import simulate
 from pipeline.models.imitator import Imitator
 from pipeline.models.inputs import Vocabulary
 from pipeline.models.pocsnet import POCSNet
-from pipeline.models.problems import Blocks, token_trie
-from pipeline.schedulers import Request, find, methods
+from pipeline.models.problems import Blocks, Problems, token_trie
+from pipeline.schedulers import Request, find, methods, policy, search
 from tests.models import imitated, made
+from tests.schedulers.machines import MULTIPLY, machine
+from tests.schedulers.made_up import optima
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(60, shortest=5, longest=5)
 BLOCKS = Blocks(
@@ -28,31 +35,51 @@ BLOCKS = Blocks(
     token_trie(np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1]), len(ENCODINGS.tokens)),
 )
 SHOWN = BLOCKS.shown(BLOCKS.input_order)
+CHIP = machine()
+COSTS = CHIP.costs(SHOWN.instructions)
+OPTIMA = optima(COSTS, SHOWN.precedes)
+LONG_STORE, _, LONG_SAMPLE = imitated.corpus(40, shortest=11, longest=11, seed=1)
+LONG = LONG_STORE.problems(LONG_SAMPLE.rows, np.stack(LONG_SAMPLE.orders))
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
+OF_ONE_LENGTH = {"network", "gcc"}
+# What is made several ways: every choice of its settings.
+SETTINGS: dict[str, list[dict[str, object]]] = {
+    "list_scheduling": [{"priority": priority} for priority in get_args(Priority)],
+    "search": [{"search": method, "evaluations": 50} for method in search.METHODS],
+    "haifa": [{}, {"issue_rate": 1}, {"rules": ["dependents"]}],
+}
+NEED_A_MACHINE = {"search", "branch_and_bound", "cp_sat", "policy"}
+
+
+def variants() -> list[str]:
+    """All methods, with the number of their settings; the imitator with each of its heads."""
+    names = [name for name in methods() if name != "imitator"]
+    numbered = [f"{name} {k}" for name in names for k in range(len(SETTINGS.get(name, [{}])))]
+    return numbered + [f"imitator {head}" for head in HEADS]
 
 
 @pytest.fixture
 def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
-    def make(method: str) -> Request:
+    def make(variant: str, chip: object = CHIP) -> Request:
         torch.manual_seed(0)
-        method, _, head = method.partition(" ")
+        method, choice = variant.split()
+        settings: dict[str, object] = {}
         path = tmp_path / "weights.safetensors"
-        if head:
-            Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings("attention", head)).save(path)
+        if method == "imitator":
+            Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings("attention", choice)).save(path)
+        elif method == "policy":
+            policy.save(np.random.default_rng(0).normal(size=len(policy.FEATURES)), path)
         else:
             save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), path)
-        return Request(Settings(method=method, iterations=20), made.SETTINGS, path, BLOCKS, ENCODINGS)
+            settings = SETTINGS.get(method, [{}])[int(choice)]
+        chosen = Settings.model_validate({"method": method, "iterations": 20, **settings})
+        return Request(chosen, made.SETTINGS, path, BLOCKS, ENCODINGS, chip)  # type: ignore[arg-type]
 
     return make
 
 
-def schedulers() -> list[str]:
-    """All methods; the imitator with each of its heads."""
-    return [name for name in methods() if name != "imitator"] + [f"imitator {head}" for head in HEADS]
-
-
-def schedule(method: str, request_for, seed: int = 0) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
-    return find(method.split()[0])(request_for(method)).schedule(SHOWN, np.random.default_rng(seed))
+def schedule(variant: str, request_for, seed: int = 0, problems: Problems = SHOWN) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+    return find(variant.split()[0])(request_for(variant)).schedule(problems, np.random.default_rng(seed))
 
 
 def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.ndarray) -> int:
@@ -65,31 +92,31 @@ def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.n
     return int(done.max())
 
 
-@pytest.mark.parametrize("method", schedulers())
-def test_permutations(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in schedule(method, request_for).values():
+@pytest.mark.parametrize("variant", variants())
+def test_permutations(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    for order in schedule(variant, request_for).values():
         assert order.shape == (60, 5)
         np.testing.assert_array_equal(np.sort(order, 1), np.tile(np.arange(5), (60, 1)))
 
 
-@pytest.mark.parametrize("method", schedulers())
-def test_dependencies(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("variant", variants())
+def test_dependencies(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
     """Whatever does not match freely is legal; the network's Hungarian decoding alone may violate."""
-    for decoder, order in schedule(method, request_for).items():
+    for decoder, order in schedule(variant, request_for).items():
         if decoder != "hungarian":
             assert (count_violations(SHOWN.precedes, order) == 0).all()
 
 
-@pytest.mark.parametrize("method", schedulers())
-def test_same_seed_same_orders(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    first, second = (schedule(method, request_for, 5) for _ in range(2))
+@pytest.mark.parametrize("variant", variants())
+def test_same_seed_same_orders(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    first, second = (schedule(variant, request_for, 5) for _ in range(2))
     for decoder in first:
         np.testing.assert_array_equal(first[decoder], second[decoder])
 
 
-@pytest.mark.parametrize("method", schedulers())
-def test_never_better_than_the_optimum(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in schedule(method, request_for).values():
+@pytest.mark.parametrize("variant", variants())
+def test_never_better_than_the_optimum_of_one_issue_a_cycle(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    for order in schedule(variant, request_for).values():
         for precedes, latencies, found in zip(SHOWN.precedes[:10], SHOWN.latencies, order, strict=False):
             if count_violations(precedes[None], found[None])[0]:
                 continue
@@ -100,8 +127,53 @@ def test_never_better_than_the_optimum(method: str, request_for) -> None:  # typ
             assert single_issue_cycles(precedes, latencies, found) >= best
 
 
+@pytest.mark.parametrize("variant", variants())
+def test_never_better_than_the_optimum_of_the_machine(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    """Of every legal order, tried one by one."""
+    for order in schedule(variant, request_for).values():
+        legal = count_violations(SHOWN.precedes, order) == 0
+        assert (simulate(COSTS, order[:, None]).makespan[legal, 0] >= OPTIMA[legal]).all()
+
+
+@pytest.mark.parametrize("variant", [name for name in variants() if name.split()[0] not in OF_ONE_LENGTH])
+def test_longer_blocks_are_legal_and_never_below_the_proven_bounds(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    bounds = [
+        find(name)(request_for(f"{name} 0")).optima(LONG, np.random.default_rng(1)).bound  # type: ignore[attr-defined]
+        for name in ("cp_sat", "branch_and_bound")
+    ]
+    for decoder, order in schedule(variant, request_for, problems=LONG).items():
+        if decoder == "hungarian":
+            continue
+        assert (count_violations(LONG.precedes, order) == 0).all()
+        cycles = simulate(CHIP.costs(LONG.instructions), order[:, None]).makespan[:, 0]
+        assert (cycles >= np.max(bounds, axis=0)).all()
+
+
+@pytest.mark.parametrize("method", ["cp_sat", "branch_and_bound"])
+def test_exact_schedulers_tell_the_truth(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    found = find(method)(request_for(f"{method} 0")).optima(SHOWN, np.random.default_rng(0))  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(found.cycles, simulate(COSTS, found.order[:, None]).makespan[:, 0])
+    assert (found.bound <= OPTIMA).all()
+    assert (found.cycles[found.proven] == OPTIMA[found.proven]).all()
+    assert found.proven.mean() > 0.9
+    np.testing.assert_array_equal(found.order, schedule(f"{method} 0", request_for)["none"])
+
+
+@pytest.mark.parametrize("method", sorted(NEED_A_MACHINE))
+def test_a_machine_that_is_needed_is_asked_for(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="schedules for a machine and is given none"):
+        find(method)(request_for(f"{method} 0", None))
+
+
+@pytest.mark.parametrize("method", [*sorted(NEED_A_MACHINE), "list_scheduling"])
+def test_an_instruction_unknown_to_the_machine_is_named(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    scheduler = find(method)(request_for(f"{method} 0", machine(unknown=MULTIPLY)))
+    with pytest.raises(ValueError, match="of the table is unsupported; leave out its block"):
+        scheduler.schedule(SHOWN, np.random.default_rng(0))
+
+
 def test_critical_path_beats_random_orders_and_is_mostly_optimal(request_for) -> None:  # type: ignore[no-untyped-def]
-    order = find("critical_path")(request_for("critical_path")).schedule(SHOWN, np.random.default_rng(0))["none"]
+    order = schedule("critical_path 0", request_for)["none"]
     cycles, best = [], []
     for precedes, latencies, found in zip(SHOWN.precedes, SHOWN.latencies, order, strict=True):
         legal = [p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]]
@@ -115,7 +187,7 @@ def test_a_random_legal_order_is_gccs_as_often_as_there_are_orders(request_for) 
     block, before, after = BLOCKS.problems.precedes.nonzero()
     offsets = np.searchsorted(block, np.arange(len(BLOCKS.block_ids) + 1))
     counts, _ = count_orders(offsets, before, after, np.full(len(BLOCKS.block_ids), 5))
-    scheduler, rng, draws = find("random_legal")(request_for("random_legal")), np.random.default_rng(0), 400
+    scheduler, rng, draws = find("random_legal")(request_for("random_legal 0")), np.random.default_rng(0), 400
     exact = np.zeros(len(counts))
     for _ in range(draws):
         order = scheduler.schedule(SHOWN, rng)["none"].astype(int)
@@ -131,5 +203,36 @@ def test_gcc_gives_the_label() -> None:
 
 
 def test_an_unknown_scheduler_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no scheduler 'sinkhron'; there are \['critical_path'"):
+    with pytest.raises(ValueError, match=r"no scheduler 'sinkhron'; there are \['branch_and_bound', 'cp_sat', 'crit"):
         find("sinkhron")
+
+
+NEW_SCHEDULER = '''
+"""The last of the ready instructions first."""
+import numpy as np
+from pipeline.dag.topology import greedy_orders
+
+class LastShown:
+    def __init__(self, request):
+        pass
+
+    def schedule(self, problems, rng):
+        size, n = problems.latencies.shape
+        return {"none": greedy_orders(problems.precedes, np.tile(np.arange(n)[:, None], (size, 1, n)))}
+
+make = LastShown
+'''
+
+
+def test_adding_a_scheduler_is_adding_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_for) -> None:  # type: ignore[no-untyped-def]
+    before = methods()
+    (tmp_path / "last_shown.py").write_text(NEW_SCHEDULER)
+    monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
+    try:
+        assert sorted({*before, "last_shown"}) == methods()
+        assert "last_shown 0" in variants()
+        order = schedule("last_shown 0", request_for, problems=LONG)["none"]
+    finally:
+        sys.modules.pop("pipeline.schedulers.last_shown", None)
+    assert (count_violations(LONG.precedes, order) == 0).all()
+    assert (order != schedule("input_order 0", request_for, problems=LONG)["none"]).any()

@@ -1,0 +1,57 @@
+"""Learn a greedy policy for one machine from rollouts on blocks of a set."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from pipeline import config, tables
+from pipeline.latency.costs import processor
+from pipeline.models import store
+from pipeline.models.batches import by_length
+from pipeline.models.sample import load
+from pipeline.schedulers import policy
+from pipeline.schedulers.on_machine.rollouts import learn
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+_INSTRUCTIONS = 8192  # of a batch
+
+
+def main(
+    settings: options.Settings,
+    seed: options.Seed,
+    machine: Annotated[Path, typer.Option(help="Table machine_instructions of an in-order machine.")],
+    instructions: options.Instructions,
+    dags: options.Dags,
+    training: Annotated[Path, typer.Option(help="Table sets, the blocks to learn from.")],
+    weights: options.Out,
+) -> None:
+    """Write the weights of the scheduler `policy`, from a seeded draw of those blocks that have several legal orders.
+
+    Settings are schedulers.<name>.learning. Blocks with an instruction that the machine does not know are left out.
+    """
+    chosen = config.section(config.Rollouts, settings)
+    chip = processor(tables.read("machine_instructions", machine))
+    held = store.load(instructions, dags)
+    rng = np.random.default_rng(seed)
+    rows = load(training, held).rows
+    rows = rng.permutation(rows[held.has_choice(rows)])[: chosen.blocks]
+    known = [row for row in rows if chip.known[held.instructions_of(np.array([row]))].all()]
+    print(f"{len(known)} blocks; {len(rows) - len(known)} have an instruction unknown to the machine", file=sys.stderr)
+    if not known:
+        raise ValueError("no block to learn from")
+    usable = np.sort(np.array(known))
+    batches = [held.as_emitted(usable[items]) for items in by_length(held.lengths[usable], _INSTRUCTIONS)]
+    found = learn([(chip.costs(one.instructions), one.precedes) for one in batches], chosen, rng)
+    for name, weight in zip(policy.FEATURES, found, strict=True):
+        print(f"{name:14}{weight:9.4f}", file=sys.stderr)
+    policy.save(found, weights)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,54 @@
+"""A small in-order processor for the instructions of tests/models/imitated.py: two ports, as atom has."""
+
+from __future__ import annotations
+
+import pandas as pd
+from iced_x86 import Decoder
+
+from pipeline.dag.resources import words
+from pipeline.latency.costs import Processor, processor
+from pipeline.latency.registers import register_access
+from tests.models.imitated import INSTRUCTIONS
+
+LOADS, STORES = {"488b4f08", "488b5710", "488b0500000000"}, {"48894e08", "48895610"}
+MULTIPLY, ADD_FLOAT = "480fafca", "f30f58c1"
+
+
+def table(codes: list[bytes] | None = None, unknown: str = "") -> pd.DataFrame:
+    """Table `machine_instructions` of these instructions, those of imitated.corpus by default; one may be unknown."""
+    return pd.DataFrame([_row(code, code.hex() != unknown) for code in codes or sorted(set(INSTRUCTIONS))])
+
+
+def machine(unknown: str = "") -> Processor:
+    return processor(table(unknown=unknown))
+
+
+def _row(code: bytes, known: bool) -> dict[str, object]:
+    text = code.hex()
+    units, choice, latency = {}, [0, 1], 1
+    if text in LOADS:
+        units, choice, latency = {0: 1}, [], 3
+    elif text in STORES:
+        units, choice, latency = {0: 1}, [], 1
+    elif text == MULTIPLY:
+        units, choice, latency = {0: 2, 1: 1}, [], 9
+    elif text == ADD_FLOAT:
+        units, choice, latency = {1: 1}, [], 5
+    access = register_access(Decoder(64, code).decode())
+    return {
+        "code": code,
+        "machine": "small",
+        "issue_width": 2,
+        "read_advance": 2,
+        "micro_ops": 3 if text == MULTIPLY else 1,
+        "latency": latency,
+        "units": list(units),
+        "unit_cycles": list(units.values()),
+        "choice": choice,
+        "choice_cycles": 1 if choice else 0,
+        "reads": list(words(access.reads)),
+        "late_reads": list(words(access.late_reads)),
+        "writes": list(words(access.writes)),
+        "status": "ok" if known else "unsupported",
+        "message": "" if known else "not known",
+    }
