@@ -262,6 +262,18 @@ class Scheduler(Section):
     learning: Rollouts | None = None  # of policy
     issue_rate: _Positive | None = None  # of haifa: instructions per cycle
     rules: list[Literal["priority", "last_insn", "dependents"]] | None = None  # of haifa; all by default
+    machines: list[str] | None = None  # processors that it schedules for; all by default
+    exact: bool = False  # whether what it proves is measured
+
+
+class Scheduling(Section):
+    """Every scheduler on processor models."""
+
+    seeds: Annotated[list[int], Field(min_length=1)]  # of networks; the others take the first
+    tested: Annotated[list[str], Field(min_length=1)]  # names of sets
+    machines: Annotated[dict[str, str], Field(min_length=1)]  # processor -> what finds the best orders to learn there
+    schedulers: dict[str, Scheduler]
+    models: dict[str, Imitator]  # networks that learn the best orders found
 
 
 class Intervals(Section):
@@ -305,6 +317,7 @@ class Params(Section):
     trials: Trials
     sets: Annotated[dict[str, BlockSet], Field(min_length=1)]
     imitations: dict[str, Imitation]
+    scheduling: Scheduling
     schedulers: dict[str, Scheduler]
     evaluation: Evaluation
     residuals: Residuals
@@ -338,7 +351,25 @@ class Params(Section):
                 raise ValueError(f"imitations.{name}.baselines names {unknown}; without a model: {sorted(untrained)}")
             if both := sorted(set(self.schedulers) & set(imitation.models)):
                 raise ValueError(f"imitations.{name}.models has {both}, which are names of schedulers")
+        self._scheduling_exists()
         return self
+
+    def _scheduling_exists(self) -> None:
+        chosen = self.scheduling
+        used = {*chosen.tested, *(name for one in chosen.models.values() for name in (one.training, one.development))}
+        if unknown := sorted(used - set(self.sets)):
+            raise ValueError(f"scheduling names the sets {unknown}; sets has {sorted(self.sets)}")
+        if unknown := sorted(set(chosen.machines) - set(self.latency.machines)):
+            raise ValueError(f"scheduling.machines has {unknown}; latency.machines has {sorted(self.latency.machines)}")
+        if unknown := sorted(set(chosen.machines.values()) - set(chosen.schedulers)):
+            raise ValueError(
+                f"scheduling.machines names the schedulers {unknown}; there are {sorted(chosen.schedulers)}"
+            )
+        for name, model in chosen.models.items():
+            if not model.machines or set(model.machines) - set(chosen.machines):
+                raise ValueError(f"scheduling.models.{name}.machines must name some of {sorted(chosen.machines)}")
+        if both := sorted(set(chosen.schedulers) & set(chosen.models)):
+            raise ValueError(f"scheduling.models has {both}, which are names of its schedulers")
 
     def schedulers_of(self, experiment: str) -> list[str]:
         """Names of the schedulers that take part in an experiment: those without a model, and those of its models."""

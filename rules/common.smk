@@ -43,6 +43,8 @@ wildcard_constraints:
     set="|".join(P.sets),
     corpus="released|compiled",
     imitator=r"\w+",
+    machine="|".join(P.latency.machines),
+    exact="|".join(P.scheduling.schedulers),
     shard=r"\d+",
     seed=r"\d+",
     split="training|development|test",

@@ -16,6 +16,7 @@ from pipeline.tables import SCHEMAS
 
 EXPERIMENT = "latency"
 _LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
+_SHORT = 20  # instructions up to which CP-SAT was to prove the optimum
 Order = tuple[int, ...]
 Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles; nothing where the model knows no answer
 
@@ -79,6 +80,26 @@ def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFram
                 rows.append((*place, float(back(value)), float(back(low)), float(back(high)), n))
     table = pd.DataFrame(rows, columns=SCHEMAS["results"].names)
     return table.sort_values(table.columns[:7].tolist(), ignore_index=True)
+
+
+def proven(
+    split: str, machine: str, scheduler: str, found: pd.Series, lengths: pd.Series, settings: Intervals
+) -> pd.DataFrame:
+    """Rows of `results`: shares of blocks whose order is proven optimal, of all and of those up to 20 instructions.
+
+    found: block_id -> whether it is proven; lengths: block_id -> instructions.
+    """
+    rows = []
+    for metric, own in (
+        (f"proven_optimal_share_{machine}", found),
+        (f"proven_optimal_share_up_to_{_SHORT}_{machine}", found[lengths <= _SHORT]),
+    ):
+        if len(own):
+            bootstrap = Bootstrap(len(own), settings.bootstrap_samples, settings.confidence)
+            _, estimate = bootstrap.estimates(own.to_numpy(float)[None])
+            place = (EXPERIMENT, DEPENDENCIES, split, scheduler, "none", "all", metric)
+            rows.append((*place, *astuple(estimate)))
+    return pd.DataFrame(rows, columns=SCHEMAS["results"].names)
 
 
 def by_length(split: str, machine: str, to_gcc: pd.DataFrame, lengths: pd.Series, settings: Intervals) -> pd.DataFrame:

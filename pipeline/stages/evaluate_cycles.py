@@ -1,0 +1,85 @@
+"""Cycles of every scheduler's orders on processor models, against GCC's and the best orders known."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from pipeline import config, tables
+from pipeline.evidence import cycles
+from pipeline.evidence.cycles import Cycles, Scheduled
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: Annotated[str, typer.Option(help="JSON of params.yaml's evaluation.bootstrap_samples and .confidence.")],
+    sets: Annotated[list[Path], typer.Option(help="Tables sets, named {set}.parquet.")],
+    dags: options.Dags,
+    cycles_: Annotated[
+        list[Path], typer.Option("--cycles", help="Tables latency, .../{set}/{machine}/cycles.parquet.")
+    ],
+    schedules: Annotated[
+        list[Path], typer.Option(help="Tables schedules, .../{set}/{machine}/{scheduler}/{seed}/schedules.parquet.")
+    ],
+    optima: Annotated[list[Path], typer.Option(help="Tables optima, .../{machine}/{scheduler}/{set}.parquet.")],
+    results: options.Out,
+    by_length: options.Out,
+) -> None:
+    """Write one row per set, scheduler, decoder, seed and metric, and one per range of lengths."""
+    intervals = config.section(config.Intervals, settings)
+    members = {path.stem: tables.read("sets", path, ["block_id"])["block_id"] for path in sets}
+    lengths = tables.read("dags", dags, ["block_id", "n_instructions"], tables.of_blocks(pd.concat(members.values())))
+    of_block = lengths.set_index("block_id")["n_instructions"]
+    placed: dict[tuple[str, ...], list[Path]] = defaultdict(list)
+    for path in schedules:
+        placed[path.parts[-5:-3]].append(path)
+    whole, pieces = [], []
+    for path in tqdm(sorted(cycles_), "cycles", unit="table", file=sys.stderr):
+        split, machine = path.parts[-3:-1]
+        own = of_block.loc[members[split]]
+        scheduled = [one for source in sorted(placed[split, machine]) for one in _scheduled(source)]
+        scheduled.append(Scheduled("gcc", "none", 0, {block: tuple(range(n)) for block, n in own.items()}))
+        known = _cycles(path)
+        to_gcc, to_best = (cycles.ratios(known, own, scheduled, to) for to in ("gcc", "best"))
+        whole.append(cycles.results(split, machine, to_gcc, to_best, intervals))
+        pieces.append(cycles.by_length(split, machine, to_gcc, own, intervals))
+    for path in sorted(optima):
+        machine, scheduler = path.parts[-3:-1]
+        proven = tables.read("optima", path, ["block_id", "proven"]).set_index("block_id")["proven"]
+        whole.append(cycles.proven(path.stem, machine, scheduler, proven, of_block.loc[proven.index], intervals))
+    tables.write(pd.concat(whole, ignore_index=True), "results", results)
+    tables.write(pd.concat(pieces, ignore_index=True), "cycles_by_length", by_length)
+
+
+def _cycles(path: Path) -> Cycles:
+    table = tables.read("latency", path, ["block_id", "order", "cycles", "status"])
+    table = table[table["status"] == "ok"]
+    orders = (tuple(order.tolist()) for order in table["order"])
+    return dict(zip(zip(table["block_id"], orders, strict=True), table["cycles"], strict=True))
+
+
+def _scheduled(path: Path) -> list[Scheduled]:
+    """One for each decoder of a table, legal orders alone."""
+    scheduler, seed = path.parts[-3:-1]
+    table = tables.read("schedules", path, ["block_id", "decoder", "order", "status"])
+    table = table[table["status"] == "ok"]
+    return [
+        Scheduled(
+            scheduler,
+            str(decoder),
+            int(seed),
+            dict(zip(own["block_id"], (tuple(order.tolist()) for order in own["order"]), strict=True)),
+        )
+        for decoder, own in table.groupby("decoder", sort=True)
+    ]
+
+
+if __name__ == "__main__":
+    run(main)

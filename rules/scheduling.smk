@@ -1,0 +1,224 @@
+"""Every scheduler on processor models: best orders, networks that learn them, cycles by llvm-mca."""
+
+MACHINE = "data/instructions/released/machines/{machine}.parquet"
+OPTIMA = "data/optima/{machine}/{exact}/{set}.parquet"
+SCHEDULED = "data/scheduling/{set}/{machine}/{scheduler}/{seed}/schedules.parquet"
+LEARNED = "data/scheduling/models/{scheduler}/{seed}"
+POLICY = "data/scheduling/policies/{machine}/{scheduler}.safetensors"
+
+
+def settings_of(scheduler):
+    """JSON of a scheduler's settings; a network that learned best orders has none."""
+    trained = scheduler in P.scheduling.models
+    return json.dumps({"method": "imitator"} if trained else config["scheduling"]["schedulers"][scheduler], sort_keys=True)
+
+
+def weights_of(wildcards):
+    """What the wildcard's scheduler is loaded from."""
+    name = wildcards.scheduler
+    if name in P.scheduling.models:
+        return LEARNED + "/weights.safetensors"
+    chosen = P.scheduling.schedulers[name]
+    if chosen.learning is not None:
+        return POLICY
+    return f"data/imitations/imitation/{chosen.model}/{{seed}}/weights.safetensors" if chosen.model else []
+
+
+def seeds_of(scheduler):
+    trained = scheduler in P.scheduling.models or P.scheduling.schedulers[scheduler].model is not None
+    return P.scheduling.seeds if trained else P.scheduling.seeds[:1]
+
+
+def best_orders(purpose):
+    """Tables `optima` that the wildcard's network learns from, as an input function."""
+
+    def paths(wildcards):
+        model = P.scheduling.models[wildcards.scheduler]
+        return [
+            OPTIMA.format(machine=name, exact=P.scheduling.machines[name], set=getattr(model, purpose))
+            for name in model.machines
+        ]
+
+    return paths
+
+
+def serves(scheduler, machine):
+    """Whether a scheduler is run for a machine."""
+    if scheduler in P.scheduling.models:
+        return machine in P.scheduling.models[scheduler].machines
+    wanted = P.scheduling.schedulers[scheduler].machines
+    return wanted is None or machine in wanted
+
+
+def schedules_on(split, machine):
+    """Schedules of a set for a machine, of every scheduler and seed."""
+    return [
+        SCHEDULED.format(set=split, machine=machine, scheduler=name, seed=seed)
+        for name in (*P.scheduling.schedulers, *P.scheduling.models)
+        if serves(name, machine)
+        for seed in seeds_of(name)
+    ]
+
+
+def on_all(pattern):
+    """A path for each tested set and machine."""
+    return expand(pattern, set=P.scheduling.tested, machine=P.scheduling.machines)
+
+
+rule optima:
+    input:
+        src=lambda w: src("optima", f"pipeline.schedulers.{P.scheduling.schedulers[w.exact].method}"),
+        chosen="data/sets/{set}.parquet",
+        blocks="data/corpus/blocks.parquet",
+        instructions=blocks_of("released")["instructions"],
+        dags=blocks_of("released")["dags"],
+        machine=MACHINE,
+    output:
+        optima=OPTIMA,
+    params:
+        scheduler=lambda w: settings_of(w.exact),
+        settings=lambda w: section("latency", "machines", w.machine),
+        seed=P.split.seed,
+    log:
+        "logs/optima/{machine}/{exact}/{set}.log",
+    benchmark:
+        "benchmarks/rules/optima/{machine}/{exact}/{set}.tsv"
+    message:
+        "Finding the best orders of {wildcards.set} on {wildcards.machine} ({wildcards.exact})"
+    shell:
+        "python -m pipeline.stages.optima --scheduler {params.scheduler:q} --seed {params.seed} --set {input.chosen}"
+        " --blocks {input.blocks} --instructions {input.instructions} --dags {input.dags}"
+        " --machine {wildcards.machine} --settings {params.settings:q} --table {input.machine} --out {output.optima}"
+        " 2> >(tee {log} >&2)"
+
+
+rule learn_optima:
+    input:
+        **blocks_of("released"),
+        src=lambda w: src("imitate", *architecture(P.scheduling.models[w.scheduler])),
+        training=lambda w: f"data/sets/{P.scheduling.models[w.scheduler].training}.parquet",
+        development=lambda w: f"data/sets/{P.scheduling.models[w.scheduler].development}.parquet",
+        machines=lambda w: expand(MACHINE, machine=P.scheduling.models[w.scheduler].machines),
+        best_training=best_orders("training"),
+        best_development=best_orders("development"),
+    output:
+        weights=LEARNED + "/weights.safetensors",
+        history=LEARNED + "/history.parquet",
+    params:
+        settings=lambda w: section("scheduling", "models", w.scheduler),
+    threads: lambda w: P.scheduling.models[w.scheduler].threads
+    log:
+        "logs/learn_optima/{scheduler}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/learn_optima/{scheduler}/{seed}.tsv"
+    message:
+        "Training {wildcards.scheduler} on the best orders found (seed {wildcards.seed})"
+    shell:
+        "python -m pipeline.stages.imitate --settings {params.settings:q} --seed {wildcards.seed}"
+        " --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --development {input.development}"
+        " --machine {input.machines} --best-training {input.best_training} --best-development {input.best_development}"
+        " --weights {output.weights} --history {output.history} 2> >(tee {log} >&2)"
+
+
+rule learn_policy:
+    input:
+        src=src("learn_policy"),
+        machine=MACHINE,
+        instructions=blocks_of("released")["instructions"],
+        dags=blocks_of("released")["dags"],
+        training="data/sets/training.parquet",
+    output:
+        weights=POLICY,
+    params:
+        settings=lambda w: section("scheduling", "schedulers", w.scheduler, "learning"),
+        seed=P.split.seed,
+    log:
+        "logs/learn_policy/{machine}/{scheduler}.log",
+    benchmark:
+        "benchmarks/rules/learn_policy/{machine}/{scheduler}.tsv"
+    message:
+        "Learning {wildcards.scheduler} for {wildcards.machine} from rollouts"
+    shell:
+        "python -m pipeline.stages.learn_policy --settings {params.settings:q} --seed {params.seed}"
+        " --machine {input.machine} --instructions {input.instructions} --dags {input.dags}"
+        " --training {input.training} --weights {output.weights} 2> >(tee {log} >&2)"
+
+
+rule schedule_machine:
+    input:
+        **blocks_of("released"),
+        src=lambda w: src("schedule_set", f"pipeline.schedulers.{json.loads(settings_of(w.scheduler))['method']}"),
+        weights=weights_of,
+        chosen="data/sets/{set}.parquet",
+        machine=MACHINE,
+    output:
+        schedules=SCHEDULED,
+        confidence="data/scheduling/{set}/{machine}/{scheduler}/{seed}/confidence.parquet",
+    params:
+        scheduler=lambda w: settings_of(w.scheduler),
+    log:
+        "logs/schedule_machine/{set}/{machine}/{scheduler}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/schedule_machine/{set}/{machine}/{scheduler}/{seed}.tsv"
+    message:
+        "Scheduling {wildcards.set} for {wildcards.machine} with {wildcards.scheduler} (seed {wildcards.seed})"
+    shell:
+        "python -m pipeline.stages.schedule_set --scheduler {params.scheduler:q} --seed {wildcards.seed}"
+        " --set {input.chosen} --encodings {input.encodings} --instructions {input.instructions} --dags {input.dags}"
+        " --weights '{input.weights}' --machine {input.machine} --out {output.schedules}"
+        " --confidence {output.confidence} 2> >(tee {log} >&2)"
+
+
+rule cycles:
+    input:
+        src=src("latency"),
+        blocks="data/corpus/blocks.parquet",
+        dags=blocks_of("released")["dags"],
+        schedules=lambda w: schedules_on(w.set, w.machine),
+    output:
+        latency="data/scheduling/{set}/{machine}/cycles.parquet",
+    params:
+        settings=lambda w: section("latency", "machines", w.machine),
+    threads: 2
+    log:
+        "logs/cycles/{set}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/cycles/{set}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: cycles of every order of {wildcards.set}"
+    shell:
+        "python -m pipeline.stages.latency --machine {wildcards.machine} --settings {params.settings:q} --threads {threads}"
+        " --blocks {input.blocks} --dags {input.dags} --schedules {input.schedules} --out {output.latency}"
+        " 2> >(tee {log} >&2)"
+
+
+rule evaluate_cycles:
+    input:
+        src=src("evaluate_cycles"),
+        sets=expand("data/sets/{set}.parquet", set=P.scheduling.tested),
+        dags=blocks_of("released")["dags"],
+        cycles=on_all("data/scheduling/{set}/{machine}/cycles.parquet"),
+        schedules=[path for split in P.scheduling.tested for name in P.scheduling.machines for path in schedules_on(split, name)],
+        optima=[
+            OPTIMA.format(machine=machine, exact=name, set=split)
+            for machine in P.scheduling.machines
+            for name, one in P.scheduling.schedulers.items()
+            if one.exact and serves(name, machine)
+            for split in P.scheduling.tested
+        ],
+    output:
+        results="data/scheduling/results.parquet",
+        by_length="data/scheduling/by_length.parquet",
+    params:
+        settings=section("evaluation", only=["bootstrap_samples", "confidence"]),
+    log:
+        "logs/evaluate_cycles.log",
+    benchmark:
+        "benchmarks/rules/evaluate_cycles.tsv"
+    message:
+        "Cycles of every scheduler against GCC's and the best orders known"
+    shell:
+        "python -m pipeline.stages.evaluate_cycles --settings {params.settings:q} --sets {input.sets} --dags {input.dags}"
+        " --cycles {input.cycles} --schedules {input.schedules} --optima {input.optima}"
+        " --results {output.results} --by-length {output.by_length} 2> >(tee {log} >&2)"
