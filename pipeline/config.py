@@ -266,12 +266,24 @@ class Scheduler(Section):
     exact: bool = False  # whether what it proves is measured
 
 
+class ProcessorModel(Section):
+    """A processor that is scheduled for."""
+
+    cpu: str  # llvm-mca's name of it
+    iterations: Annotated[list[_Positive], Field(min_length=1)]  # that llvm-mca judges: 1 is a single pass
+    best: str  # scheduler that finds the best orders to learn
+
+    def machine(self, iterations: int) -> Machine:
+        """The model as llvm-mca's settings."""
+        return Machine(cpu=self.cpu, iterations=iterations, metric=f"cycles_{self.cpu}_{iterations}")
+
+
 class Scheduling(Section):
     """Every scheduler on processor models."""
 
     seeds: Annotated[list[int], Field(min_length=1)]  # of networks; the others take the first
     tested: Annotated[list[str], Field(min_length=1)]  # names of sets
-    machines: Annotated[dict[str, str], Field(min_length=1)]  # processor -> what finds the best orders to learn there
+    machines: Annotated[dict[str, ProcessorModel], Field(min_length=1)]
     schedulers: dict[str, Scheduler]
     models: dict[str, Imitator]  # networks that learn the best orders found
 
@@ -359,9 +371,7 @@ class Params(Section):
         used = {*chosen.tested, *(name for one in chosen.models.values() for name in (one.training, one.development))}
         if unknown := sorted(used - set(self.sets)):
             raise ValueError(f"scheduling names the sets {unknown}; sets has {sorted(self.sets)}")
-        if unknown := sorted(set(chosen.machines) - set(self.latency.machines)):
-            raise ValueError(f"scheduling.machines has {unknown}; latency.machines has {sorted(self.latency.machines)}")
-        if unknown := sorted(set(chosen.machines.values()) - set(chosen.schedulers)):
+        if unknown := sorted({one.best for one in chosen.machines.values()} - set(chosen.schedulers)):
             raise ValueError(
                 f"scheduling.machines names the schedulers {unknown}; there are {sorted(chosen.schedulers)}"
             )

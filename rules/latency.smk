@@ -31,7 +31,7 @@ rule machine_instructions:
     output:
         machine="data/instructions/{corpus}/machines/{machine}.parquet",
     params:
-        settings=lambda w: section("latency", "machines", w.machine),
+        settings=lambda w: judge(w.machine, 1),
     threads: 2
     log:
         "logs/machine_instructions/{corpus}/{machine}.log",

@@ -4,7 +4,13 @@ MACHINE = "data/instructions/released/machines/{machine}.parquet"
 OPTIMA = "data/optima/{machine}/{exact}/{set}.parquet"
 SCHEDULED = "data/scheduling/{set}/{machine}/{scheduler}/{seed}/schedules.parquet"
 LEARNED = "data/scheduling/models/{scheduler}/{seed}"
+CYCLES = "data/scheduling/{set}/{machine}/cycles_{iterations}.parquet"
 POLICY = "data/scheduling/policies/{machine}/{scheduler}.safetensors"
+
+
+def judge(machine, iterations):
+    """JSON of llvm-mca's settings for a processor."""
+    return P.scheduling.machines[machine].machine(int(iterations)).model_dump_json()
 
 
 def settings_of(scheduler):
@@ -35,7 +41,7 @@ def best_orders(purpose):
     def paths(wildcards):
         model = P.scheduling.models[wildcards.scheduler]
         return [
-            OPTIMA.format(machine=name, exact=P.scheduling.machines[name], set=getattr(model, purpose))
+            OPTIMA.format(machine=name, exact=P.scheduling.machines[name].best, set=getattr(model, purpose))
             for name in model.machines
         ]
 
@@ -60,9 +66,14 @@ def schedules_on(split, machine):
     ]
 
 
-def on_all(pattern):
-    """A path for each tested set and machine."""
-    return expand(pattern, set=P.scheduling.tested, machine=P.scheduling.machines)
+def judged():
+    """Tables of cycles of each tested set on each machine."""
+    return [
+        CYCLES.format(set=split, machine=name, iterations=iterations)
+        for split in P.scheduling.tested
+        for name, one in P.scheduling.machines.items()
+        for iterations in one.iterations
+    ]
 
 
 rule optima:
@@ -77,7 +88,7 @@ rule optima:
         optima=OPTIMA,
     params:
         scheduler=lambda w: settings_of(w.exact),
-        settings=lambda w: section("latency", "machines", w.machine),
+        settings=lambda w: judge(w.machine, 1),
         seed=P.split.seed,
     log:
         "logs/optima/{machine}/{exact}/{set}.log",
@@ -177,16 +188,16 @@ rule cycles:
         dags=blocks_of("released")["dags"],
         schedules=lambda w: schedules_on(w.set, w.machine),
     output:
-        latency="data/scheduling/{set}/{machine}/cycles.parquet",
+        latency=CYCLES,
     params:
-        settings=lambda w: section("latency", "machines", w.machine),
+        settings=lambda w: judge(w.machine, w.iterations),
     threads: 2
     log:
-        "logs/cycles/{set}/{machine}.log",
+        "logs/cycles/{set}/{machine}/{iterations}.log",
     benchmark:
-        "benchmarks/rules/cycles/{set}/{machine}.tsv"
+        "benchmarks/rules/cycles/{set}/{machine}/{iterations}.tsv"
     message:
-        "llvm-mca on {wildcards.machine}: cycles of every order of {wildcards.set}"
+        "llvm-mca on {wildcards.machine}: cycles of every order of {wildcards.set}, iterations {wildcards.iterations}"
     shell:
         "python -m pipeline.stages.latency --machine {wildcards.machine} --settings {params.settings:q} --threads {threads}"
         " --blocks {input.blocks} --dags {input.dags} --schedules {input.schedules} --out {output.latency}"
@@ -198,7 +209,7 @@ rule evaluate_cycles:
         src=src("evaluate_cycles"),
         sets=expand("data/sets/{set}.parquet", set=P.scheduling.tested),
         dags=blocks_of("released")["dags"],
-        cycles=on_all("data/scheduling/{set}/{machine}/cycles.parquet"),
+        cycles=judged(),
         schedules=[path for split in P.scheduling.tested for name in P.scheduling.machines for path in schedules_on(split, name)],
         optima=[
             OPTIMA.format(machine=machine, exact=name, set=split)

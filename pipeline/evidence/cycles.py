@@ -82,17 +82,15 @@ def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFram
     return table.sort_values(table.columns[:7].tolist(), ignore_index=True)
 
 
-def proven(
-    split: str, machine: str, scheduler: str, found: pd.Series, lengths: pd.Series, settings: Intervals
-) -> pd.DataFrame:
+def proven(split: str, scheduler: str, found: pd.Series, lengths: pd.Series, settings: Intervals) -> pd.DataFrame:
     """Rows of `results`: shares of blocks whose order is proven optimal, of all and of those up to 20 instructions.
 
     found: block_id -> whether it is proven; lengths: block_id -> instructions.
     """
     rows = []
     for metric, own in (
-        (f"proven_optimal_share_{machine}", found),
-        (f"proven_optimal_share_up_to_{_SHORT}_{machine}", found[lengths <= _SHORT]),
+        ("proven_optimal_share", found),
+        (f"proven_optimal_share_up_to_{_SHORT}", found[lengths <= _SHORT]),
     ):
         if len(own):
             bootstrap = Bootstrap(len(own), settings.bootstrap_samples, settings.confidence)

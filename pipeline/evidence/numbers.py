@@ -8,7 +8,7 @@ import re
 import pandas as pd
 from markupsafe import escape
 
-_SHARES = ("exact_match", "slot_accuracy", "valid_share")
+_SHARES = ("exact_match", "slot_accuracy", "valid_share", "proven_optimal_share")
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -23,7 +23,7 @@ def main(
     sets: Annotated[list[Path], typer.Option(help="Tables sets, named {set}.parquet.")],
     dags: options.Dags,
     cycles_: Annotated[
-        list[Path], typer.Option("--cycles", help="Tables latency, .../{set}/{machine}/cycles.parquet.")
+        list[Path], typer.Option("--cycles", help="Tables latency, .../{set}/{machine}/cycles_{iterations}.parquet.")
     ],
     schedules: Annotated[
         list[Path], typer.Option(help="Tables schedules, .../{set}/{machine}/{scheduler}/{seed}/schedules.parquet.")
@@ -34,8 +34,10 @@ def main(
 ) -> None:
     """Write one row per set, scheduler, decoder, seed and metric, and one per range of lengths."""
     intervals = config.section(config.Intervals, settings)
-    members = {path.stem: tables.read("sets", path, ["block_id"])["block_id"] for path in sets}
-    lengths = tables.read("dags", dags, ["block_id", "n_instructions"], tables.of_blocks(pd.concat(members.values())))
+    members: dict[str, pd.Series] = {path.stem: tables.read("sets", path, ["block_id"])["block_id"] for path in sets}
+    lengths = tables.read(
+        "dags", dags, ["block_id", "n_instructions"], tables.of_blocks(pd.concat(list(members.values())))
+    )
     of_block = lengths.set_index("block_id")["n_instructions"]
     placed: dict[tuple[str, ...], list[Path]] = defaultdict(list)
     for path in schedules:
@@ -43,17 +45,21 @@ def main(
     whole, pieces = [], []
     for path in tqdm(sorted(cycles_), "cycles", unit="table", file=sys.stderr):
         split, machine = path.parts[-3:-1]
+        iterations = path.stem.rpartition("_")[2]
+        named = machine if iterations == "1" else f"{machine}_{iterations}"
         own = of_block.loc[members[split]]
         scheduled = [one for source in sorted(placed[split, machine]) for one in _scheduled(source)]
-        scheduled.append(Scheduled("gcc", "none", 0, {block: tuple(range(n)) for block, n in own.items()}))
+        scheduled.append(
+            Scheduled("gcc", "none", 0, {block: tuple(range(n)) for block, n in zip(own.index, own, strict=True)})
+        )
         known = _cycles(path)
         to_gcc, to_best = (cycles.ratios(known, own, scheduled, to) for to in ("gcc", "best"))
-        whole.append(cycles.results(split, machine, to_gcc, to_best, intervals))
-        pieces.append(cycles.by_length(split, machine, to_gcc, own, intervals))
+        whole.append(cycles.results(split, named, to_gcc, to_best, intervals))
+        pieces.append(cycles.by_length(split, named, to_gcc, own, intervals))
     for path in sorted(optima):
-        machine, scheduler = path.parts[-3:-1]
+        scheduler = path.parts[-2]
         proven = tables.read("optima", path, ["block_id", "proven"]).set_index("block_id")["proven"]
-        whole.append(cycles.proven(path.stem, machine, scheduler, proven, of_block.loc[proven.index], intervals))
+        whole.append(cycles.proven(path.stem, scheduler, proven, of_block.loc[proven.index], intervals))
     tables.write(pd.concat(whole, ignore_index=True), "results", results)
     tables.write(pd.concat(pieces, ignore_index=True), "cycles_by_length", by_length)
 

@@ -1,0 +1,189 @@
+"""Every scheduler on processor models: cycles against GCC's, time, what is proven, example blocks side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.config import Scheduling
+from pipeline.evidence import cycles_plots, plots
+from pipeline.evidence.cycles import EXPERIMENT
+from pipeline.evidence.imitation_rows import decoder_label, set_label
+from pipeline.evidence.numbers import count, percent, with_interval
+
+_TO_GCC, _TO_BEST = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_"
+_SHARES = ("fewer_cycles_than_gcc_share_", "as_many_cycles_as_gcc_share_", "more_cycles_than_gcc_share_")
+_PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
+_TIME = "microseconds_per_block"
+_DECODERS = ("none", "greedy", "beam")  # single samples are left out: they are drawn, not chosen
+_CURVES = 7  # schedulers that a figure by length shows
+
+
+@dataclass(frozen=True)
+class Section:
+    """Heads and rows of the section's tables, as text; without rows where nothing was published."""
+
+    machines: list[str] = field(default_factory=list)
+    ratios: dict[str, list[list[str]]] = field(default_factory=dict)  # set -> rows
+    shares: dict[str, list[list[str]]] = field(default_factory=dict)
+    proven: list[list[str]] = field(default_factory=list)
+    n_examples: int = 0
+    figures: list[str] = field(default_factory=list)
+
+
+def section(results: pd.DataFrame, lengths: pd.DataFrame, examples: pd.DataFrame, settings: Scheduling) -> Section:
+    """`results`: the report's; `lengths`: tables `cycles_by_length`; `examples`: of stage scheduling_examples."""
+    rows = _rows(results)
+    if rows.empty:
+        return Section()
+    machines = _machines(rows, settings)
+    sets = [name for name in settings.tested if name in set(rows["split"])]
+    return Section(
+        machines=machines,
+        ratios={set_label(split): _ratios(rows[rows["split"] == split], machines) for split in sets},
+        shares={set_label(split): _shares(rows[rows["split"] == split], machines[0]) for split in sets},
+        proven=_proven(rows, sets),
+        n_examples=examples["block_id"].nunique() if len(examples) else 0,
+        figures=list(figures(results, lengths, examples, settings)),
+    )
+
+
+def figures(
+    results: pd.DataFrame, lengths: pd.DataFrame, examples: pd.DataFrame, settings: Scheduling
+) -> dict[str, Figure]:
+    """The section's figures by name, those whose rows were published."""
+    rows, drawn = _rows(results), {}
+    if rows.empty:
+        return {}
+    machines, last = _machines(rows, settings), settings.tested[-1]
+    points = _points(rows[rows["split"] == last], machines)
+    if len(points):
+        names = list(dict.fromkeys(points["name"]))
+        drawn["scheduling_pareto"] = cycles_plots.pareto(points, machines, names)
+    own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(_DECODERS)] if len(lengths) else lengths
+    if len(own):
+        named = own.assign(name=_names(own))
+        best = named[named["machine"] == machines[0]].groupby("name")["ratio"].mean().sort_values().index[:_CURVES]
+        shown = named[named["name"].isin(best)]
+        drawn["scheduling_length"] = cycles_plots.by_length(shown, machines, list(best))
+    for place, (_, block) in enumerate(examples.groupby("rank") if len(examples) else []):
+        drawn[f"scheduling_block_{place + 1}"] = cycles_plots.timelines(_timelines(block))
+    return drawn
+
+
+def _rows(results: pd.DataFrame) -> pd.DataFrame:
+    rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
+    return rows[rows["decoder"].isin(_DECODERS)]
+
+
+def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:
+    """Processors as the parameters list them, those of many iterations behind their single pass."""
+    found = [name.removeprefix(_TO_GCC) for name in set(rows["metric"]) if name.startswith(_TO_GCC)]
+    known = list(settings.machines)
+    return sorted(found, key=lambda name: (known.index(name.partition("_")[0]), name))
+
+
+def _names(rows: pd.DataFrame) -> list[str]:
+    """Scheduler, with its decoder where there is one."""
+    return [
+        plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
+        for scheduler, decoder in zip(rows["scheduler"], rows["decoder"], strict=True)
+    ]
+
+
+def _by_place(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, pd.Series]]:
+    """(scheduler, decoder) -> metric -> row."""
+    found: dict[tuple[str, str], dict[str, pd.Series]] = {}
+    for _, row in rows.iterrows():
+        found.setdefault((row["scheduler"], row["decoder"]), {})[row["metric"]] = row
+    return found
+
+
+def _ranked(rows: pd.DataFrame, machine: str) -> list[tuple[tuple[str, str], dict[str, pd.Series]]]:
+    """The fewest cycles first."""
+    places = [(place, own) for place, own in _by_place(rows).items() if any(m.startswith(_TO_GCC) for m in own)]
+
+    def key(pair: tuple[tuple[str, str], dict[str, pd.Series]]) -> tuple[float, tuple[str, str]]:
+        row = pair[1].get(_TO_GCC + machine)
+        return (np.inf if row is None else float(row["value"]), pair[0])
+
+    return sorted(places, key=key)
+
+
+def _ratio(row: pd.Series | None) -> str:
+    if row is None or np.isnan(row["value"]):
+        return "-"
+    return f"{row['value']:.4f}<br><small>{row['ci_low']:.4f} to {row['ci_high']:.4f}</small>"
+
+
+def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
+    """Scheduler, decoder, ratio to GCC's cycles on each machine, microseconds per block."""
+    table = []
+    for (scheduler, decoder), own in _ranked(rows, machines[0]):
+        cells = [_ratio(own.get(_TO_GCC + machine)) for machine in machines]
+        time = own.get(_TIME)
+        table.append(
+            [
+                plots.label(scheduler),
+                decoder_label(decoder),
+                *cells,
+                "-" if time is None else f"{time['value']:,.3g}",
+            ]
+        )
+    return table
+
+
+def _shares(rows: pd.DataFrame, machine: str) -> list[list[str]]:
+    """Scheduler, decoder, ratio to the best order's cycles, shares of blocks fewer / as many / more, blocks."""
+    table = []
+    for (scheduler, decoder), own in _ranked(rows, machine):
+        best = own.get(_TO_BEST + machine)
+        if best is None:
+            continue
+        shares = [percent(own[metric + machine]["value"]) for metric in _SHARES]
+        cells = [plots.label(scheduler), decoder_label(decoder), _ratio(best), *shares, count(best["n_blocks"])]
+        table.append(cells)
+    return table
+
+
+def _proven(rows: pd.DataFrame, sets: list[str]) -> list[list[str]]:
+    """Set, scheduler, shares proven up to 20 instructions and of all, blocks."""
+    table = []
+    for split in sets:
+        for (scheduler, _), own in sorted(_by_place(rows[rows["split"] == split]).items()):
+            cells = [own.get(metric) for metric in _PROVEN]
+            if cells[1] is not None:
+                shares = [with_interval(_PROVEN[1], cell) for cell in cells]
+                table.append([set_label(split), plots.label(scheduler), *shares, count(cells[1]["n_blocks"])])
+    return table
+
+
+def _points(rows: pd.DataFrame, machines: list[str]) -> pd.DataFrame:
+    """Columns of `cycles_plots.pareto`: schedulers whose time was measured."""
+    found = []
+    for (scheduler, decoder), own in _ranked(rows, machines[0]):
+        if _TIME not in own:
+            continue
+        name = plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
+        for machine in machines:
+            row = own.get(_TO_GCC + machine)
+            if row is not None:
+                found.append((machine, name, own[_TIME]["value"], row["value"], row["ci_low"], row["ci_high"]))
+    return pd.DataFrame(found, columns=["machine", "name", "microseconds", "ratio", "ci_low", "ci_high"])
+
+
+def _timelines(block: pd.DataFrame) -> list[cycles_plots.Timeline]:
+    """Of one block of the table of examples: a row for each order and slot."""
+    return [
+        cycles_plots.Timeline(
+            str(title),
+            own["instruction"].tolist(),
+            own["issue"].to_numpy(int),
+            own["latency"].to_numpy(int),
+            int(own["cycles"].iloc[0]),
+        )
+        for title, own in block.sort_values(["place", "slot"]).groupby("title", sort=False)
+    ]
