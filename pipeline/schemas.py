@@ -178,6 +178,20 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("gcc_cycles", pa.float64()),  # of GCC's order
         ]
     ),
+    # One row per slot of each order of a few blocks, on an in-order processor.
+    "scheduling_examples": pa.schema(
+        [
+            ("rank", pa.int32()),  # of the block
+            ("block_id", pa.string()),
+            ("place", pa.int32()),  # of the order
+            ("title", pa.string()),  # input | GCC | learned | best
+            ("slot", pa.int32()),
+            ("instruction", pa.string()),
+            ("issue", pa.int32()),  # cycle, from 0
+            ("latency", pa.int32()),  # cycles to write-back
+            ("cycles", pa.int32()),  # of the whole pass
+        ]
+    ),
     # One row per (set, processor model, scheduler, decoder, range of lengths), of the first seed.
     "cycles_by_length": pa.schema(
         [

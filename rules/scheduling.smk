@@ -1,5 +1,6 @@
 """Every scheduler on processor models: best orders, networks that learn them, cycles by llvm-mca."""
 
+IN_ORDER = next(iter(P.scheduling.machines))  # the processor whose optimum can be proven
 MACHINE = "data/instructions/released/machines/{machine}.parquet"
 OPTIMA = "data/optima/{machine}/{exact}/{set}.parquet"
 SCHEDULED = "data/scheduling/{set}/{machine}/{scheduler}/{seed}/schedules.parquet"
@@ -233,3 +234,52 @@ rule evaluate_cycles:
         "python -m pipeline.stages.evaluate_cycles --settings {params.settings:q} --sets {input.sets} --dags {input.dags}"
         " --cycles {input.cycles} --schedules {input.schedules} --optima {input.optima}"
         " --results {output.results} --by-length {output.by_length} 2> >(tee {log} >&2)"
+
+
+rule scheduling_examples:
+    input:
+        src=src("scheduling_examples"),
+        chosen=f"data/sets/{P.scheduling.tested[-1]}.parquet",
+        blocks="data/corpus/blocks.parquet",
+        instructions=blocks_of("released")["instructions"],
+        dags=blocks_of("released")["dags"],
+        machine=MACHINE.format(machine=IN_ORDER),
+        learned=SCHEDULED.format(
+            set=P.scheduling.tested[-1], machine=IN_ORDER, scheduler=next(iter(P.scheduling.models)), seed=P.scheduling.seeds[0]
+        ),
+        optima=OPTIMA.format(machine=IN_ORDER, exact=P.scheduling.machines[IN_ORDER].best, set=P.scheduling.tested[-1]),
+    output:
+        examples="data/scheduling/examples.parquet",
+    params:
+        seed=P.split.seed,
+    log:
+        "logs/scheduling_examples.log",
+    benchmark:
+        "benchmarks/rules/scheduling_examples.tsv"
+    message:
+        "Drawing example blocks whose best order beats GCC's"
+    shell:
+        "python -m pipeline.stages.scheduling_examples --seed {params.seed} --n-blocks 5 --longest 16"
+        " --set {input.chosen} --blocks {input.blocks} --instructions {input.instructions} --dags {input.dags}"
+        " --machine {input.machine} --learned {input.learned} --optima {input.optima} --out {output.examples}"
+        " 2> >(tee {log} >&2)"
+
+
+rule publish_cycles:
+    """Freeze the comparison beside the report: it is measured once and committed."""
+    input:
+        src=src("publish_cycles"),
+        results="data/scheduling/results.parquet",
+        by_length="data/scheduling/by_length.parquet",
+        examples="data/scheduling/examples.parquet",
+    output:
+        touch("data/published/latency.done"),
+    log:
+        "logs/publish_cycles.log",
+    benchmark:
+        "benchmarks/rules/publish_cycles.tsv"
+    message:
+        "Publishing the schedulers' cycles in reports/published"
+    shell:
+        "python -m pipeline.stages.publish_cycles --results {input.results} --by-length {input.by_length}"
+        " --examples {input.examples} --out reports/published 2> >(tee {log} >&2)"

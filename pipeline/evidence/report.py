@@ -10,7 +10,7 @@ import markdown as markdown_package
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Params
+from pipeline.config import Params, Scheduling
 from pipeline.evidence import paper
 from pipeline.evidence.card import Card
 from pipeline.evidence.sections import (
@@ -24,6 +24,7 @@ from pipeline.evidence.sections import (
     ingest,
     learning,
     operator,
+    scheduling,
     training,
     verification,
 )
@@ -56,12 +57,18 @@ def figures(evidence: Evidence) -> dict[str, Figure]:
     drawn |= decoding.figures(evidence.experiments.results)
     drawn |= imitation.figures(*_of_imitations(evidence))
     drawn |= imitation_limits.figures(evidence.frozen["errors"], evidence.frozen["audit"])
+    drawn |= scheduling.figures(*_of_scheduling(evidence))
     return drawn | corpus.figures(evidence.statistics) | ingest.figures(evidence.frozen["growth"])
 
 
 def _of_imitations(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, imitation.Settings]:
     measured = evidence.experiments
     return measured.results, evidence.parts, measured.history, evidence.params.imitations
+
+
+def _of_scheduling(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Scheduling]:
+    frozen = evidence.frozen
+    return evidence.experiments.results, frozen["length"], frozen["examples"], evidence.params.scheduling
 
 
 def markdown(evidence: Evidence) -> str:
@@ -90,6 +97,7 @@ def markdown(evidence: Evidence) -> str:
         ),
         ideas=imitation_ideas.section(results, params.imitations),
         input=imitation_input.section(results, params.imitations, params.sets),
+        scheduling=scheduling.section(*_of_scheduling(evidence)),
         decoding=decoding.section(results),
         operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
         provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],

@@ -63,7 +63,7 @@ def gather(
 _ENDINGS = ("history", "sweep", "parts")  # of names of files; the others are results
 _TEXT = (
     "experiment", "dependencies", "model", "seed", "split", "scheduler", "decoder", "part", "name", "example",
-    "lengths", "detail",
+    "lengths", "detail", "machine", "block_id", "title", "instruction",
 )  # fmt: skip
 FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_strata": verification.STRATA,
@@ -73,6 +73,8 @@ FROZEN = {  # files of reports/published whose columns are no table's
     "ingest_growth": ingest.GROWTH,
     "operator_speed": operator_results.SPEED,
     **imitation_limits.COLUMNS,
+    "latency_length": tables.SCHEMAS["cycles_by_length"].names,
+    "latency_examples": tables.SCHEMAS["scheduling_examples"].names,
 }
 
 
