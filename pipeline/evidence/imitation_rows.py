@@ -30,6 +30,7 @@ _DECODERS = {
 _LEADING = ("greedy", "best", "topological", "expected_slots", "hungarian", "beam", "none")
 _SETS = {
     "test_5": "5 instructions",
+    "test_10_40": "10 to 40 instructions",
     "test_4_40": "4 to 40, same programs",
     "test_programs_4_40": "4 to 40, unseen programs",
     "development": "development, Qt 5.6",

@@ -1,0 +1,62 @@
+"""Schedulers on processor models in the report: ranked on the first processor, every figure shown once."""
+
+from __future__ import annotations
+
+from pipeline import config
+from pipeline.evidence.sections import scheduling as section
+from pipeline.evidence.templates import template
+from pipeline.wiring import ROOT
+from tests.evidence import scheduling
+
+SETTINGS = config.load(ROOT / "params.yaml").scheduling.model_copy(
+    update={
+        "machines": {
+            name: config.ProcessorModel(cpu=name, iterations=[1], best="search") for name in ("atom", "haswell")
+        }
+    }
+)
+MADE = (scheduling.results().sample(frac=1, random_state=0), scheduling.by_length(), scheduling.examples(), SETTINGS)
+
+
+def render(found: section.Section) -> str:
+    return template("sections/scheduling.md.j2").render(scheduling=found)
+
+
+def test_schedulers_are_ranked_by_cycles_on_the_first_processor() -> None:
+    found = section.section(*MADE)
+    assert found.machines == ["atom", "haswell", "haswell_100"]
+    assert list(found.ratios) == ["5 instructions", "10 to 40 instructions"]
+    assert [line[:2] for line in found.ratios["5 instructions"]] == [
+        ["CP-SAT", "-"],
+        ["Learned atom", "greedy"],
+        ["GCC", "-"],
+        ["Random legal", "-"],
+    ]
+    best, learned, gcc, _ = found.ratios["10 to 40 instructions"]
+    assert best[2:] == ["0.9200<br><small>0.9100 to 0.9300</small>", "-", "-", "1.14e+03"]
+    assert learned[3].startswith("0.9650") and gcc[-1] == "-"
+
+
+def test_shares_and_what_is_proven() -> None:
+    found = section.section(*MADE)
+    assert found.shares["5 instructions"][0] == [
+        "CP-SAT", "-", "1.0000<br><small>0.9900 to 1.0100</small>", "50.0%", "30.0%", "20.0%", "500",
+    ]  # fmt: skip
+    assert [line[:2] for line in found.proven] == [["5 instructions", "CP-SAT"], ["10 to 40 instructions", "CP-SAT"]]
+    assert found.proven[0][2].startswith("99.0%") and found.proven[0][3].startswith("97.0%")
+
+
+def test_the_page_shows_every_figure_once() -> None:
+    drawn = section.figures(*MADE)
+    assert set(drawn) == {"scheduling_pareto", "scheduling_length", "scheduling_block_1", "scheduling_block_2"}
+    text = render(section.section(*MADE))
+    assert all(text.count(f"figures/{name}.png") == 1 for name in drawn)
+    assert len(drawn["scheduling_block_1"].axes) == 4
+
+
+def test_without_rows_the_command_is_named() -> None:
+    results, lengths, examples, settings = MADE
+    nothing = section.section(results[:0], lengths[:0], examples[:0], settings)
+    assert section.figures(results[:0], lengths[:0], examples[:0], settings) == {}
+    text = render(nothing)
+    assert "Not measured yet: `snakemake data/published/latency.done`" in text and "|" not in text
