@@ -12,6 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 Dependencies = Literal["full", "conservative", "paper"]
 Sampler = Literal["random_ready", "uniform"]
 Priority = Literal["critical_path", "weighted_height", "register_pressure", "source_order"]
+Walk = Literal["restarts", "annealing", "mcmc"]
+HaifaRule = Literal["priority", "last_insn", "dependents"]
 _Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Positive = Annotated[int, Field(gt=0)]
 T = TypeVar("T")
@@ -251,19 +253,29 @@ class Rollouts(Section):
 
 
 class Scheduler(Section):
+    """A scheduler and its settings: each is taken by the methods named behind it, and refused by the others."""
+
     method: str
     model: str | None = None
-    iterations: _Positive | None = None
-    priority: Priority | None = None  # of list_scheduling
-    search: Literal["restarts", "annealing", "mcmc"] | None = None  # of search
-    evaluations: _Positive | None = None  # of search and what begins with it: orders timed for each block
-    states: _Positive | None = None  # of branch_and_bound: beginnings of orders of each block
-    seconds: Annotated[float, Field(gt=0)] | None = None  # of cp_sat and milp: limit for each block
-    learning: Rollouts | None = None  # of policy
-    issue_rate: _Positive | None = None  # of haifa: instructions per cycle
-    rules: list[Literal["priority", "last_insn", "dependents"]] | None = None  # of haifa; all by default
-    machines: list[str] | None = None  # processors that it schedules for; all by default
-    exact: bool = False  # whether what it proves is measured
+    iterations: Annotated[_Positive | None, "network"] = None
+    priority: Annotated[Priority | None, "list_scheduling"] = None
+    search: Annotated[Walk | None, "search"] = None
+    evaluations: Annotated[_Positive | None, "search", "branch_and_bound", "cp_sat"] = None  # orders timed by search
+    states: Annotated[_Positive | None, "branch_and_bound"] = None  # beginnings of orders of each block
+    seconds: Annotated[Annotated[float, Field(gt=0)] | None, "cp_sat", "milp"] = None  # limit for each block
+    learning: Annotated[Rollouts | None, "policy"] = None
+    issue_rate: Annotated[_Positive | None, "haifa"] = None  # instructions per cycle
+    rules: Annotated[list[HaifaRule] | None, "haifa"] = None  # all by default
+    machines: list[str] | None = None  # processors of `scheduling` that it is run for; all by default
+    exact: Annotated[bool | None, "cp_sat", "branch_and_bound"] = None  # whether what it proves is measured
+
+    @model_validator(mode="after")
+    def _settings_are_of_the_method(self) -> Scheduler:
+        for name, field in type(self).model_fields.items():
+            methods = [said for said in field.metadata if isinstance(said, str)]
+            if methods and getattr(self, name) is not None and self.method not in methods:
+                raise ValueError(f"{name} is a setting of {' and '.join(methods)}, not of {self.method}")
+        return self
 
 
 class ProcessorModel(Section):

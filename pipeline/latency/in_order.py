@@ -110,9 +110,7 @@ def _simulate(
     pipeline = idle(held.shape[2], len(groups), n)
     seen = np.empty(n, np.bool_)
     for b in range(size):
-        block = Block(
-            micro_ops[b], latencies[b], held[b], choice[b], choice_cycles[b], delays[b], groups, np.int64(issue_width)
-        )
+        block = Block(micro_ops[b], latencies[b], held[b], choice[b], choice_cycles[b], delays[b], groups, issue_width)
         for k in range(n_orders):
             seen[:] = False
             for i in orders[b, k]:

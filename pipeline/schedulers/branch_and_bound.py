@@ -32,10 +32,11 @@ class BranchAndBound:
 
     def optima(self, problems: Problems, rng: np.random.Generator) -> Optima:
         """Orders, their cycles, and lower bounds on those of any order."""
+        n = problems.latencies.shape[1]
+        if n > branching.LARGEST:
+            raise ValueError(f"branch_and_bound takes blocks of at most {branching.LARGEST} instructions, not of {n}")
         costs = self._machine.costs(problems.instructions)
         order = searched(problems, costs, METHODS.index("annealing"), self._evaluations, rng)
-        if order.shape[1] > branching.LARGEST:
-            raise ValueError(f"branch_and_bound takes {branching.LARGEST} instructions, not {order.shape[1]}")
         cycles, bound = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
         _solve(costs, np.ascontiguousarray(problems.precedes), order, self._states, self._known, cycles, bound)
         return Optima(order, cycles, bound)

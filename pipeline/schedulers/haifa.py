@@ -51,10 +51,10 @@ def _fill(conflicts: np.ndarray, latencies: np.ndarray, issue_rate: int, rules: 
         tick = np.zeros(n, np.int64)  # cycle from which it is ready
         cycle, issued, last = 0, 0, -1
         for t in range(n):
-            first = np.int64(1 << 40)
+            first = 1 << 40
             for i in range(n):
                 if waiting[i] == 0:
-                    first = min(first, tick[i])
+                    first = min(first, int(tick[i]))
             if issued == issue_rate or first > cycle:
                 cycle, issued = max(cycle + 1, first), 0
             chosen, best = -1, (0, 0, 0)

@@ -51,7 +51,15 @@ def legal_orders(precedes: np.ndarray) -> np.ndarray:
 
 def part(costs: Costs, b: int) -> Costs:
     """Block b of a batch, alone."""
-    return Costs(*(field[b : b + 1] for field in costs[:6]), costs.groups, costs.issue_width)  # type: ignore[index]
+    one = slice(b, b + 1)
+    return costs._replace(
+        micro_ops=costs.micro_ops[one],
+        latencies=costs.latencies[one],
+        held=costs.held[one],
+        choice=costs.choice[one],
+        choice_cycles=costs.choice_cycles[one],
+        delays=costs.delays[one],
+    )
 
 
 def optima(costs: Costs, precedes: np.ndarray) -> np.ndarray:

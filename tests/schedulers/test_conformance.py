@@ -46,6 +46,7 @@ OF_ONE_LENGTH = {"network", "gcc"}
 SETTINGS: dict[str, list[dict[str, object]]] = {
     "list_scheduling": [{"priority": priority} for priority in get_args(Priority)],
     "search": [{"search": method, "evaluations": 50} for method in search.METHODS],
+    "network": [{"iterations": 20}],
     "haifa": [{}, {"issue_rate": 1}, {"rules": ["dependents"]}],
 }
 NEED_A_MACHINE = {"search", "branch_and_bound", "cp_sat", "policy"}
@@ -72,7 +73,7 @@ def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
         else:
             save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), path)
             settings = SETTINGS.get(method, [{}])[int(choice)]
-        chosen = Settings.model_validate({"method": method, "iterations": 20, **settings})
+        chosen = Settings.model_validate({"method": method, **settings})
         return Request(chosen, made.SETTINGS, path, BLOCKS, ENCODINGS, chip)  # type: ignore[arg-type]
 
     return make
@@ -194,6 +195,13 @@ def test_a_random_legal_order_is_gccs_as_often_as_there_are_orders(request_for) 
         exact += (np.take_along_axis(BLOCKS.input_order, order, 1) == np.arange(5)).all(1)
     spread = np.sqrt((1 / counts * (1 - 1 / counts)).sum() / draws) / len(counts)
     assert (exact / draws).mean() == pytest.approx((1 / counts).mean(), abs=4 * spread)
+
+
+def test_settings_of_another_method_are_refused() -> None:
+    with pytest.raises(ValueError, match="priority is a setting of list_scheduling, not of search"):
+        Settings(method="search", priority="critical_path")
+    with pytest.raises(ValueError, match="of search and branch_and_bound and cp_sat, not of milp"):
+        Settings(method="milp", evaluations=3)
 
 
 def test_gcc_gives_the_label() -> None:

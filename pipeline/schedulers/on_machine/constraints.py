@@ -46,7 +46,7 @@ def solve(block: Block, graph: Graph, floor: int, known: int, deterministic_seco
         return Answer(None, max(floor, int(np.ceil(solver.best_objective_bound))))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise RuntimeError(f"CP-SAT calls the model {solver.status_name(status)}: {model.validate()}")
-    cycles = [solver.value(one) for one in issue]
+    cycles = np.array([solver.value(one) for one in issue])
     # Within a cycle the quick ones first, as write-back in order wants it; whoever must precede is no slower.
     order = np.lexsort((graph.reach.sum(0), block.latencies, cycles))
     return Answer(order.astype(np.int16), max(floor, int(np.ceil(solver.best_objective_bound))))
@@ -86,7 +86,7 @@ def _units(model: cp_model.CpModel, block: Block, issue: list[cp_model.IntVar]) 
     n, units = block.held.shape
     uses: list[list[cp_model.IntervalVar]] = [[] for _ in range(units)]
     for i in range(n):
-        for unit in np.flatnonzero(block.held[i]):
+        for unit in np.flatnonzero(block.held[i]).tolist():
             uses[unit].append(model.new_fixed_size_interval_var(issue[i], int(block.held[i, unit]), f"{i} on {unit}"))
         if block.choice[i] < 0:
             continue

@@ -29,7 +29,7 @@ def block_of(costs: Costs, b: int) -> Block:
         costs.choice_cycles[b],
         costs.delays[b],
         costs.groups,
-        np.int64(costs.issue_width),
+        costs.issue_width,
     )
 
 
@@ -55,13 +55,13 @@ def graph(block: Block, precedes: np.ndarray) -> Graph:
     distance = np.zeros((n, n), np.int64)
     tail = np.zeros(n, np.int64)
     for i in np.argsort(followers):  # whoever follows i has fewer followers
-        latency = np.int64(block.latencies[i])
-        carried = max(0, (np.int64(block.micro_ops[i]) - 1) // width)
+        latency = int(block.latencies[i])
+        carried = max(0, (int(block.micro_ops[i]) - 1) // width)
         tail[i] = max(latency, carried)
         for k in range(n):
             if i == k:
                 continue
-            distance[i, k] = max(carried, latency - block.latencies[k], block.delays[i, k])
+            distance[i, k] = max(carried, latency - int(block.latencies[k]), int(block.delays[i, k]))
             if reach[i, k]:
                 tail[i] = max(tail[i], distance[i, k] + tail[k])
     return Graph(reach, distance, tail)
