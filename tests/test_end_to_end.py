@@ -54,6 +54,7 @@ def copy_of_repository(folder: Path) -> Path:
     for experiment in params["experiments"].values():
         experiment["seeds"] = [0]
     params["imitations"]["imitation"] |= {"seeds": [0], "baselines": ["random_legal", "critical_path"]}
+    params["scheduling"] |= {"seeds": [0]}
     params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
@@ -207,6 +208,29 @@ def test_imitators_are_trained_when_asked_for_and_the_report_shows_them(undistur
         results.scheduler
     )
     assert (results.query("metric == 'valid_share'").value == 1).all()
+
+
+def test_schedulers_on_processors_are_compared_and_the_report_shows_them(undisturbed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "scheduled"
+    shutil.copytree(undisturbed, folder)
+    run(folder, "snakemake", "-j2", "data/published/latency.done")
+    made = digests(folder)
+    (folder / "data/published/latency.done").unlink()
+    for name in ("scheduling", "optima"):
+        shutil.rmtree(folder / "data" / name)
+    run(folder, "snakemake", "-j1", "data/published/latency.done")
+    assert digests(folder) == made
+    run(folder, "snakemake", "-j2", "reports/index.html")
+    results = pd.read_csv(folder / "reports/results.csv").query("experiment == 'latency' and seed == 'all'")
+    wanted = yaml.safe_load((folder / "params.yaml").read_text())["scheduling"]
+    assert set(results.scheduler) == {*wanted["schedulers"], *wanted["models"], "gcc"}
+    assert set(results.split) == {"test_5", "test_10_40"}
+    ratio = results.query("metric == 'cycles_ratio_to_gcc_atom'")
+    for split, own in ratio.groupby("split"):
+        best = own[own.scheduler == "branch_and_bound"].value.item()
+        assert (own.value >= best - 1e-6).all(), split
+    assert "scheduling_pareto" not in (folder / "reports/index.md").read_text()  # no time was measured
+    assert "scheduling_length.png" in (folder / "reports/index.md").read_text()
 
 
 def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:
