@@ -31,6 +31,7 @@ ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
 SCHEDULERS = ["sinkhorn", "popocs_20", "popocs_150", "random_legal", "critical_path", "gcc"]
+ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
 
 
 def run(folder: Path, *command: str, fails: bool = False) -> str:
@@ -54,7 +55,8 @@ def copy_of_repository(folder: Path) -> Path:
     for experiment in params["experiments"].values():
         experiment["seeds"] = [0]
     params["imitations"]["imitation"] |= {"seeds": [0], "baselines": ["random_legal", "critical_path"]}
-    params["scheduling"] |= {"seeds": [0]}
+    compared = {name: params["scheduling"]["schedulers"][name] for name in ON_PROCESSORS}
+    params["scheduling"] |= {"seeds": [0], "schedulers": compared}
     params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
