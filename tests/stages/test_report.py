@@ -153,7 +153,7 @@ def test_what_bounds_imitators_is_shown(root: Path, tmp_path: Path) -> None:
         "### Does any feature give the order away?",
         "### Does the order before scheduling tell more than a random one?",
     ]
-    places = [text.index(heading) for heading in ["### Imitators: libraries", *headings, "## Example blocks"]]
+    places = [text.index(heading) for heading in ["### Imitators: libraries", *headings, "## Which scheduler needs"]]
     assert places == sorted(places)
     assert "Not measured yet" not in text[places[1] : places[-1]]
     assert "| 5 | all | 95.0% | 95.0% | 95.0% | ≥ 90.0% | 91.0%<br><small>90.0 to 92.0</small> |" in text
