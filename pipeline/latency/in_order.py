@@ -25,6 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pipeline.latency.units import choose, took
+
 
 class Costs(NamedTuple):
     """What B blocks of n instructions ask of a processor with R units."""
@@ -58,83 +60,89 @@ def simulate(costs: Costs, orders: np.ndarray) -> Timing:
         raise ValueError(f"orders of shape {orders.shape} for {size} blocks of {n} instructions")
     issue = np.empty(orders.shape, np.int32)
     makespan = np.empty(orders.shape[:2], np.int32)
-    wrong = _simulate(*costs, np.ascontiguousarray(orders), issue, makespan)
+    wrong = _simulate(costs, np.ascontiguousarray(orders), issue, makespan, scratch(costs))
     if wrong >= 0:
         raise ValueError(f"block {wrong} has an order that is no permutation of its instructions")
     return Timing(issue, makespan)
 
 
+def scratch(costs: Costs) -> np.ndarray:
+    """Working memory of `cycles`."""
+    return np.empty(costs.held.shape[2] + 2 * len(costs.groups), np.int64)
+
+
 @njit(cache=True, nogil=True)
-def _simulate(
-    micro_ops: np.ndarray,
-    latencies: np.ndarray,
-    held: np.ndarray,
-    choice: np.ndarray,
-    choice_cycles: np.ndarray,
-    delays: np.ndarray,
-    groups: np.ndarray,
-    issue_width: int,
-    orders: np.ndarray,
-    issue: np.ndarray,
-    makespan: np.ndarray,
-) -> int:
+def _simulate(costs: Costs, orders: np.ndarray, issue: np.ndarray, makespan: np.ndarray, memory: np.ndarray) -> int:
     """Fill issue and makespan. Returns -1, or the first block with an order that is no permutation."""
     size, n_orders, n = orders.shape
     seen = np.empty(n, np.bool_)
-    n_units = held.shape[2]
-    free = np.empty(n_units, np.int64)  # cycle from which each unit is free
-    turn, skipped = np.empty(len(groups), np.int64), np.empty(len(groups), np.int64)
     for b in range(size):
         for k in range(n_orders):
-            free[:] = 0
-            turn[:] = groups
-            skipped[:] = 0
-            cycle, left = 0, issue_width  # the current cycle, and micro-ops that it still issues
-            written = 0  # cycle of the last write-back
-            order = orders[b, k]
             seen[:] = False
-            for t in range(n):
-                i = order[t]
+            for i in orders[b, k]:
                 if i < 0 or i >= n or seen[i]:
                     return b
                 seen[i] = True
-                wanted = micro_ops[b, i]
-                start = cycle
-                if left < wanted <= issue_width:
-                    start += 1
-                start = max(start, written - latencies[b, i])
-                for unit in range(n_units):
-                    if held[b, i, unit] > 0:
-                        start = max(start, free[unit])
-                group = choice[b, i]
-                if group >= 0:
-                    start = max(start, _first_free(free, groups[group], held[b, i]))
-                for s in range(t - 1, -1, -1):
-                    # Write-backs are in order: the results of all that came before this one are there as well.
-                    if issue[b, k, s] + latencies[b, order[s]] <= start:
-                        break
-                    start = max(start, issue[b, k, s] + delays[b, order[s], i])
-                if start > cycle:
-                    cycle, left = start, issue_width
-                issue[b, k, t] = cycle
-                written = max(written, cycle + latencies[b, i])
-                for unit in range(n_units):
-                    if held[b, i, unit] > 0:
-                        free[unit] = cycle + held[b, i, unit]
-                        _took(unit, groups, turn, skipped)
-                if group >= 0:
-                    unit = _chosen(group, cycle, free, groups, turn, skipped)
-                    free[unit] = cycle + choice_cycles[b, i]
-                    _took(unit, groups, turn, skipped)
-                if wanted <= left:
-                    left -= wanted
-                else:
-                    rest = wanted - left
-                    more = (rest + issue_width - 1) // issue_width
-                    cycle += more
-                    left = more * issue_width - rest
-            makespan[b, k] = max(written, cycle) + 1
+            makespan[b, k] = cycles(costs, b, orders[b, k], issue[b, k], memory)
     return -1
+
+
+@njit(cache=True, nogil=True)
+def cycles(costs: Costs, b: int, order: np.ndarray, issue: np.ndarray, memory: np.ndarray) -> int:
+    """Makespan of one order (n,), a permutation, of block b; for searches compiled by numba.
+
+    issue: (n,) int, filled; memory: of `scratch`. Nothing is allocated.
+    """
+    latencies, held, delays, groups = costs.latencies[b], costs.held[b], costs.delays[b], costs.groups
+    n_units, n_groups = held.shape[1], len(groups)
+    free = memory[:n_units]  # cycle from which each unit is free
+    turn, skipped = memory[n_units : n_units + n_groups], memory[n_units + n_groups : n_units + 2 * n_groups]
+    free[:] = 0
+    turn[:] = groups
+    skipped[:] = 0
+    cycle, left = 0, costs.issue_width  # the current cycle, and micro-ops that it still issues
+    written = 0  # cycle of the last write-back
+    for t in range(len(order)):
+        i = order[t]
+        wanted = costs.micro_ops[b, i]
+        start = cycle
+        if left < wanted <= costs.issue_width:
+            start += 1
+        start = max(start, written - latencies[i])
+        for unit in range(n_units):
+            if held[i, unit] > 0:
+                start = max(start, free[unit])
+        group = costs.choice[b, i]
+        if group >= 0:
+            start = max(start, _first_free(free, groups[group], held[i]))
+        for s in range(t - 1, -1, -1):
+            # Write-backs are in order: the results of all that came before this one are there as well.
+            if issue[s] + latencies[order[s]] <= start:
+                break
+            start = max(start, issue[s] + delays[order[s], i])
+        if start > cycle:
+            cycle, left = start, costs.issue_width
+        issue[t] = cycle
+        written = max(written, cycle + latencies[i])
+        for unit in range(n_units):
+            if held[i, unit] > 0:
+                free[unit] = cycle + held[i, unit]
+                took(unit, groups, turn, skipped)
+        if group >= 0:
+            ready = 0
+            for unit in range(n_units):
+                ready |= (free[unit] <= cycle) << unit
+            unit = choose(group, ready, groups, turn, skipped)
+            free[unit] = cycle + costs.choice_cycles[b, i]
+            took(unit, groups, turn, skipped)
+        if wanted <= left:
+            left -= wanted
+        else:
+            rest = wanted - left
+            more = (rest + costs.issue_width - 1) // costs.issue_width
+            cycle += more
+            left = more * costs.issue_width - rest
+    return max(written, cycle) + 1
 
 
 @njit(cache=True, nogil=True)
@@ -145,48 +153,3 @@ def _first_free(free: np.ndarray, members: int, held: np.ndarray) -> int:
         if members >> unit & 1 and held[unit] == 0:
             first = min(first, free[unit])
     return first
-
-
-@njit(cache=True, nogil=True)
-def _highest(members: int) -> int:
-    unit = 0
-    while members >> (unit + 1):
-        unit += 1
-    return unit
-
-
-@njit(cache=True, nogil=True)
-def _chosen(group: int, cycle: int, free: np.ndarray, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> int:
-    """The unit of a group that the instruction issued in `cycle` takes.
-
-    turn: units of each group that have their turn yet in this round; skipped: those used before their turn came, left
-    out of the next round.
-    """
-    ready = 0
-    for unit in range(len(free)):
-        if groups[group] >> unit & 1 and free[unit] <= cycle:
-            ready |= 1 << unit
-    if not ready & turn[group]:
-        turn[group] = groups[group] ^ skipped[group]
-        skipped[group] = 0
-        if not ready & turn[group]:
-            turn[group] = groups[group]
-    unit = _highest(ready & turn[group])
-    turn[group] &= (2 << unit) - 1
-    return unit
-
-
-@njit(cache=True, nogil=True)
-def _took(unit: int, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> None:
-    """Tell every group of a unit that it was taken, by whichever instruction."""
-    taken = 1 << unit
-    for group in range(len(groups)):
-        if not groups[group] & taken:
-            continue
-        if taken > turn[group]:
-            skipped[group] |= taken
-            continue
-        turn[group] &= ~taken
-        if not turn[group]:
-            turn[group] = groups[group] ^ skipped[group]
-            skipped[group] = 0
