@@ -117,6 +117,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("reads", pa.list_(pa.uint64())),  # registers, three words of dag/resources.py
             ("late_reads", pa.list_(pa.uint64())),  # those wanted only when its load is back
             ("writes", pa.list_(pa.uint64())),
+            ("double_reads", pa.list_(pa.uint64())),  # those that two of its operands read
             ("read_advance", pa.int16()),  # cycles by which its late reads come later
             ("memory", pa.string()),  # none | load | store (which may load as well)
             ("kept", pa.list_(pa.int32())),  # of each pool, from dispatch to retirement

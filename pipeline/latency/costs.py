@@ -29,7 +29,7 @@ class Processor:
     held: np.ndarray  # (U, R) int32, cycles
     choices: np.ndarray  # (U, C) int32, groups; -1: no more
     choice_cycles: np.ndarray  # (U, C) int32
-    registers: np.ndarray  # (3, U, 3) uint64: words of what is read, read late, written
+    registers: np.ndarray  # (4, U, 3) uint64: words of what is read, read late, written, read by two operands
     read_advance: np.ndarray  # (U,) int32 cycles by which late reads come later
     memory: np.ndarray  # (U,) int8 of out_of_order.Costs
     kept: np.ndarray  # (U, P) int32
@@ -48,7 +48,7 @@ class Processor:
         self._check(instructions)
         size, n = instructions.shape
         delays = np.zeros((size, n, n), np.int16)
-        reads, late_reads, writes = self.registers
+        reads, late_reads, writes, _ = self.registers
         rows = np.ascontiguousarray(instructions)
         _delay(rows, reads, late_reads, writes, self.latencies, self.read_advance, delays)
         return in_order.Costs(
@@ -67,7 +67,7 @@ class Processor:
         self._check(instructions)
         held, choices, latencies = self.held[instructions], self.choices[instructions], self.latencies[instructions]
         units = ((held > 0) << np.arange(held.shape[2], dtype=np.int64)).sum(2)
-        sources, is_late, targets = renamed(*self.registers[:, instructions])
+        sources, is_late, counts, targets = renamed(*self.registers[:, instructions])
         return out_of_order.Costs(
             micro_ops=self.micro_ops[instructions],
             latencies=latencies,
@@ -78,6 +78,7 @@ class Processor:
             at_once=(latencies == 0) & (units == 0) & (choices[..., 0] < 0),
             sources=sources,
             is_late=is_late,
+            counts=counts,
             targets=targets,
             advances=self.read_advance[instructions],
             memory=self.memory[instructions],
@@ -124,7 +125,7 @@ def processor(table: pd.DataFrame) -> Processor:
         held=held,
         choices=choices,
         choice_cycles=choice_cycles,
-        registers=np.stack([np.array(list(table[name]), np.uint64) for name in ("reads", "late_reads", "writes")]),
+        registers=np.stack([np.array(list(table[name]), np.uint64) for name in ("reads", "late_reads", "writes", "double_reads")]),
         read_advance=table.read_advance.to_numpy(np.int32),
         memory=table.memory.map(_MEMORY).to_numpy(np.int8),
         kept=_entries(table.kept, len(pools)),

@@ -12,47 +12,68 @@ from collections.abc import Iterable, Mapping
 Use = tuple[tuple[int, ...], int]  # any one of these units, and for how many cycles
 
 _SLACK = 1e-6
-_MOST = 6  # groups of an instruction
+_MOST = 6  # uses of an instruction
+_TRIALS = 3000  # after so many it is given up
 
 
 def uses(
     alone: Mapping[int, float], shared: Mapping[int, float], groups: Iterable[tuple[int, ...]]
 ) -> list[Use] | None:
-    """What makes these cycles per unit, or None where no few of the groups do.
+    """What makes these cycles per unit, or None where few of the groups do not.
 
     A use of one unit is definite. Sorted by size, then by units, as llvm-mca serves them.
     """
+    if abs(sum(alone.values()) - sum(shared.values())) > 0.01:
+        return None
     candidates = sorted({*groups, *((unit,) for unit in shared)}, key=lambda group: (-len(group), group))
-    total = round(sum(alone.values()))
+    trials = [_TRIALS]
     for most in range(1, _MOST + 1):
-        found = _search(dict(shared), total, dict(alone), candidates, most)
+        found = _search(dict(shared), dict(alone), candidates, most, trials)
         if found is not None:
             return sorted(found, key=lambda use: (len(use[0]), use[0]))
     return None
 
 
+def candidates(
+    groups: Iterable[tuple[int, ...]], readings: Iterable[tuple[Mapping[int, float], Mapping[int, float]]]
+) -> set[tuple[int, ...]]:
+    """Groups that instructions may ask for: those given, and what units in several readings, never apart, have alike.
+
+    readings: cycles simulated alone, and shared. Units that always are together are a group where no instruction asks
+    for it by itself.
+    """
+    known = {frozenset(group) for group in groups}
+    open_units = {
+        frozenset(unit for unit in shared if shared[unit] != alone.get(unit, 0) and abs(shared[unit] - share) < _SLACK)
+        for alone, shared in readings
+        for share in set(shared.values())
+    }
+    parts = {one & other for one in open_units for other in open_units} | open_units
+    parts |= {one - other for one in open_units for other in parts}
+    return {tuple(sorted(group)) for group in known | parts if len(group) > 1}
+
+
 def _search(
-    shared: dict[int, float], total: int, alone: dict[int, float], groups: list[tuple[int, ...]], most: int
+    shared: dict[int, float], alone: dict[int, float], groups: list[tuple[int, ...]], most: int, trials: list[int]
 ) -> list[Use] | None:
     left = {unit: cycles for unit, cycles in shared.items() if cycles > _SLACK}
     if not left:
-        return [] if total == 0 else None
-    if most == 0 or total <= 0:
+        return []
+    trials[0] -= 1
+    if most == 0 or trials[0] < 0:
         return None
-    first = min(left)
+    first = min(left, key=lambda unit: left[unit])
     for group in groups:
         if first not in group or any(unit not in left for unit in group):
             continue
-        longest = min(left[unit] for unit in group) * len(group) + _SLACK
+        longest = int(min(left[unit] for unit in group) * len(group) + 0.001)
         held = [unit for unit in group if alone.get(unit, 0) > _SLACK]
-        for cycles in sorted({int(longest), *range(1, min(int(longest), 4) + 1)}, reverse=True):
-            if cycles < 1:
-                continue
+        for cycles in sorted({longest, *range(1, min(longest, 4) + 1)}, reverse=True):
             rest = {unit: have - cycles / len(group) * (unit in group) for unit, have in left.items()}
             for unit in held:
-                if alone[unit] < cycles - _SLACK:
+                if cycles < 1 or alone[unit] < cycles - _SLACK:
                     continue
-                found = _search(rest, total - cycles, {**alone, unit: alone[unit] - cycles}, groups, most - 1)
+                found = _search(rest, {**alone, unit: alone[unit] - cycles}, groups, most - 1, trials)
                 if found is not None:
                     return [(group, cycles), *found]
     return None

@@ -26,11 +26,12 @@ from pipeline.config import Machine
 from pipeline.corpus.assembly import AssemblyError, gas
 from pipeline.dag.resources import words
 from pipeline.latency import llvm_mca, operands, statistics
-from pipeline.latency.decomposition import Use, uses
+from pipeline.latency.decomposition import Use, candidates, uses
 from pipeline.latency.llvm_mca import LlvmMcaError
-from pipeline.latency.registers import RegisterAccess, register_access
+from pipeline.latency.registers import RegisterAccess, double_reads, register_access
 
 _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-iterations=1", "-json"]
+_TIMELINE = ["-timeline", "-timeline-max-cycles=0"]
 T = TypeVar("T")
 # A result that takes long and holds no unit of the second, which takes it from a register or beside a load.
 _PRODUCER, _CONSUMER, _LATE_CONSUMER = "addsd %xmm0, %xmm1", "mulsd %xmm1, %xmm2", "mulsd (%rcx), %xmm1"
@@ -128,6 +129,7 @@ def _row(
     facts: Facts,
     used: Sequence[Use] | None = None,
     access: RegisterAccess = RegisterAccess(0, 0, 0),
+    twice: int = 0,
     read_advance: int = 0,
     queued: Sequence[int] = (),
     message: str = "",
@@ -143,6 +145,7 @@ def _row(
         "reads": list(words(access.reads)),
         "late_reads": list(words(access.late_reads)),
         "writes": list(words(access.writes)),
+        "double_reads": list(words(twice)),
         "read_advance": read_advance,
         "memory": facts.memory,
         "kept": list(facts.kept),
@@ -161,7 +164,7 @@ def _in_order(facts: Facts, code: bytes, read_advance: int) -> dict[str, object]
         return _row(Facts(message=str(error)))
     chosen = [(held.choice, held.choice_cycles)] if held.choice else []
     used = [*(((unit,), cycles) for unit, cycles in held.held.items()), *chosen]
-    return _row(facts, used, register_access(Decoder(64, code).decode()), read_advance)
+    return _row(facts, used, register_access(Decoder(64, code).decode()), read_advance=read_advance)
 
 
 def _out_of_order(
@@ -170,12 +173,13 @@ def _out_of_order(
     known = {text: register_access(Decoder(64, codes[text]).decode()) for text in found if not found[text].message}
     probes = {(text, register): probe for text in known for register, probe in operands.probes(text, known[text]).items()}
     seen = _batches(
-        list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, ["-timeline", "-timeline-max-cycles=0"])
+        list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, _TIMELINE)
     )
     advances: dict[str, dict[int, int | None]] = {text: {} for text in known}
     for (text, register), region in zip(probes, seen, strict=True):
         advances[text][register] = operands.advance(region["TimelineView"]["TimelineInfo"])
-    groups = {choice for facts in found.values() if (choice := _choice(facts))}
+    readings = [(found[text].alone, found[text].shared) for text in known]
+    groups = candidates([group for reading in readings if (group := _choice(*reading))], readings)
     rows = {text: _row(facts) for text, facts in found.items() if facts.message}
     cached: dict[tuple, list[Use] | None] = {}
     for text, access in known.items():
@@ -189,14 +193,16 @@ def _out_of_order(
         if used is None:
             used = [((unit,), round(cycles)) for unit, cycles in sorted(facts.alone.items()) if round(cycles)]
             message = f"units taken as simulated alone: {facts.alone}, in the instruction table {facts.shared}"
-        rows[text] = _row(facts, used, *operands.corrected(access, advances[text]), queued, message)
+        corrected, late_by = operands.corrected(access, advances[text])
+        twice = double_reads(Decoder(64, codes[text]).decode())
+        rows[text] = _row(facts, used, corrected, twice, late_by, queued, message)
     return rows
 
 
-def _choice(facts: Facts) -> tuple[int, ...]:
+def _choice(alone: dict[int, float], shared: dict[int, float]) -> tuple[int, ...]:
     """The group of units of which an instruction takes any one, if it has one such."""
     try:
-        return units(facts.alone, facts.shared).choice
+        return units(alone, shared).choice
     except ValueError:
         return ()
 
@@ -217,13 +223,16 @@ def _facts(texts: Sequence[str], machine: Machine, binary: str, threads: int, ba
 
 def _described(regions: list[list[str]], machine: Machine, binary: str) -> list[Facts]:
     """Facts of instructions that llvm-mca takes."""
-    simulated, tables = (_regions(regions, machine, binary, more) for more in ([], ["-instruction-tables"]))
+    simulated, tables = (_regions(regions, machine, binary, more) for more in (_TIMELINE, ["-instruction-tables"]))
     facts = []
     for alone, shared, kept in zip(simulated, tables, statistics.read(regions, machine, binary), strict=True):
         [info] = alone["InstructionInfoView"]["InstructionList"]
         memory = "store" if info["mayStore"] else "load" if info["mayLoad"] else "none"
+        # The latency told beside the micro-ops has the delays of forwarding paths in it.
+        [times] = alone["TimelineView"]["TimelineInfo"]
+        latency = times["CycleExecuted"] - times["CycleIssued"]
         facts.append(
-            Facts(info["NumMicroOpcodes"], info["Latency"], _cycles(alone), _cycles(shared), memory, kept.kept, kept.buffers)
+            Facts(info["NumMicroOpcodes"], latency, _cycles(alone), _cycles(shared), memory, kept.kept, kept.buffers)
         )
     return facts
 

@@ -50,6 +50,7 @@ class Costs(NamedTuple):
     at_once: np.ndarray  # (B, n) bool: no latency and no unit
     sources: np.ndarray  # (B, n, S) int8: what it reads, numbered within the block; -1: no more
     is_late: np.ndarray  # (B, n, S) bool: it reads it `advances` cycles after its issue
+    counts: np.ndarray  # (B, n, S) int8: by how many of its operands
     targets: np.ndarray  # (B, n, T) int8: what it writes; -1: no more
     advances: np.ndarray  # (B, n) int32 cycles
     memory: np.ndarray  # (B, n) int8: 0 | LOAD | STORE (which may load as well)
@@ -229,7 +230,7 @@ def _rename(costs: Costs, b: int, order: np.ndarray, t: int, cycle: int, memory:
         waits = late if costs.is_late[b, i, k] else early
         if not waits[t] >> writer & 1:
             waits[t] |= 1 << writer
-            users[writer] += 1
+            users[writer] += costs.counts[b, i, k]
     for k in range(costs.targets.shape[2]):
         target = costs.targets[b, i, k]
         if target < 0:

@@ -9,9 +9,10 @@ _BITS = 192
 
 
 def renamed(
-    reads: np.ndarray, late_reads: np.ndarray, writes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sources (B, n, S) int8, whether each is read late (B, n, S), and targets (B, n, T) int8, of B blocks.
+    reads: np.ndarray, late_reads: np.ndarray, writes: np.ndarray, double_reads: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of B blocks sources (B, n, S) int8, whether each is read late (B, n, S) bool and by how many operands
+    (B, n, S) int8, and targets (B, n, T) int8.
 
     Resources that the same instructions of a block read, read late and write become one number; what nobody writes or
     nobody reads is left out. Rows end with -1. reads, late_reads, writes: (B, n, 3) uint64, words of resources.
@@ -19,10 +20,16 @@ def renamed(
     size, n = reads.shape[:2]
     sources = np.full((size, n, _BITS), -1, np.int8)
     late = np.zeros((size, n, _BITS), np.bool_)
+    counts = np.ones((size, n, _BITS), np.int8)
     targets = np.full((size, n, _BITS), -1, np.int8)
-    _number(reads, late_reads, writes, sources, late, targets)
+    _number(reads, late_reads, writes, double_reads, sources, late, counts, targets)
     n_sources, n_targets = ((found >= 0).sum(2).max(initial=1) for found in (sources, targets))
-    return tuple(np.ascontiguousarray(part) for part in (sources[..., :n_sources], late[..., :n_sources], targets[..., :n_targets]))
+    return (
+        np.ascontiguousarray(sources[..., :n_sources]),
+        np.ascontiguousarray(late[..., :n_sources]),
+        np.ascontiguousarray(counts[..., :n_sources]),
+        np.ascontiguousarray(targets[..., :n_targets]),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -30,8 +37,10 @@ def _number(
     reads: np.ndarray,
     late_reads: np.ndarray,
     writes: np.ndarray,
+    double_reads: np.ndarray,
     sources: np.ndarray,
     late: np.ndarray,
+    counts: np.ndarray,
     targets: np.ndarray,
 ) -> None:
     size, n = reads.shape[:2]
@@ -61,6 +70,7 @@ def _number(
                     place = np.uint64(i)
                     if read >> place & one or read_late >> place & one:
                         sources[b, i, n_sources[i]] = n_kinds
+                        counts[b, i, n_sources[i]] += double_reads[b, i, word] >> np.uint64(bit) & one
                         late[b, i, n_sources[i]] = not read >> place & one
                         n_sources[i] += 1
                     if written >> place & one:
