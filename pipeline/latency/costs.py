@@ -65,17 +65,13 @@ class Processor:
     def out_of_order_costs(self, instructions: np.ndarray) -> out_of_order.Costs:
         """The same on an out-of-order processor."""
         self._check(instructions)
-        held, choices, latencies = self.held[instructions], self.choices[instructions], self.latencies[instructions]
-        units = ((held > 0) << np.arange(held.shape[2], dtype=np.int64)).sum(2)
         sources, is_late, counts, targets = renamed(*self.registers[:, instructions])
-        return out_of_order.Costs(
+        facts = out_of_order.Facts(
             micro_ops=self.micro_ops[instructions],
-            latencies=latencies,
-            held=held,
-            choices=choices,
+            latencies=self.latencies[instructions],
+            held=self.held[instructions],
+            choices=self.choices[instructions],
             choice_cycles=self.choice_cycles[instructions],
-            held_units=units,
-            at_once=(latencies == 0) & (units == 0) & (choices[..., 0] < 0),
             sources=sources,
             is_late=is_late,
             counts=counts,
@@ -84,11 +80,9 @@ class Processor:
             memory=self.memory[instructions],
             kept=self.kept[instructions],
             queued=self.queued[instructions],
-            pools=self.pools,
-            buffers=self.buffers,
-            groups=self.groups,
-            issue_width=self.issue_width,
-            retire_width=self.retire_width,
+        )
+        return out_of_order.pack(
+            facts, self.groups, self.pools, self.buffers, self.issue_width, self.retire_width
         )
 
     def _check(self, instructions: np.ndarray) -> None:

@@ -31,14 +31,19 @@ from numba import njit
 from pipeline.latency.units import choose, highest, took
 
 LONGEST = 64  # instructions of a block: sets of them are bit sets
+REGISTERS = 127  # of a block, at most
 LOAD, STORE = 1, 2
-# Rows of the working memory; 0 to 6 are those named in `cycles`.
-_READY, _EARLY, _LATE, _USERS, _LAST = 7, 8, 9, 10, 11  # by slot; _LAST by register, numbered within the block
-_ROWS = 12
-REGISTERS = 127  # of a block, at most, numbered in int8
+
+# Columns of `Costs.instructions`; behind them the lists of `Facts`, each entry in a column.
+_MICRO_OPS, _LATENCY, _UNITS, _AT_ONCE, _MEMORY, _ADVANCE, _LISTS = range(7)
+# Places of `Costs.machine`; behind them groups, sizes of pools and sizes of buffers.
+_ISSUE, _RETIRE, _POOLS, _BUFFERS, _HELD, _CHOICES, _SOURCES, _TARGETS, _GROUPS, _SIZES = range(10)
+# Rows of the working memory: by slot, by unit, by group, by pool, by buffer, by register.
+_READY, _EARLY, _LATE, _USERS, _ISSUED, _QUEUE, _FREE, _TURN, _SKIPPED, _KEPT, _QUEUED, _LAST, _ROWS = range(13)
+_BYTE = 8
 
 
-class Costs(NamedTuple):
+class Facts(NamedTuple):
     """What B blocks of n instructions ask of a processor with R units, P pools and Q buffers."""
 
     micro_ops: np.ndarray  # (B, n) int32
@@ -46,8 +51,6 @@ class Costs(NamedTuple):
     held: np.ndarray  # (B, n, R) int32 cycles for which each unit is held
     choices: np.ndarray  # (B, n, C) int32: groups of units of which any one is held besides; -1: no more
     choice_cycles: np.ndarray  # (B, n, C) int32
-    held_units: np.ndarray  # (B, n) int64 bit set of those units
-    at_once: np.ndarray  # (B, n) bool: no latency and no unit
     sources: np.ndarray  # (B, n, S) int8: what it reads, numbered within the block; -1: no more
     is_late: np.ndarray  # (B, n, S) bool: it reads it `advances` cycles after its issue
     counts: np.ndarray  # (B, n, S) int8: by how many of its operands
@@ -56,11 +59,47 @@ class Costs(NamedTuple):
     memory: np.ndarray  # (B, n) int8: 0 | LOAD | STORE (which may load as well)
     kept: np.ndarray  # (B, n, P) int32 entries of pools that it takes from dispatch to retirement
     queued: np.ndarray  # (B, n, Q) int32 entries of buffers that it takes from dispatch to issue
-    pools: np.ndarray  # (P,) int32 sizes
-    buffers: np.ndarray  # (Q,) int32 sizes
-    groups: np.ndarray  # (G,) int64 bit sets of units
-    issue_width: int  # micro-ops dispatched per cycle
-    retire_width: int  # instructions retired per cycle
+
+
+class Costs(NamedTuple):
+    """The same as two arrays, which functions compiled by numba hand on at no cost: one row per instruction."""
+
+    instructions: np.ndarray  # (B, n, F) int64
+    machine: np.ndarray  # (M,) int64
+
+
+def pack(
+    facts: Facts, groups: np.ndarray, pools: np.ndarray, buffers: np.ndarray, issue_width: int, retire_width: int
+) -> Costs:
+    """Costs of blocks on a processor.
+
+    groups: (G,) int64 bit sets of units; pools: (P,), buffers: (Q,) int sizes; issue_width: micro-ops dispatched per
+    cycle; retire_width: instructions retired per cycle. Raises ValueError for n > LONGEST.
+    """
+    size, n, n_units = facts.held.shape
+    if n > LONGEST:
+        raise ValueError(f"blocks of {n} instructions; at most {LONGEST} fit")
+    units = ((facts.held > 0).astype(np.int64) << np.arange(n_units)).sum(2)
+    order = np.argsort(facts.held == 0, axis=2, kind="stable")[..., : max(1, int((facts.held > 0).sum(2).max(initial=0)))]
+    cycles = np.take_along_axis(facts.held, order, 2).astype(np.int64)
+    lists = [
+        np.where(cycles > 0, order + 1 | cycles << _BYTE, 0),
+        np.where(facts.choices >= 0, facts.choices + 1 | facts.choice_cycles.astype(np.int64) << _BYTE, 0),
+        np.where(
+            facts.sources >= 0,
+            facts.sources + 1 | (facts.is_late.astype(np.int64) | facts.counts.astype(np.int64) << 1) << _BYTE,
+            0,
+        ),
+        facts.targets + 1,
+    ]
+    at_once = (facts.latencies == 0) & (units == 0) & (facts.choices[..., 0] < 0)
+    single = (facts.micro_ops, facts.latencies, units, at_once, facts.memory, facts.advances)
+    columns = [np.stack([part.astype(np.int64) for part in single], 2), facts.kept, facts.queued, *lists]
+    widths = [len(pools), len(buffers), *(part.shape[2] for part in lists), len(groups)]
+    return Costs(
+        np.ascontiguousarray(np.concatenate([part.astype(np.int64) for part in columns], 2)),
+        np.concatenate([[issue_width, retire_width, *widths], groups, pools, buffers]).astype(np.int64),
+    )
 
 
 def scratch() -> np.ndarray:
@@ -71,12 +110,12 @@ def scratch() -> np.ndarray:
 def simulate(costs: Costs, orders: np.ndarray) -> np.ndarray:
     """Makespans of K orders of each block, (B, K) int32.
 
-    orders: (B, K, n) int, [b, k, t] is the instruction of block b in slot t. Raises ValueError where the shapes differ,
-    an order is no permutation, or n > LONGEST.
+    orders: (B, K, n) int, [b, k, t] is the instruction of block b in slot t. Raises ValueError where the shapes differ
+    or an order is no permutation.
     """
-    size, n = costs.latencies.shape
-    if orders.ndim != 3 or orders.shape[0] != size or orders.shape[2] != n or n > LONGEST:
-        raise ValueError(f"orders of shape {orders.shape} for {size} blocks of {n} instructions, at most {LONGEST}")
+    size, n = costs.instructions.shape[:2]
+    if orders.ndim != 3 or orders.shape[0] != size or orders.shape[2] != n:
+        raise ValueError(f"orders of shape {orders.shape} for {size} blocks of {n} instructions")
     makespans = np.empty(orders.shape[:2], np.int32)
     wrong = _simulate(costs, np.ascontiguousarray(orders), makespans, scratch())
     if wrong >= 0:
@@ -96,88 +135,101 @@ def _simulate(costs: Costs, orders: np.ndarray, makespans: np.ndarray, memory: n
                 if i < 0 or i >= n or seen[i]:
                     return b
                 seen[i] = True
-            makespans[b, k] = cycles(costs, b, orders[b, k], memory)
+            makespans[b, k] = cycles(costs.instructions[b], costs.machine, orders[b, k], memory)
     return -1
 
 
 @njit(cache=True, nogil=True)
-def cycles(costs: Costs, b: int, order: np.ndarray, memory: np.ndarray) -> int:
-    """Makespan of one order (n,), a permutation, of block b; for searches compiled by numba.
+def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np.ndarray) -> int:
+    """Makespan of one order (n,), a permutation, of a block; for searches compiled by numba.
 
-    memory: of `scratch`. Nothing is allocated.
+    facts: (n, F), Costs.instructions of the block; machine: Costs.machine; memory: of `scratch`. Nothing is allocated.
     """
-    n, n_units = len(order), costs.held.shape[2]
-    issued, queue, free, turn, skipped = memory[0], memory[1], memory[2], memory[3], memory[4]
-    kept, queued = memory[5], memory[6]
+    n = len(order)
+    width, n_pools, n_buffers, n_groups = machine[_ISSUE], machine[_POOLS], machine[_BUFFERS], machine[_GROUPS]
     memory[_LAST] = -1
-    free[:n_units] = 0
-    turn[: len(costs.groups)] = costs.groups
-    skipped[: len(costs.groups)] = 0
-    kept[: len(costs.pools)] = costs.pools
-    queued[: len(costs.buffers)] = costs.buffers
+    for group in range(n_groups):
+        memory[_TURN, group], memory[_SKIPPED, group] = machine[_SIZES + group], 0
+    for pool in range(n_pools):
+        memory[_KEPT, pool] = machine[_SIZES + n_groups + pool]
+    for buffer in range(n_buffers):
+        memory[_QUEUED, buffer] = machine[_SIZES + n_groups + n_pools + buffer]
     cycle = 0
-    waiting = 0  # how many: queue[:waiting] are their slots, ascending
+    busy = 0  # bit set of units
+    waiting = 0  # how many: the first ones of row _QUEUE are their slots, ascending
     dispatched = retired = 0
     seen = 0  # cycle up to which retirement is done
     carried = 0  # micro-ops of the last one dispatched that come in the following cycles
     while True:
         if dispatched < n:
-            retired = _retire(costs, b, order, dispatched, retired, cycle, issued, kept)
+            stop = min(dispatched, retired + machine[_RETIRE])
+            while retired < stop and memory[_ISSUED, retired] >= 0:
+                i = order[retired]
+                if memory[_ISSUED, retired] + facts[i, _LATENCY] >= cycle:
+                    break
+                for pool in range(n_pools):
+                    memory[_KEPT, pool] += facts[i, _LISTS + pool]
+                retired += 1
             seen = cycle
-        waiting = _issue(costs, b, order, cycle, waiting, memory)
-        room = max(costs.issue_width - carried, 0)
-        carried = max(carried - costs.issue_width, 0)
+        held, unit = busy, 0
+        while held:
+            if held & 1 and memory[_FREE, unit] <= cycle:
+                busy ^= 1 << unit
+            held >>= 1
+            unit += 1
+        while waiting:
+            found = _select(facts, machine, order, cycle, waiting, busy, memory)
+            if found < 0:
+                break
+            t = memory[_QUEUE, found]
+            waiting -= 1
+            for j in range(found, waiting):
+                memory[_QUEUE, j] = memory[_QUEUE, j + 1]
+            for buffer in range(n_buffers):
+                memory[_QUEUED, buffer] += facts[order[t], _LISTS + n_pools + buffer]
+            busy = _hold(facts, machine, order[t], cycle, busy, memory)
+            memory[_ISSUED, t] = cycle
+            if memory[_USERS, t]:
+                _wake(facts, order, t, cycle, waiting, memory)
+        room = max(width - carried, 0)
+        carried = max(carried - width, 0)
         while dispatched < n and room:
             i = order[dispatched]
-            if min(costs.micro_ops[b, i], costs.issue_width) > room or not _fits(costs, b, i, kept, queued):
+            if min(facts[i, _MICRO_OPS], width) > room or not _fits(facts, machine, i, memory):
                 break
-            room -= costs.micro_ops[b, i]
+            room -= facts[i, _MICRO_OPS]
             if room < 0:
                 carried, room = -room, 0
-            for pool in range(len(costs.pools)):
-                kept[pool] -= costs.kept[b, i, pool]
-            if _rename(costs, b, order, dispatched, cycle, memory):
-                issued[dispatched] = cycle
+            for pool in range(n_pools):
+                memory[_KEPT, pool] -= facts[i, _LISTS + pool]
+            if _rename(facts, machine, order, dispatched, cycle, memory):
+                memory[_ISSUED, dispatched] = cycle
             else:
-                for buffer in range(len(costs.buffers)):
-                    queued[buffer] -= costs.queued[b, i, buffer]
-                queue[waiting] = dispatched
+                for buffer in range(n_buffers):
+                    memory[_QUEUED, buffer] -= facts[i, _LISTS + n_pools + buffer]
+                memory[_QUEUE, waiting] = dispatched
                 waiting += 1
             dispatched += 1
         if dispatched < n:
             cycle += 1
         elif waiting == 0:
-            return _drained(costs, b, order, retired, seen, issued)
+            return _drained(facts, machine, order, retired, seen, memory)
         else:
             cycle = _next(cycle, waiting, memory)
 
 
 @njit(cache=True, nogil=True)
-def _retire(
-    costs: Costs, b: int, order: np.ndarray, dispatched: int, retired: int, cycle: int, issued: np.ndarray, kept: np.ndarray
+def _drained(
+    facts: np.ndarray, machine: np.ndarray, order: np.ndarray, retired: int, cycle: int, memory: np.ndarray
 ) -> int:
-    """Instructions retired by the end of this cycle's retirement, which was `retired` before."""
-    stop = min(dispatched, retired + costs.retire_width)
-    while retired < stop and issued[retired] >= 0:
-        i = order[retired]
-        if issued[retired] + costs.latencies[b, i] >= cycle:
-            break
-        for pool in range(len(costs.pools)):
-            kept[pool] += costs.kept[b, i, pool]
-        retired += 1
-    return retired
-
-
-@njit(cache=True, nogil=True)
-def _drained(costs: Costs, b: int, order: np.ndarray, retired: int, cycle: int, issued: np.ndarray) -> int:
     """Makespan where all have issued and `retired` have retired by `cycle`."""
     room = 0
     for t in range(retired, len(order)):
-        done = issued[t] + costs.latencies[b, order[t]] + 1
+        done = memory[_ISSUED, t] + facts[order[t], _LATENCY] + 1
         if done > cycle:
-            cycle, room = done, costs.retire_width
+            cycle, room = done, machine[_RETIRE]
         elif room == 0:
-            cycle, room = cycle + 1, costs.retire_width
+            cycle, room = cycle + 1, machine[_RETIRE]
         room -= 1
     return cycle + 1
 
@@ -185,157 +237,151 @@ def _drained(costs: Costs, b: int, order: np.ndarray, retired: int, cycle: int, 
 @njit(cache=True, nogil=True)
 def _next(cycle: int, waiting: int, memory: np.ndarray) -> int:
     """The next cycle in which something can issue, nothing being left to dispatch."""
-    queue, ready, early, late = memory[1], memory[_READY], memory[_EARLY], memory[_LATE]
     following = np.iinfo(np.int64).max
     for j in range(waiting):
-        t = queue[j]
-        if not early[t] | late[t]:
-            following = min(following, max(ready[t], cycle + 1))
+        t = memory[_QUEUE, j]
+        if not memory[_EARLY, t] | memory[_LATE, t]:
+            following = min(following, max(memory[_READY, t], cycle + 1))
     return following
 
 
 @njit(cache=True, nogil=True)
-def _fits(costs: Costs, b: int, i: int, kept: np.ndarray, queued: np.ndarray) -> bool:
-    for pool in range(len(costs.pools)):
-        if costs.kept[b, i, pool] > kept[pool]:
+def _fits(facts: np.ndarray, machine: np.ndarray, i: int, memory: np.ndarray) -> bool:
+    """Whether pools and buffers have what an instruction takes."""
+    for pool in range(machine[_POOLS]):
+        if facts[i, _LISTS + pool] > memory[_KEPT, pool]:
             return False
-    for buffer in range(len(costs.buffers)):
-        if costs.queued[b, i, buffer] > queued[buffer]:
+    for buffer in range(machine[_BUFFERS]):
+        if facts[i, _LISTS + machine[_POOLS] + buffer] > memory[_QUEUED, buffer]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _rename(costs: Costs, b: int, order: np.ndarray, t: int, cycle: int, memory: np.ndarray) -> bool:
+def _rename(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, t: int, cycle: int, memory: np.ndarray) -> bool:
     """Find the results that the instruction in slot t waits for, and make it the last writer of what it writes.
 
     Returns whether it is executed at once: it waits for nothing, has no latency and holds no unit.
     """
-    issued, ready, early, late, users, last = (
-        *(memory[0], memory[_READY], memory[_EARLY], memory[_LATE], memory[_USERS], memory[_LAST]),
-    )
     i = order[t]
-    issued[t], ready[t], early[t], late[t], users[t] = -1, 0, 0, 0, 0
-    for k in range(costs.sources.shape[2]):
-        source = costs.sources[b, i, k]
-        if source < 0:
+    ready = early = late = 0
+    column = _LISTS + machine[_POOLS] + machine[_BUFFERS] + machine[_HELD] + machine[_CHOICES]
+    for k in range(column, column + machine[_SOURCES]):
+        source = facts[i, k]
+        if source == 0:
             break
-        writer = last[source]
+        writer = memory[_LAST, source & 255]
         if writer < 0:
             continue
-        advance = costs.advances[b, i] if costs.is_late[b, i, k] else 0
-        if issued[writer] >= 0:
-            ready[t] = max(ready[t], issued[writer] + max(0, costs.latencies[b, order[writer]] - advance))
-            continue
-        waits = late if costs.is_late[b, i, k] else early
-        if not waits[t] >> writer & 1:
-            waits[t] |= 1 << writer
-            users[writer] += costs.counts[b, i, k]
-    for k in range(costs.targets.shape[2]):
-        target = costs.targets[b, i, k]
-        if target < 0:
+        is_late = source >> _BYTE & 1
+        if memory[_ISSUED, writer] >= 0:
+            delay = max(0, facts[order[writer], _LATENCY] - is_late * facts[i, _ADVANCE])
+            ready = max(ready, memory[_ISSUED, writer] + delay)
+        elif not (late if is_late else early) >> writer & 1:
+            if is_late:
+                late |= 1 << writer
+            else:
+                early |= 1 << writer
+            memory[_USERS, writer] += source >> (_BYTE + 1)
+    column += machine[_SOURCES]
+    for k in range(column, column + machine[_TARGETS]):
+        target = facts[i, k]
+        if target == 0:
             break
-        last[target] = t
-    return costs.at_once[b, i] and not early[t] | late[t] and ready[t] <= cycle
+        memory[_LAST, target] = t
+    memory[_ISSUED, t] = -1
+    memory[_USERS, t] = 0
+    memory[_READY, t], memory[_EARLY, t], memory[_LATE, t] = ready, early, late
+    return facts[i, _AT_ONCE] != 0 and not early | late and ready <= cycle
 
 
 @njit(cache=True, nogil=True)
-def _issue(costs: Costs, b: int, order: np.ndarray, cycle: int, waiting: int, memory: np.ndarray) -> int:
-    """Issue all that can in this cycle. Returns how many are left waiting."""
-    issued, queue, free, queued = memory[0], memory[1], memory[2], memory[6]
-    ready, early, late = memory[_READY], memory[_EARLY], memory[_LATE]
-    idle = 0
-    for unit in range(costs.held.shape[2]):
-        idle |= (free[unit] <= cycle) << unit
-    while waiting:
-        found = _select(costs, b, order, cycle, waiting, idle, memory)
-        if found < 0:
-            break
-        t = queue[found]
-        i = order[t]
-        waiting -= 1
-        for j in range(found, waiting):
-            queue[j] = queue[j + 1]
-        for buffer in range(len(costs.buffers)):
-            queued[buffer] += costs.queued[b, i, buffer]
-        idle = _hold(costs, b, i, cycle, idle, memory)
-        issued[t] = cycle
-        latency = costs.latencies[b, i]
-        for j in range(waiting):
-            user = queue[j]
-            if early[user] >> t & 1:
-                early[user] ^= 1 << t
-                ready[user] = max(ready[user], cycle + latency)
-            if late[user] >> t & 1:
-                late[user] ^= 1 << t
-                ready[user] = max(ready[user], cycle + max(0, latency - costs.advances[b, order[user]]))
-    return waiting
+def _wake(facts: np.ndarray, order: np.ndarray, t: int, cycle: int, waiting: int, memory: np.ndarray) -> None:
+    """Tell those that wait for the instruction in slot t, which issues in this cycle, when its results are there."""
+    latency = facts[order[t], _LATENCY]
+    bit = 1 << t
+    for j in range(waiting):
+        user = memory[_QUEUE, j]
+        if memory[_EARLY, user] & bit:
+            memory[_EARLY, user] ^= bit
+            memory[_READY, user] = max(memory[_READY, user], cycle + latency)
+        if memory[_LATE, user] & bit:
+            memory[_LATE, user] ^= bit
+            delay = max(0, latency - facts[order[user], _ADVANCE])
+            memory[_READY, user] = max(memory[_READY, user], cycle + delay)
 
 
 @njit(cache=True, nogil=True)
-def _select(costs: Costs, b: int, order: np.ndarray, cycle: int, waiting: int, idle: int, memory: np.ndarray) -> int:
+def _select(
+    facts: np.ndarray, machine: np.ndarray, order: np.ndarray, cycle: int, waiting: int, busy: int, memory: np.ndarray
+) -> int:
     """Place in the queue of the instruction that issues next, or -1."""
-    queue, ready, early, late, users = memory[1], memory[_READY], memory[_EARLY], memory[_LATE], memory[_USERS]
     found, lowest = -1, 0
     accessed = False  # by one that comes before and has not issued
     for j in range(waiting):
-        t = queue[j]
-        i = order[t]
-        blocked = accessed and costs.memory[b, i] == STORE
-        accessed |= costs.memory[b, i] != 0
-        if blocked or early[t] | late[t] or ready[t] > cycle:
+        t = memory[_QUEUE, j]
+        access = facts[order[t], _MEMORY]
+        blocked = accessed and access == STORE
+        accessed |= access != 0
+        if blocked or memory[_EARLY, t] | memory[_LATE, t] or memory[_READY, t] > cycle:
             continue
-        rank = t - users[t]
-        if (found < 0 or rank < lowest) and _available(costs, b, i, idle):
+        rank = t - memory[_USERS, t]
+        if (found < 0 or rank < lowest) and _available(facts, machine, order[t], busy):
             found, lowest = j, rank
     return found
 
 
 @njit(cache=True, nogil=True)
-def _available(costs: Costs, b: int, i: int, idle: int) -> bool:
+def _available(facts: np.ndarray, machine: np.ndarray, i: int, busy: int) -> bool:
     """Whether all the units that an instruction holds are idle, and one for each of its choices."""
-    if costs.held_units[b, i] & ~idle:
+    units = facts[i, _UNITS]
+    if units & busy:
         return False
-    left = idle & ~costs.held_units[b, i]
-    for k in range(costs.choices.shape[2]):
-        group = costs.choices[b, i, k]
-        if group < 0:
+    taken = busy | units
+    column = _LISTS + machine[_POOLS] + machine[_BUFFERS] + machine[_HELD]
+    for k in range(column, column + machine[_CHOICES]):
+        choice = facts[i, k]
+        if choice == 0:
             break
-        members = costs.groups[group] & left
+        members = machine[_SIZES + (choice & 255) - 1] & ~taken
         if not members:
             return False
-        left ^= 1 << highest(members)
+        taken |= 1 << highest(members)
     return True
 
 
 @njit(cache=True, nogil=True)
-def _hold(costs: Costs, b: int, i: int, cycle: int, idle: int, memory: np.ndarray) -> int:
-    """Hold the units of an instruction that issues. Returns the units that are still idle."""
-    groups, free, turn, skipped = costs.groups, memory[2], memory[3], memory[4]
-    units = costs.held_units[b, i]
-    idle &= ~units
-    unit = 0
-    while units >> unit:
-        if units >> unit & 1:
-            free[unit] = cycle + costs.held[b, i, unit]
-            took(unit, groups, turn, skipped)
-        unit += 1
+def _hold(facts: np.ndarray, machine: np.ndarray, i: int, cycle: int, busy: int, memory: np.ndarray) -> int:
+    """Hold the units of an instruction that issues. Returns the units that are busy then."""
+    groups = machine[_SIZES : _SIZES + machine[_GROUPS]]
+    turn, skipped = memory[_TURN], memory[_SKIPPED]
+    column = _LISTS + machine[_POOLS] + machine[_BUFFERS]
+    for k in range(column, column + machine[_HELD]):
+        held = facts[i, k]
+        if held == 0:
+            break
+        unit = (held & 255) - 1
+        memory[_FREE, unit] = cycle + (held >> _BYTE)
+        took(unit, groups, turn, skipped)
+    busy |= facts[i, _UNITS]
+    column += machine[_HELD]
     left = 0
-    for k in range(costs.choices.shape[2]):
-        left |= (costs.choices[b, i, k] >= 0) << k
-    while left:  # groups with one idle unit first, then the one with the fewest
+    for k in range(machine[_CHOICES]):
+        left |= (facts[i, column + k] > 0) << k
+    while left:  # groups with the fewest idle units first
         chosen, fewest = -1, 65
-        for k in range(costs.choices.shape[2]):
+        for k in range(machine[_CHOICES]):
             if left >> k & 1:
-                count = _count(groups[costs.choices[b, i, k]] & idle)
+                count = _count(groups[(facts[i, column + k] & 255) - 1] & ~busy) if left & (left - 1) else 1
                 if count < fewest:
                     chosen, fewest = k, count
         left ^= 1 << chosen
-        unit = choose(costs.choices[b, i, chosen], idle, groups, turn, skipped)
-        free[unit] = cycle + costs.choice_cycles[b, i, chosen]
-        idle &= ~(1 << unit)
+        choice = facts[i, column + chosen]
+        unit = choose((choice & 255) - 1, ~busy, groups, turn, skipped)
+        memory[_FREE, unit] = cycle + (choice >> _BYTE)
+        busy |= 1 << unit
         took(unit, groups, turn, skipped)
-    return idle
+    return busy
 
 
 @njit(cache=True, nogil=True)
