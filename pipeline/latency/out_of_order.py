@@ -339,14 +339,16 @@ def _available(facts: np.ndarray, machine: np.ndarray, i: int, busy: int) -> boo
         return False
     taken = busy | units
     column = _LISTS + machine[_POOLS] + machine[_BUFFERS] + machine[_HELD]
-    for k in range(column, column + machine[_CHOICES]):
+    last = column + machine[_CHOICES]
+    for k in range(column, last):
         choice = facts[i, k]
         if choice == 0:
             break
         members = machine[_SIZES + (choice & 255) - 1] & ~taken
         if not members:
             return False
-        taken |= 1 << highest(members)
+        if k + 1 < last and facts[i, k + 1]:
+            taken |= 1 << highest(members)
     return True
 
 

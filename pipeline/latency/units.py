@@ -14,8 +14,9 @@ from numba import njit
 def highest(members: int) -> int:
     """The highest unit of a set that is not empty."""
     unit = 0
-    while members >> (unit + 1):
-        unit += 1
+    for width in (32, 16, 8, 4, 2, 1):
+        if members >> (unit + width):
+            unit += width
     return unit
 
 
