@@ -104,7 +104,14 @@ def report(groups: list[Group]) -> None:
 
 
 def agreement(
-    held: BlockStore, rows: np.ndarray, codes: pa.ChunkedArray, name: str, machine: Machine, orders: int, binary: str, seed: int
+    held: BlockStore,
+    rows: np.ndarray,
+    codes: pa.ChunkedArray,
+    name: str,
+    machine: Machine,
+    orders: int,
+    binary: str,
+    seed: int,
 ) -> list[Group]:
     """Groups of the blocks `rows` that the machine knows."""
     instructions = np.unique(held.instructions_of(rows))
@@ -125,7 +132,8 @@ def agreement(
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the pipeline's tables.")] = Path("data"),
     instructions: Annotated[
-        Path | None, typer.Option(help="Folder of tables `blocks` and `encodings`; by default that of the released corpus.")
+        Path | None,
+        typer.Option(help="Folder of tables `blocks` and `encodings`; by default that of the released corpus."),
     ] = None,
     chosen: Annotated[Literal["development", "training"], typer.Option("--set", help="Set of blocks.")] = "development",
     names: Annotated[

@@ -36,7 +36,7 @@ class Processor:
     queued: np.ndarray  # (U, Q) int32
 
     @property
-    def in_order(self) -> bool:
+    def issues_in_order(self) -> bool:
         """Whether it issues in order."""
         return self.retire_width == 0
 
@@ -81,9 +81,7 @@ class Processor:
             kept=self.kept[instructions],
             queued=self.queued[instructions],
         )
-        return out_of_order.pack(
-            facts, self.groups, self.pools, self.buffers, self.issue_width, self.retire_width
-        )
+        return out_of_order.pack(facts, self.groups, self.pools, self.buffers, self.issue_width, self.retire_width)
 
     def _check(self, instructions: np.ndarray) -> None:
         if not self.known[instructions].all():
@@ -119,7 +117,9 @@ def processor(table: pd.DataFrame) -> Processor:
         held=held,
         choices=choices,
         choice_cycles=choice_cycles,
-        registers=np.stack([np.array(list(table[name]), np.uint64) for name in ("reads", "late_reads", "writes", "double_reads")]),
+        registers=np.stack(
+            [np.array(list(table[name]), np.uint64) for name in ("reads", "late_reads", "writes", "double_reads")]
+        ),
         read_advance=table.read_advance.to_numpy(np.int32),
         memory=table.memory.map(_MEMORY).to_numpy(np.int8),
         kept=_entries(table.kept, len(pools)),

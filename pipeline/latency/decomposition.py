@@ -66,6 +66,7 @@ def _search(
     for group in groups:
         if first not in group or any(unit not in left for unit in group):
             continue
+        others = [other for other in groups if other != group]  # LLVM has one entry for each group
         longest = int(min(left[unit] for unit in group) * len(group) + 0.001)
         held = [unit for unit in group if alone.get(unit, 0) > _SLACK]
         for cycles in sorted({longest, *range(1, min(longest, 4) + 1)}, reverse=True):
@@ -73,7 +74,7 @@ def _search(
             for unit in held:
                 if cycles < 1 or alone[unit] < cycles - _SLACK:
                     continue
-                found = _search(rest, {**alone, unit: alone[unit] - cycles}, groups, most - 1, trials)
+                found = _search(rest, {**alone, unit: alone[unit] - cycles}, others, most - 1, trials)
                 if found is not None:
                     return [(group, cycles), *found]
     return None

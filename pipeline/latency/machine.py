@@ -5,8 +5,13 @@ holds definite ones; llvm-mca's instruction table instead shares the cycles even
 Where the two are equal no other unit would do (`divq` on atom: both ports for 130 cycles); where the table has 1/2
 cycle on each of two ports and the simulation 1 cycle on one, either port does (`addq` on atom).
 
-llvm-mca prints no registers: those come from `registers`. When an operand beside one in memory is wanted is the same
-for all instructions of a model, and is measured once (`read_advance`).
+Instructions of out-of-order models hold several such groups: `decomposition` finds which. Where it fails, the units
+of the simulation are taken as definite, and the row's message says so (of 4,080 encodings of development blocks 5 on
+haswell and skylake).
+
+llvm-mca prints no registers: those come from `registers`, and for out-of-order models are corrected by what the
+timeline shows (`operands`). On in-order models the time at which an operand beside one in memory is wanted is the same
+for all instructions, and is measured once (`read_advance`).
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from pipeline.latency.registers import RegisterAccess, double_reads, register_ac
 
 _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-iterations=1", "-json"]
 _TIMELINE = ["-timeline", "-timeline-max-cycles=0"]
+_NOTHING = RegisterAccess(0, 0, 0)
 T = TypeVar("T")
 # A result that takes long and holds no unit of the second, which takes it from a register or beside a load.
 _PRODUCER, _CONSUMER, _LATE_CONSUMER = "addsd %xmm0, %xmm1", "mulsd %xmm1, %xmm2", "mulsd (%rcx), %xmm1"
@@ -128,7 +134,7 @@ def _text(code: bytes) -> str | Facts:
 def _row(
     facts: Facts,
     used: Sequence[Use] | None = None,
-    access: RegisterAccess = RegisterAccess(0, 0, 0),
+    access: RegisterAccess = _NOTHING,
     twice: int = 0,
     read_advance: int = 0,
     queued: Sequence[int] = (),
@@ -168,13 +174,19 @@ def _in_order(facts: Facts, code: bytes, read_advance: int) -> dict[str, object]
 
 
 def _out_of_order(
-    found: dict[str, Facts], codes: dict[str, bytes], buffers: list[str], machine: Machine, binary: str, threads: int, batch: int
+    found: dict[str, Facts],
+    codes: dict[str, bytes],
+    buffers: list[str],
+    machine: Machine,
+    binary: str,
+    threads: int,
+    batch: int,
 ) -> dict[str, dict[str, object]]:
     known = {text: register_access(Decoder(64, codes[text]).decode()) for text in found if not found[text].message}
-    probes = {(text, register): probe for text in known for register, probe in operands.probes(text, known[text]).items()}
-    seen = _batches(
-        list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, _TIMELINE)
-    )
+    probes = {
+        (text, register): probe for text in known for register, probe in operands.probes(text, known[text]).items()
+    }
+    seen = _batches(list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, _TIMELINE))
     advances: dict[str, dict[int, int | None]] = {text: {} for text in known}
     for (text, register), region in zip(probes, seen, strict=True):
         advances[text][register] = operands.advance(region["TimelineView"]["TimelineInfo"])
@@ -209,7 +221,9 @@ def _choice(alone: dict[int, float], shared: dict[int, float]) -> tuple[int, ...
 
 def _batches(parts: list[list[str]], threads: int, batch: int, read: Callable[[list[list[str]]], list[T]]) -> list[T]:
     with ThreadPoolExecutor(threads) as pool:
-        return [x for found in pool.map(read, (parts[s : s + batch] for s in range(0, len(parts), batch))) for x in found]
+        return [
+            x for found in pool.map(read, (parts[s : s + batch] for s in range(0, len(parts), batch))) for x in found
+        ]
 
 
 def _facts(texts: Sequence[str], machine: Machine, binary: str, threads: int, batch: int) -> dict[str, Facts]:

@@ -18,7 +18,7 @@ def costs(processor: Processor, instructions: np.ndarray) -> Costs:
 
     Raises ValueError for an instruction that the processor does not know.
     """
-    return processor.costs(instructions) if processor.in_order else processor.out_of_order_costs(instructions)
+    return processor.costs(instructions) if processor.issues_in_order else processor.out_of_order_costs(instructions)
 
 
 def makespans(costs: Costs, orders: np.ndarray) -> np.ndarray:

@@ -17,8 +17,9 @@ Operands come with the result of a writer, less the `advance` of the read. The u
 robin (`units`). The makespan counts cycles up to the last retirement, that cycle included.
 
 Deviations (benchmarks/machine_agreement.py measures what they cost): every result comes after the full latency of its
-instruction; fences hold nothing back; groups that are reserved as a whole, buffers of size 0 and 1 and load and store
-queues (none of the models read has one shorter than 64) do not occur.
+instruction; fences hold nothing back; moves that renaming removes (znver4; btver2 those of zeros) pass their source on
+at once instead of making an alias; groups that are reserved as a whole, buffers of size 0, and load and store queues
+(none of the models read has one shorter than LONGEST) do not occur.
 """
 
 from __future__ import annotations
@@ -76,11 +77,13 @@ def pack(
     groups: (G,) int64 bit sets of units; pools: (P,), buffers: (Q,) int sizes; issue_width: micro-ops dispatched per
     cycle; retire_width: instructions retired per cycle. Raises ValueError for n > LONGEST.
     """
-    size, n, n_units = facts.held.shape
+    n, n_units = facts.held.shape[1:]
     if n > LONGEST:
         raise ValueError(f"blocks of {n} instructions; at most {LONGEST} fit")
     units = ((facts.held > 0).astype(np.int64) << np.arange(n_units)).sum(2)
-    order = np.argsort(facts.held == 0, axis=2, kind="stable")[..., : max(1, int((facts.held > 0).sum(2).max(initial=0)))]
+    order = np.argsort(facts.held == 0, axis=2, kind="stable")[
+        ..., : max(1, int((facts.held > 0).sum(2).max(initial=0)))
+    ]
     cycles = np.take_along_axis(facts.held, order, 2).astype(np.int64)
     lists = [
         np.where(cycles > 0, order + 1 | cycles << _BYTE, 0),
