@@ -129,7 +129,8 @@ def processor(table: pd.DataFrame) -> Processor:
 
 def _entries(lists: pd.Series, size: int) -> np.ndarray:
     """(U, size) int32; zeros for what is unsupported."""
-    return np.array([entries if len(entries) else [0] * size for entries in lists], np.int32).reshape(-1, size)
+    found = [entries if len(entries) else [0] * size for entries in lists]
+    return np.array(found, np.int32).reshape(len(found), size)
 
 
 @njit(cache=True, nogil=True)

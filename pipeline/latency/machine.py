@@ -21,7 +21,7 @@ import math
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pandas as pd
@@ -114,7 +114,7 @@ def read(
         "issue_width": issue_width(machine, binary),
         "retire_width": retire_width,
         "pools": list(none.pools) if retire_width else [],
-        "buffers": list(buffers.values()),
+        "buffers": list(buffers.values()) if retire_width else [],
     }
     found_rows = [
         {"code": code} | (_row(text) if isinstance(text, Facts) else rows[text]) | constants
@@ -170,7 +170,8 @@ def _in_order(facts: Facts, code: bytes, read_advance: int) -> dict[str, object]
         return _row(Facts(message=str(error)))
     chosen = [(held.choice, held.choice_cycles)] if held.choice else []
     used = [*(((unit,), cycles) for unit, cycles in held.held.items()), *chosen]
-    return _row(facts, used, register_access(Decoder(64, code).decode()), read_advance=read_advance)
+    access = register_access(Decoder(64, code).decode())
+    return _row(replace(facts, kept=()), used, access, read_advance=read_advance)
 
 
 def _out_of_order(
