@@ -22,7 +22,7 @@ def main(
     out: options.Out,
     threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
 ) -> None:
-    """Read micro-ops, latency, units and registers of every distinct instruction, for the in-order model.
+    """Read micro-ops, latency, units and registers of every distinct instruction, for the fast models.
 
     Row u is row u of table encodings; an instruction that the model does not know is `unsupported`, with llvm-mca's
     message. Without llvm-mca 19 the table is empty, and a message says so.
