@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from pipeline.latency import in_order, out_of_order
+from pipeline.latency import in_order, packing
 from pipeline.latency.renaming import renamed
 
-_MEMORY = {"none": 0, "": 0, "load": out_of_order.LOAD, "store": out_of_order.STORE}
+_MEMORY = {"none": 0, "": 0, "load": packing.LOAD, "store": packing.STORE}
 
 _PER_ROW = (
     *("known", "micro_ops", "latencies", "held", "choices", "choice_cycles"),
@@ -36,7 +36,7 @@ class Processor:
     choice_cycles: np.ndarray  # (U, C) int32
     registers: np.ndarray  # (4, U, 3) uint64: words of what is read, read late, written, read by two operands
     read_advance: np.ndarray  # (U,) int32 cycles by which late reads come later
-    memory: np.ndarray  # (U,) int8 of out_of_order.Costs
+    memory: np.ndarray  # (U,) int8 of packing.Facts
     kept: np.ndarray  # (U, P) int32
     queued: np.ndarray  # (U, Q) int32
 
@@ -75,11 +75,11 @@ class Processor:
             self.issue_width,
         )
 
-    def out_of_order_costs(self, instructions: np.ndarray) -> out_of_order.Costs:
+    def out_of_order_costs(self, instructions: np.ndarray) -> packing.Costs:
         """The same on an out-of-order processor."""
         self._check(instructions)
         sources, is_late, counts, targets = renamed(*self.registers[:, instructions])
-        facts = out_of_order.Facts(
+        facts = packing.Facts(
             micro_ops=self.micro_ops[instructions],
             latencies=self.latencies[instructions],
             held=self.held[instructions],
@@ -94,7 +94,7 @@ class Processor:
             kept=self.kept[instructions],
             queued=self.queued[instructions],
         )
-        return out_of_order.pack(facts, self.groups, self.pools, self.buffers, self.issue_width, self.retire_width)
+        return packing.pack(facts, self.groups, self.pools, self.buffers, self.issue_width, self.retire_width)
 
     def _check(self, instructions: np.ndarray) -> None:
         if not self.known[instructions].all():

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.latency import in_order, out_of_order
+from pipeline.latency import in_order, out_of_order, packing
 from pipeline.latency.costs import Processor
 
-Costs = in_order.Costs | out_of_order.Costs
+Costs = in_order.Costs | packing.Costs
 
 
 def costs(processor: Processor, instructions: np.ndarray) -> Costs:

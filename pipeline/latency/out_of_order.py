@@ -24,85 +24,37 @@ at once instead of making an alias; groups that are reserved as a whole, buffers
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
+from pipeline.latency.packing import (
+    ADVANCE,
+    AT_ONCE,
+    BUFFERS,
+    BYTE,
+    CHOICES,
+    GROUPS,
+    HELD,
+    ISSUE,
+    LATENCY,
+    LISTS,
+    MEMORY,
+    MICRO_OPS,
+    POOLS,
+    REGISTERS,
+    RETIRE,
+    SIZES,
+    SOURCES,
+    STORE,
+    TARGETS,
+    UNITS,
+    Block,
+    Costs,
+)
 from pipeline.latency.units import choose, highest, took
 
-LONGEST = 64  # instructions of a block: sets of them are bit sets
-REGISTERS = 127  # of a block, at most
-LOAD, STORE = 1, 2
-
-# Columns of `Costs.instructions`; behind them the lists of `Facts`, each entry in a column.
-_MICRO_OPS, _LATENCY, _UNITS, _AT_ONCE, _MEMORY, _ADVANCE, _LISTS = range(7)
-# Places of `Costs.machine`; behind them groups, sizes of pools and sizes of buffers.
-_ISSUE, _RETIRE, _POOLS, _BUFFERS, _HELD, _CHOICES, _SOURCES, _TARGETS, _GROUPS, _SIZES = range(10)
 # Rows of the working memory: by slot, by unit, by group, by pool, by buffer, by register.
 _READY, _EARLY, _LATE, _USERS, _ISSUED, _QUEUE, _FREE, _TURN, _SKIPPED, _KEPT, _QUEUED, _LAST, _ROWS = range(13)
-_BYTE = 8
-
-
-class Facts(NamedTuple):
-    """What B blocks of n instructions ask of a processor with R units, P pools and Q buffers."""
-
-    micro_ops: np.ndarray  # (B, n) int32
-    latencies: np.ndarray  # (B, n) int32 cycles from issue to write-back
-    held: np.ndarray  # (B, n, R) int32 cycles for which each unit is held
-    choices: np.ndarray  # (B, n, C) int32: groups of units of which any one is held besides; -1: no more
-    choice_cycles: np.ndarray  # (B, n, C) int32
-    sources: np.ndarray  # (B, n, S) int8: what it reads, numbered within the block; -1: no more
-    is_late: np.ndarray  # (B, n, S) bool: it reads it `advances` cycles after its issue
-    counts: np.ndarray  # (B, n, S) int8: by how many of its operands
-    targets: np.ndarray  # (B, n, T) int8: what it writes; -1: no more
-    advances: np.ndarray  # (B, n) int32 cycles
-    memory: np.ndarray  # (B, n) int8: 0 | LOAD | STORE (which may load as well)
-    kept: np.ndarray  # (B, n, P) int32 entries of pools that it takes from dispatch to retirement
-    queued: np.ndarray  # (B, n, Q) int32 entries of buffers that it takes from dispatch to issue
-
-
-class Costs(NamedTuple):
-    """The same as two arrays, which functions compiled by numba hand on at no cost: one row per instruction."""
-
-    instructions: np.ndarray  # (B, n, F) int64
-    machine: np.ndarray  # (M,) int64
-
-
-def pack(
-    facts: Facts, groups: np.ndarray, pools: np.ndarray, buffers: np.ndarray, issue_width: int, retire_width: int
-) -> Costs:
-    """Costs of blocks on a processor.
-
-    groups: (G,) int64 bit sets of units; pools: (P,), buffers: (Q,) int sizes; issue_width: micro-ops dispatched per
-    cycle; retire_width: instructions retired per cycle. Raises ValueError for n > LONGEST.
-    """
-    n, n_units = facts.held.shape[1:]
-    if n > LONGEST:
-        raise ValueError(f"blocks of {n} instructions; at most {LONGEST} fit")
-    units = ((facts.held > 0).astype(np.int64) << np.arange(n_units)).sum(2)
-    order = np.argsort(facts.held == 0, axis=2, kind="stable")[
-        ..., : max(1, int((facts.held > 0).sum(2).max(initial=0)))
-    ]
-    cycles = np.take_along_axis(facts.held, order, 2).astype(np.int64)
-    lists = [
-        np.where(cycles > 0, order + 1 | cycles << _BYTE, 0),
-        np.where(facts.choices >= 0, facts.choices + 1 | facts.choice_cycles.astype(np.int64) << _BYTE, 0),
-        np.where(
-            facts.sources >= 0,
-            facts.sources + 1 | (facts.is_late.astype(np.int64) | facts.counts.astype(np.int64) << 1) << _BYTE,
-            0,
-        ),
-        facts.targets + 1,
-    ]
-    at_once = (facts.latencies == 0) & (units == 0) & (facts.choices[..., 0] < 0)
-    single = (facts.micro_ops, facts.latencies, units, at_once, facts.memory, facts.advances)
-    columns = [np.stack([part.astype(np.int64) for part in single], 2), facts.kept, facts.queued, *lists]
-    widths = [len(pools), len(buffers), *(part.shape[2] for part in lists), len(groups)]
-    return Costs(
-        np.ascontiguousarray(np.concatenate([part.astype(np.int64) for part in columns], 2)),
-        np.concatenate([[issue_width, retire_width, *widths], groups, pools, buffers]).astype(np.int64),
-    )
 
 
 def scratch() -> np.ndarray:
@@ -143,20 +95,32 @@ def _simulate(costs: Costs, orders: np.ndarray, makespans: np.ndarray, memory: n
 
 
 @njit(cache=True, nogil=True)
+def makespan_of(block: Block, order: np.ndarray, memory: np.ndarray) -> int:
+    """Cycles of one order (n,) of one block, a permutation; for searches compiled by numba. memory: of `scratch`."""
+    return cycles(block.instructions, block.machine, order, memory)
+
+
+@njit(cache=True, nogil=True)
+def issues(memory: np.ndarray, n: int) -> np.ndarray:
+    """(n,) cycle in which each slot issued, of the order whose makespan was asked for last."""
+    return memory[_ISSUED, :n]
+
+
+@njit(cache=True, nogil=True)
 def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np.ndarray) -> int:
     """Makespan of one order (n,), a permutation, of a block; for searches compiled by numba.
 
     facts: (n, F), Costs.instructions of the block; machine: Costs.machine; memory: of `scratch`. Nothing is allocated.
     """
     n = len(order)
-    width, n_pools, n_buffers, n_groups = machine[_ISSUE], machine[_POOLS], machine[_BUFFERS], machine[_GROUPS]
+    width, n_pools, n_buffers, n_groups = machine[ISSUE], machine[POOLS], machine[BUFFERS], machine[GROUPS]
     memory[_LAST] = -1
     for group in range(n_groups):
-        memory[_TURN, group], memory[_SKIPPED, group] = machine[_SIZES + group], 0
+        memory[_TURN, group], memory[_SKIPPED, group] = machine[SIZES + group], 0
     for pool in range(n_pools):
-        memory[_KEPT, pool] = machine[_SIZES + n_groups + pool]
+        memory[_KEPT, pool] = machine[SIZES + n_groups + pool]
     for buffer in range(n_buffers):
-        memory[_QUEUED, buffer] = machine[_SIZES + n_groups + n_pools + buffer]
+        memory[_QUEUED, buffer] = machine[SIZES + n_groups + n_pools + buffer]
     cycle = 0
     busy = 0  # bit set of units
     waiting = 0  # how many: the first ones of row _QUEUE are their slots, ascending
@@ -165,13 +129,13 @@ def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np
     carried = 0  # micro-ops of the last one dispatched that come in the following cycles
     while True:
         if dispatched < n:
-            stop = min(dispatched, retired + machine[_RETIRE])
+            stop = min(dispatched, retired + machine[RETIRE])
             while retired < stop and memory[_ISSUED, retired] >= 0:
                 i = order[retired]
-                if memory[_ISSUED, retired] + facts[i, _LATENCY] >= cycle:
+                if memory[_ISSUED, retired] + facts[i, LATENCY] >= cycle:
                     break
                 for pool in range(n_pools):
-                    memory[_KEPT, pool] += facts[i, _LISTS + pool]
+                    memory[_KEPT, pool] += facts[i, LISTS + pool]
                 retired += 1
             seen = cycle
         held, unit = busy, 0
@@ -189,7 +153,7 @@ def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np
             for j in range(found, waiting):
                 memory[_QUEUE, j] = memory[_QUEUE, j + 1]
             for buffer in range(n_buffers):
-                memory[_QUEUED, buffer] += facts[order[t], _LISTS + n_pools + buffer]
+                memory[_QUEUED, buffer] += facts[order[t], LISTS + n_pools + buffer]
             busy = _hold(facts, machine, order[t], cycle, busy, memory)
             memory[_ISSUED, t] = cycle
             if memory[_USERS, t]:
@@ -198,18 +162,18 @@ def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np
         carried = max(carried - width, 0)
         while dispatched < n and room:
             i = order[dispatched]
-            if min(facts[i, _MICRO_OPS], width) > room or not _fits(facts, machine, i, memory):
+            if min(facts[i, MICRO_OPS], width) > room or not _fits(facts, machine, i, memory):
                 break
-            room -= facts[i, _MICRO_OPS]
+            room -= facts[i, MICRO_OPS]
             if room < 0:
                 carried, room = -room, 0
             for pool in range(n_pools):
-                memory[_KEPT, pool] -= facts[i, _LISTS + pool]
+                memory[_KEPT, pool] -= facts[i, LISTS + pool]
             if _rename(facts, machine, order, dispatched, cycle, memory):
                 memory[_ISSUED, dispatched] = cycle
             else:
                 for buffer in range(n_buffers):
-                    memory[_QUEUED, buffer] -= facts[i, _LISTS + n_pools + buffer]
+                    memory[_QUEUED, buffer] -= facts[i, LISTS + n_pools + buffer]
                 memory[_QUEUE, waiting] = dispatched
                 waiting += 1
             dispatched += 1
@@ -228,11 +192,11 @@ def _drained(
     """Makespan where all have issued and `retired` have retired by `cycle`."""
     room = 0
     for t in range(retired, len(order)):
-        done = memory[_ISSUED, t] + facts[order[t], _LATENCY] + 1
+        done = memory[_ISSUED, t] + facts[order[t], LATENCY] + 1
         if done > cycle:
-            cycle, room = done, machine[_RETIRE]
+            cycle, room = done, machine[RETIRE]
         elif room == 0:
-            cycle, room = cycle + 1, machine[_RETIRE]
+            cycle, room = cycle + 1, machine[RETIRE]
         room -= 1
     return cycle + 1
 
@@ -251,11 +215,11 @@ def _next(cycle: int, waiting: int, memory: np.ndarray) -> int:
 @njit(cache=True, nogil=True)
 def _fits(facts: np.ndarray, machine: np.ndarray, i: int, memory: np.ndarray) -> bool:
     """Whether pools and buffers have what an instruction takes."""
-    for pool in range(machine[_POOLS]):
-        if facts[i, _LISTS + pool] > memory[_KEPT, pool]:
+    for pool in range(machine[POOLS]):
+        if facts[i, LISTS + pool] > memory[_KEPT, pool]:
             return False
-    for buffer in range(machine[_BUFFERS]):
-        if facts[i, _LISTS + machine[_POOLS] + buffer] > memory[_QUEUED, buffer]:
+    for buffer in range(machine[BUFFERS]):
+        if facts[i, LISTS + machine[POOLS] + buffer] > memory[_QUEUED, buffer]:
             return False
     return True
 
@@ -268,26 +232,26 @@ def _rename(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, t: int, c
     """
     i = order[t]
     ready = early = late = 0
-    column = _LISTS + machine[_POOLS] + machine[_BUFFERS] + machine[_HELD] + machine[_CHOICES]
-    for k in range(column, column + machine[_SOURCES]):
+    column = LISTS + machine[POOLS] + machine[BUFFERS] + machine[HELD] + machine[CHOICES]
+    for k in range(column, column + machine[SOURCES]):
         source = facts[i, k]
         if source == 0:
             break
         writer = memory[_LAST, source & 255]
         if writer < 0:
             continue
-        is_late = source >> _BYTE & 1
+        is_late = source >> BYTE & 1
         if memory[_ISSUED, writer] >= 0:
-            delay = max(0, facts[order[writer], _LATENCY] - is_late * facts[i, _ADVANCE])
+            delay = max(0, facts[order[writer], LATENCY] - is_late * facts[i, ADVANCE])
             ready = max(ready, memory[_ISSUED, writer] + delay)
         elif not (late if is_late else early) >> writer & 1:
             if is_late:
                 late |= 1 << writer
             else:
                 early |= 1 << writer
-            memory[_USERS, writer] += source >> (_BYTE + 1)
-    column += machine[_SOURCES]
-    for k in range(column, column + machine[_TARGETS]):
+            memory[_USERS, writer] += source >> (BYTE + 1)
+    column += machine[SOURCES]
+    for k in range(column, column + machine[TARGETS]):
         target = facts[i, k]
         if target == 0:
             break
@@ -295,13 +259,13 @@ def _rename(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, t: int, c
     memory[_ISSUED, t] = -1
     memory[_USERS, t] = 0
     memory[_READY, t], memory[_EARLY, t], memory[_LATE, t] = ready, early, late
-    return facts[i, _AT_ONCE] != 0 and not early | late and ready <= cycle
+    return facts[i, AT_ONCE] != 0 and not early | late and ready <= cycle
 
 
 @njit(cache=True, nogil=True)
 def _wake(facts: np.ndarray, order: np.ndarray, t: int, cycle: int, waiting: int, memory: np.ndarray) -> None:
     """Tell those that wait for the instruction in slot t, which issues in this cycle, when its results are there."""
-    latency = facts[order[t], _LATENCY]
+    latency = facts[order[t], LATENCY]
     bit = 1 << t
     for j in range(waiting):
         user = memory[_QUEUE, j]
@@ -310,7 +274,7 @@ def _wake(facts: np.ndarray, order: np.ndarray, t: int, cycle: int, waiting: int
             memory[_READY, user] = max(memory[_READY, user], cycle + latency)
         if memory[_LATE, user] & bit:
             memory[_LATE, user] ^= bit
-            delay = max(0, latency - facts[order[user], _ADVANCE])
+            delay = max(0, latency - facts[order[user], ADVANCE])
             memory[_READY, user] = max(memory[_READY, user], cycle + delay)
 
 
@@ -323,7 +287,7 @@ def _select(
     accessed = False  # by one that comes before and has not issued
     for j in range(waiting):
         t = memory[_QUEUE, j]
-        access = facts[order[t], _MEMORY]
+        access = facts[order[t], MEMORY]
         blocked = accessed and access == STORE
         accessed |= access != 0
         if blocked or memory[_EARLY, t] | memory[_LATE, t] or memory[_READY, t] > cycle:
@@ -337,17 +301,17 @@ def _select(
 @njit(cache=True, nogil=True)
 def _available(facts: np.ndarray, machine: np.ndarray, i: int, busy: int) -> bool:
     """Whether all the units that an instruction holds are idle, and one for each of its choices."""
-    units = facts[i, _UNITS]
+    units = facts[i, UNITS]
     if units & busy:
         return False
     taken = busy | units
-    column = _LISTS + machine[_POOLS] + machine[_BUFFERS] + machine[_HELD]
-    last = column + machine[_CHOICES]
+    column = LISTS + machine[POOLS] + machine[BUFFERS] + machine[HELD]
+    last = column + machine[CHOICES]
     for k in range(column, last):
         choice = facts[i, k]
         if choice == 0:
             break
-        members = machine[_SIZES + (choice & 255) - 1] & ~taken
+        members = machine[SIZES + (choice & 255) - 1] & ~taken
         if not members:
             return False
         if k + 1 < last and facts[i, k + 1]:
@@ -358,24 +322,24 @@ def _available(facts: np.ndarray, machine: np.ndarray, i: int, busy: int) -> boo
 @njit(cache=True, nogil=True)
 def _hold(facts: np.ndarray, machine: np.ndarray, i: int, cycle: int, busy: int, memory: np.ndarray) -> int:
     """Hold the units of an instruction that issues. Returns the units that are busy then."""
-    groups = machine[_SIZES : _SIZES + machine[_GROUPS]]
+    groups = machine[SIZES : SIZES + machine[GROUPS]]
     turn, skipped = memory[_TURN], memory[_SKIPPED]
-    column = _LISTS + machine[_POOLS] + machine[_BUFFERS]
-    for k in range(column, column + machine[_HELD]):
+    column = LISTS + machine[POOLS] + machine[BUFFERS]
+    for k in range(column, column + machine[HELD]):
         held = facts[i, k]
         if held == 0:
             break
         unit = (held & 255) - 1
-        memory[_FREE, unit] = cycle + (held >> _BYTE)
+        memory[_FREE, unit] = cycle + (held >> BYTE)
         took(unit, groups, turn, skipped)
-    busy |= facts[i, _UNITS]
-    column += machine[_HELD]
+    busy |= facts[i, UNITS]
+    column += machine[HELD]
     left = 0
-    for k in range(machine[_CHOICES]):
+    for k in range(machine[CHOICES]):
         left |= (facts[i, column + k] > 0) << k
     while left:  # groups with the fewest idle units first
         chosen, fewest = -1, 65
-        for k in range(machine[_CHOICES]):
+        for k in range(machine[CHOICES]):
             if left >> k & 1:
                 count = _count(groups[(facts[i, column + k] & 255) - 1] & ~busy) if left & (left - 1) else 1
                 if count < fewest:
@@ -383,7 +347,7 @@ def _hold(facts: np.ndarray, machine: np.ndarray, i: int, cycle: int, busy: int,
         left ^= 1 << chosen
         choice = facts[i, column + chosen]
         unit = choose((choice & 255) - 1, ~busy, groups, turn, skipped)
-        memory[_FREE, unit] = cycle + (choice >> _BYTE)
+        memory[_FREE, unit] = cycle + (choice >> BYTE)
         busy |= 1 << unit
         took(unit, groups, turn, skipped)
     return busy

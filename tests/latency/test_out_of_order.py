@@ -9,7 +9,7 @@ from iced_x86 import Decoder
 from pipeline import tables
 from pipeline.config import Machine
 from pipeline.corpus.assembly import gas
-from pipeline.latency import llvm_mca, machine, model, out_of_order
+from pipeline.latency import llvm_mca, machine, model, out_of_order, packing
 from pipeline.latency.costs import Processor, processor
 from pipeline.latency.decomposition import candidates, uses
 from pipeline.latency.operands import advance
@@ -49,9 +49,7 @@ def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: tuple[s
     assert np.mean(modelled == [simulation.cycles for simulation in found]) >= MACHINES[name]
 
 
-def costs(
-    latencies: list[int], reads: list[tuple[int, int]], units: list[int], retire_width: int = 4
-) -> out_of_order.Costs:
+def costs(latencies: list[int], reads: list[tuple[int, int]], units: list[int], retire_width: int = 4) -> packing.Costs:
     """One block: instruction i writes register i; reads: (reader, read); units: unit that it holds for a cycle."""
     n = len(latencies)
     sources = np.full((1, n, n), -1, np.int8)
@@ -60,7 +58,7 @@ def costs(
         sources[0, i, : len(wanted)] = wanted
     held = np.zeros((1, n, 2), np.int32)
     held[0, np.arange(n), units] = 1
-    facts = out_of_order.Facts(
+    facts = packing.Facts(
         micro_ops=np.ones((1, n), np.int32),
         latencies=np.array([latencies], np.int32),
         held=held,
@@ -75,7 +73,7 @@ def costs(
         kept=np.ones((1, n, 1), np.int32),
         queued=np.zeros((1, n, 0), np.int32),
     )
-    return out_of_order.pack(facts, np.zeros(0, np.int64), np.array([8]), np.zeros(0, np.int64), 2, retire_width)
+    return packing.pack(facts, np.zeros(0, np.int64), np.array([8]), np.zeros(0, np.int64), 2, retire_width)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def costs(
         (costs([9, 1, 1], [], [0, 1, 1], retire_width=1), 14),  # retirement is in order, one a cycle
     ],
 )
-def test_by_hand(block: out_of_order.Costs, makespan: int) -> None:
+def test_by_hand(block: packing.Costs, makespan: int) -> None:
     n = block.instructions.shape[1]
     assert out_of_order.simulate(block, np.arange(n).reshape(1, 1, n)).tolist() == [[makespan]]
 
