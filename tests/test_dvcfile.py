@@ -16,6 +16,8 @@ from pipeline.wiring import ROOT
 FROZEN = {"all", "publish", "trial", "tuning", "verify", "publish_verification", "compile", "compiled_dags"} | {
     "following", "instructions", "sets", "imitate", "schedule_set", "evaluate_sets", "publish_imitation", "ship",
     "ceiling", "audit", "errors", "publish_imitation_evidence", "machine_instructions",
+    "optima", "learn_optima", "learn_policy", "schedule_machine", "cycles", "evaluate_cycles", "scheduling_examples",
+    "publish_cycles",
 }  # fmt: skip
 
 

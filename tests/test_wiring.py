@@ -16,9 +16,10 @@ RANKS = {
     **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
     "dvcfile": 1,
     **dict.fromkeys(["corpus", "dag", "operators"], 1),
-    **dict.fromkeys(["models", "latency", "devices", "execution", "compiled"], 2),
-    **dict.fromkeys(["schedulers", "evidence"], 3),
-    "stages": 4,
+    **dict.fromkeys(["latency", "execution", "compiled"], 2),
+    **dict.fromkeys(["models", "devices"], 3),
+    **dict.fromkeys(["schedulers", "evidence"], 4),
+    "stages": 5,
 }
 SOURCES = sorted((ROOT / "pipeline").rglob("*.py"))
 STAGES = sorted(path.stem for path in (ROOT / "pipeline/stages").glob("*.py"))

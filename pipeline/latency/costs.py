@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,6 +118,7 @@ def processor(table: pd.DataFrame) -> Processor:
     for row, (chosen, cycles) in enumerate(zip(masks, table.choice_cycles, strict=True)):
         choices[row, : len(chosen)] = np.searchsorted(groups, chosen)
         choice_cycles[row, : len(chosen)] = cycles
+    possible = np.array([_possible(units, chosen) for units, chosen in zip(table.units, masks, strict=True)], bool)
     pools, buffers = (np.array(table[name].iloc[0], np.int32) for name in ("pools", "buffers"))
     return Processor(
         issue_width=int(table.issue_width.iloc[0]),
@@ -124,7 +126,7 @@ def processor(table: pd.DataFrame) -> Processor:
         pools=pools,
         buffers=buffers,
         groups=groups,
-        known=(table.status == "ok").to_numpy(),
+        known=(table.status == "ok").to_numpy() & possible,
         micro_ops=table.micro_ops.to_numpy(np.int32),
         latencies=table.latency.to_numpy(np.int32),
         held=held,
@@ -138,6 +140,16 @@ def processor(table: pd.DataFrame) -> Processor:
         kept=_entries(table.kept, len(pools)),
         queued=_entries(table.queued, len(buffers)),
     )
+
+
+def _possible(units: Sequence[int], choices: Sequence[int]) -> bool:
+    """Whether idle units have all that an instruction holds at once, as `out_of_order` looks; else it never issues."""
+    taken = sum(1 << int(unit) for unit in units)
+    for members in choices:
+        if not members & ~taken:
+            return False
+        taken |= 1 << ((members & ~taken).bit_length() - 1)
+    return True
 
 
 def _entries(lists: pd.Series, size: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 from iced_x86 import Decoder
 
@@ -66,6 +67,9 @@ class Facts:
     message: str = ""
 
 
+_NOT_WANTED = Facts(message="not asked for: it is in no block of the sets that are scheduled")
+
+
 def units(alone: dict[int, float], shared: dict[int, float]) -> Units:
     """The units of an instruction from its cycles per unit, simulated alone and shared out in the instruction table.
 
@@ -90,14 +94,17 @@ def read(
     binary: str,
     threads: int = 1,
     batch: int = llvm_mca.BATCH,
+    wanted: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Table `machine_instructions` of the processor model `machine`, called `name`: a row per encoding, in their order.
 
     Bytes that are not one instruction, and instructions that llvm-mca or its model does not know, have status
-    `unsupported`, a message and zeros. Raises LlvmMcaError where llvm-mca cannot be used.
+    `unsupported`, a message and zeros; so have those that are not wanted. wanted: (U,) bool, all by default. Raises
+    LlvmMcaError where llvm-mca cannot be used.
     """
     machine = machine.model_copy(update={"iterations": 1})
-    texts = [_text(code) for code in encodings]
+    asked = np.ones(len(encodings), bool) if wanted is None else wanted
+    texts = [_text(code) if one else _NOT_WANTED for code, one in zip(encodings, asked.tolist(), strict=True)]
     # Some encodings share a text.
     distinct = {text: code for code, text in zip(encodings, texts, strict=True) if not isinstance(text, Facts)}
     retire_width = statistics.retire_width(machine, binary)

@@ -122,10 +122,10 @@ def _delay(block: Block, reach: np.ndarray, i: int, k: int) -> int:
 def _writes(block: Block, i: int, register: int) -> bool:
     machine = block.machine
     targets = LISTS + machine[POOLS] + machine[BUFFERS] + machine[HELD] + machine[CHOICES] + machine[SOURCES]
+    found = False
     for column in range(targets, targets + machine[TARGETS]):
-        if block.instructions[i, column] == register:
-            return True
-    return False
+        found |= block.instructions[i, column] == register
+    return found
 
 
 @njit(cache=True, nogil=True)
