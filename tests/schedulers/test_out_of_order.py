@@ -26,7 +26,7 @@ def blocks(rng: np.random.Generator, n: int) -> tuple[Problems, model.Costs, np.
 
 @pytest.mark.parametrize("n", [1, 2, 4, 6])
 def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) -> None:
-    rng, tight, found_best = np.random.default_rng(n), 0, 0
+    rng, tightness, found_best = np.random.default_rng(n), [], 0
     for _ in range(MANY):
         problems, costs, order = blocks(rng, n)
         best = optima(costs, problems.precedes)
@@ -35,9 +35,9 @@ def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) ->
         np.testing.assert_array_equal(cycles, model.makespans(costs, order[:, None])[:, 0])
         assert (cycles >= best).all()
         assert (bound <= best).all()
-        tight += (bound == best).sum()
+        tightness.append(bound.sum() / best.sum())
         found_best += (cycles == best).sum()
-    assert tight > 0.1 * MANY * SIZE, "the bound says little"
+    assert np.mean(tightness) > 0.6, "the bound says little"
     assert found_best > 0.95 * MANY * SIZE
 
 

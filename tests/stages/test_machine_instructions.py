@@ -39,10 +39,11 @@ def test_a_row_for_every_encoding(
 def test_only_instructions_of_the_sets_are_asked_for(encodings: Path, tmp_path: Path, binary: str) -> None:
     """Three blocks, of the first, the second and the third instruction; the sets have the first two."""
     ids, own = pa.array(["a", "b", "c"]), pa.array([[0], [1, 0], [2]], pa.list_(pa.int32()))
-    tables.write(numbered(ids, own), "instructions", tmp_path / "blocks.parquet")
+    with tables.writing("instructions", tmp_path / "blocks.parquet") as append:
+        append(numbered(ids, own))
     for block in "ab":
-        row = {name: None for name in tables.SCHEMAS["sets"].names} | {"block_id": block, "input_order": [0]}
-        tables.write(pd.DataFrame([row]), "sets", tmp_path / f"{block}.parquet")
+        chosen = pd.DataFrame({"block_id": [block], "input_order": [[0]]})
+        tables.write(chosen, "sets", tmp_path / f"{block}.parquet")
     sets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     out = tmp_path / "atom.parquet"
     machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets)
