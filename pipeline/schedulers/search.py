@@ -17,7 +17,7 @@ from pipeline.models.problems import Problems
 from pipeline.schedulers import Optima, Request, needed_machine
 from pipeline.schedulers.list_scheduling import list_schedule
 from pipeline.schedulers.on_machine.annealing import search
-from pipeline.schedulers.on_machine.either import Costs, Memory, block_of, bound_of, graph_of, memory
+from pipeline.schedulers.on_machine.either import Costs, Memory, bound_of, graph_of, memory, row_of
 
 METHODS = ("restarts", "annealing", "mcmc")  # numbered as in on_machine/annealing.py
 EVALUATIONS = 1000  # unless the settings say otherwise
@@ -86,7 +86,7 @@ def _improve(
     bound: np.ndarray,
 ) -> None:
     for b in range(len(order)):
-        block = block_of(costs, b)
+        block = row_of(costs, b)
         known = graph_of(block, precedes[b])
         bound[b] = bound_of(block, known)
         cycles[b] = search(block, known.reach, order[b], bound[b], method, evaluations, rng, memory)

@@ -27,8 +27,8 @@ def memory(costs: Costs) -> Memory:
     return out_of_order.scratch()
 
 
-def block_of(costs: Costs, b: int) -> Block:
-    """Block b of a batch."""
+def row_of(costs: Costs, b: int) -> Block:
+    """Block b of a batch: a row of its costs."""
     raise NotImplementedError
 
 
@@ -56,8 +56,8 @@ def _is_in_order(block: types.NamedTuple) -> bool:
     return block.instance_class in (in_order.Costs, in_order.Block)
 
 
-@overload(block_of, strict=False)  # the names are the same; annotations are not compared
-def _block_of(costs: types.NamedTuple, b: types.Integer) -> Callable:
+@overload(row_of, strict=False)  # the names are the same; annotations are not compared
+def _row_of(costs: types.NamedTuple, b: types.Integer) -> Callable:
     if _is_in_order(costs):
         return lambda costs, b: graph.block_of(costs, b)
     return lambda costs, b: packing.Block(costs.instructions[b], costs.machine)

@@ -24,8 +24,8 @@ from pipeline.latency import in_order
 from pipeline.latency.costs import Processor
 from pipeline.latency.in_order import idle, start_of
 from pipeline.models.problems import Problems
-from pipeline.schedulers.on_machine.either import Costs, Memory, block_of, makespan_of, memory
-from pipeline.schedulers.on_machine.graph import graph
+from pipeline.schedulers.on_machine.either import Costs, Memory, makespan_of, memory, row_of
+from pipeline.schedulers.on_machine.graph import block_of, graph
 from pipeline.schedulers.on_machine.preference import FEATURES, Ready, begin, describe, finish, go_on, preferred
 
 _PENALTY = 1e-3  # of squared weights, in standard deviations of the features
@@ -128,7 +128,7 @@ def _compare(
     starts, one = np.zeros(n, np.int64), np.zeros(len(weights))
     features, mean, ready = np.zeros((n, len(weights))), np.zeros(n), np.zeros(n, np.int64)
     for b in range(size):
-        block, timed, rows_of = block_of(costs, b), block_of(blocks.timed, b), precedes[b]
+        block, timed, rows_of = block_of(costs, b), row_of(blocks.timed, b), precedes[b]
         known = graph(block, rows_of)
         begin(block, rows_of, state)
         for t in range(n):
