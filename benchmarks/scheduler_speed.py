@@ -98,7 +98,9 @@ def main(
         weights = folder / f"policies/{machine}/{name}.safetensors" if one.learning else None
         made = find(one.method)(Request(one, None, weights, None, encodings, chip))
         runs[name, "none"] = partial(_schedule, made, batches)
-    for name in settings.models:
+    for name, model in settings.models.items():
+        if machine not in model.machines:
+            continue
         network = Imitator.load(folder / f"models/{name}/{seed}/weights.safetensors")
         runs |= _network(name, network, costed, [on_processor(batch, chip.latencies) for batch in batches])
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)

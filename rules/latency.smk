@@ -24,10 +24,18 @@ rule latency:
         " --out {output.latency} 2> >(tee {log} >&2)"
 
 
+def scheduled_sets(corpus):
+    """Sets of a corpus whose blocks are scheduled on processor models, or learned from, sorted."""
+    learned = (name for one in P.scheduling.models.values() for name in (one.training, one.development))
+    return sorted(name for name in {*P.scheduling.tested, *learned} if P.sets[name].corpus == corpus)
+
+
 rule machine_instructions:
     input:
         src=src("machine_instructions"),
         encodings="data/instructions/{corpus}/encodings.parquet",
+        instructions="data/instructions/{corpus}/blocks.parquet",
+        sets=lambda w: expand("data/sets/{set}.parquet", set=scheduled_sets(w.corpus)),
     output:
         machine="data/instructions/{corpus}/machines/{machine}.parquet",
     params:
@@ -38,7 +46,8 @@ rule machine_instructions:
     benchmark:
         "benchmarks/rules/machine_instructions/{corpus}/{machine}.tsv"
     message:
-        "llvm-mca on {wildcards.machine}: every distinct instruction of the {wildcards.corpus} corpus"
+        "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
     shell:
         "python -m pipeline.stages.machine_instructions --machine {wildcards.machine} --settings {params.settings:q}"
-        " --encodings {input.encodings} --threads {threads} --out {output.machine} 2> >(tee {log} >&2)"
+        " --encodings {input.encodings} --instructions {input.instructions} --sets {input.sets}"
+        " --threads {threads} --out {output.machine} 2> >(tee {log} >&2)"

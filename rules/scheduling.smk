@@ -139,7 +139,7 @@ rule learn_policy:
         machine=MACHINE,
         instructions=blocks_of("released")["instructions"],
         dags=blocks_of("released")["dags"],
-        training="data/sets/training.parquet",
+        training=f"data/sets/{next(iter(P.scheduling.models.values())).training}.parquet",
     output:
         weights=POLICY,
     params:

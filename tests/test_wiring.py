@@ -16,8 +16,8 @@ RANKS = {
     **dict.fromkeys(["", "config", "tables", "wiring", "recovery"], 0),
     "dvcfile": 1,
     **dict.fromkeys(["corpus", "dag", "operators"], 1),
-    **dict.fromkeys(["latency", "devices", "execution", "compiled"], 2),
-    "models": 3,
+    **dict.fromkeys(["latency", "execution", "compiled"], 2),
+    **dict.fromkeys(["models", "devices"], 3),
     **dict.fromkeys(["schedulers", "evidence"], 4),
     "stages": 5,
 }

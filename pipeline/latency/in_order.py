@@ -14,7 +14,7 @@ Memory does not stall: llvm-mca takes loads and stores as never overlapping unle
 
 The makespan is llvm-mca's count of cycles for a single pass: up to the last write-back, that cycle included.
 
-Deviations from llvm-mca (benchmarks/in_order_agreement.py measures what they cost): every result of an instruction
+Deviations from llvm-mca (benchmarks/machine_agreement.py measures what they cost): every result of an instruction
 comes after its full latency; fences do not hold back loads and stores; no instruction may write back out of order.
 """
 
@@ -24,6 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+
+from pipeline.latency.units import choose, took
 
 
 class Costs(NamedTuple):
@@ -193,12 +195,15 @@ def put(block: Block, pipeline: Pipeline, t: int, i: int, start: int) -> None:
     for unit in range(len(free)):
         if block.held[i, unit] > 0:
             free[unit] = cycle + block.held[i, unit]
-            _took(unit, groups, turn, skipped)
+            took(unit, groups, turn, skipped)
     group = block.choice[i]
     if group >= 0:
-        unit = _chosen(group, cycle, free, groups, turn, skipped)
+        ready = 0
+        for unit in range(len(free)):
+            ready |= (free[unit] <= cycle) << unit
+        unit = choose(group, ready, groups, turn, skipped)
         free[unit] = cycle + block.choice_cycles[i]
-        _took(unit, groups, turn, skipped)
+        took(unit, groups, turn, skipped)
     wanted = block.micro_ops[i]
     if wanted <= left:
         left -= wanted
@@ -218,48 +223,3 @@ def _first_free(free: np.ndarray, members: int, held: np.ndarray) -> int:
         if members >> unit & 1 and held[unit] == 0:
             first = min(first, free[unit])
     return first
-
-
-@njit(cache=True, nogil=True)
-def _highest(members: int) -> int:
-    unit = 0
-    while members >> (unit + 1):
-        unit += 1
-    return unit
-
-
-@njit(cache=True, nogil=True)
-def _chosen(group: int, cycle: int, free: np.ndarray, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> int:
-    """The unit of a group that the instruction issued in `cycle` takes.
-
-    turn: units of each group that have their turn yet in this round; skipped: those used before their turn came, left
-    out of the next round.
-    """
-    ready = 0
-    for unit in range(len(free)):
-        if groups[group] >> unit & 1 and free[unit] <= cycle:
-            ready |= 1 << unit
-    if not ready & turn[group]:
-        turn[group] = groups[group] ^ skipped[group]
-        skipped[group] = 0
-        if not ready & turn[group]:
-            turn[group] = groups[group]
-    unit = _highest(ready & turn[group])
-    turn[group] &= (2 << unit) - 1
-    return unit
-
-
-@njit(cache=True, nogil=True)
-def _took(unit: int, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> None:
-    """Tell every group of a unit that it was taken, by whichever instruction."""
-    taken = 1 << unit
-    for group in range(len(groups)):
-        if not groups[group] & taken:
-            continue
-        if taken > turn[group]:
-            skipped[group] |= taken
-            continue
-        turn[group] &= ~taken
-        if not turn[group]:
-            turn[group] = groups[group] ^ skipped[group]
-            skipped[group] = 0

@@ -93,6 +93,20 @@ def _read_operands(instruction: Instruction) -> int:
     return found
 
 
+def double_reads(instruction: Instruction) -> int:
+    """Registers that two of its operands, or of its address, read: in LLVM each of them is a read of its own."""
+    info = _info.info(_on_two_registers(instruction))
+    read = [instruction.memory_base, instruction.memory_index]
+    once = twice = 0
+    for k in range(instruction.op_count):
+        if instruction.op_kind(k) == OpKind.REGISTER and info.op_access(k) in _READS:
+            read.append(instruction.op_register(k))
+    for register in read:
+        twice |= once & LANES[register]
+        once |= LANES[register]
+    return twice
+
+
 def _flags(rflags: int) -> int:
     found = flags(rflags)
     return (found & _DIRECTION) | (_STATUS if found & _STATUS else 0)

@@ -35,14 +35,21 @@ def with_costs(encodings: Encodings, processors: Sequence[Processor]) -> Encodin
 
 def _distinct_costs(chip: Processor) -> tuple[list[tuple[str, ...]], np.ndarray]:
     """Tokens of all kinds of instructions by their costs, and the kind of each, (U,)."""
-    columns = (chip.known, chip.latencies, chip.micro_ops, chip.choice, chip.choice_cycles)
-    kinds, which = np.unique(np.column_stack([*columns, chip.held]), axis=0, return_inverse=True)
+    n_choices = chip.choices.shape[1]
+    columns = (chip.known, chip.latencies, chip.micro_ops, chip.read_advance)
+    kinds, which = np.unique(
+        np.column_stack([*columns, chip.choices, chip.choice_cycles, chip.held]), axis=0, return_inverse=True
+    )
+    # What tells processors apart as a whole; a retire width of 0 stands for issue in order.
+    machine = [f"width:{chip.issue_width}", f"retire:{chip.retire_width}"]
     found = []
-    for known, latency, micro_ops, choice, cycles, *held in kinds.tolist():
-        words = [f"width:{chip.issue_width}", f"latency:{latency}", f"micro_ops:{micro_ops}"]
+    for known, latency, micro_ops, advance, *rest in kinds.tolist():
+        choices, cycles, held = rest[:n_choices], rest[n_choices : 2 * n_choices], rest[2 * n_choices :]
+        words = [*machine, f"latency:{latency}", f"micro_ops:{micro_ops}"]
+        words += [f"advance:{advance}"] if advance else []
         words += [f"unit:{unit}*{busy}" for unit, busy in enumerate(held) if busy]
-        if choice >= 0:
-            words.append(f"either:{int(chip.groups[choice]):b}*{cycles}")
+        groups = [(int(chip.groups[group]), busy) for group, busy in zip(choices, cycles, strict=True) if group >= 0]
+        words += [f"either:{units:b}*{busy}" for units, busy in groups]
         found.append(tuple(words) if known else ())
     return found, which.ravel()
 

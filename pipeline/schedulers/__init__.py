@@ -67,6 +67,14 @@ def needed_machine(request: Request, name: str) -> Processor:
     return request.machine
 
 
+def needed_in_order_machine(request: Request, name: str) -> Processor:
+    """As `needed_machine`. Raises ValueError for an out-of-order machine as well."""
+    machine = needed_machine(request, name)
+    if not machine.issues_in_order:
+        raise ValueError(f"{name} is for machines that issue in order; take `search` for this one")
+    return machine
+
+
 def methods() -> list[str]:
     """Names of all schedulers: the files of this folder."""
     files = (path for folder in __path__ for path in Path(folder).glob("*.py"))

@@ -11,7 +11,7 @@ from numba import njit
 
 from pipeline.latency.in_order import Costs
 from pipeline.models.problems import Problems
-from pipeline.schedulers import Optima, Request, needed_machine
+from pipeline.schedulers import Optima, Request, needed_in_order_machine
 from pipeline.schedulers.on_machine import branching
 from pipeline.schedulers.on_machine.graph import block_of, graph
 from pipeline.schedulers.search import METHODS, searched
@@ -22,7 +22,7 @@ EVALUATIONS = 300
 
 class BranchAndBound:
     def __init__(self, request: Request) -> None:
-        self._machine = needed_machine(request, "branch_and_bound")
+        self._machine = needed_in_order_machine(request, "branch_and_bound")
         self._evaluations = request.settings.evaluations or EVALUATIONS
         self._known = branching.seen(request.settings.states or STATES)
         self._states = request.settings.states or STATES

@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.latency.in_order import Costs, idle, makespan_of
 from pipeline.models.problems import Problems
-from pipeline.schedulers import Optima, Request, needed_machine
+from pipeline.schedulers import Optima, Request, needed_in_order_machine
 from pipeline.schedulers.on_machine import constraints
 from pipeline.schedulers.on_machine.annealing import search
 from pipeline.schedulers.on_machine.bounds import root_bound
@@ -26,7 +26,7 @@ EVALUATIONS = 300
 
 class CpSat:
     def __init__(self, request: Request) -> None:
-        self._machine = needed_machine(request, "cp_sat")
+        self._machine = needed_in_order_machine(request, "cp_sat")
         self._evaluations = request.settings.evaluations or EVALUATIONS
         self._seconds = request.settings.seconds or SECONDS
 

@@ -1,6 +1,7 @@
 """List scheduling: every slot takes the ready instruction that can issue first, of equals that of highest priority.
 
 With a machine, cycle by cycle on its in-order model (latency/in_order.py): latencies, issue width, units, write-back.
+One that issues out of order is taken as if it issued in order (`Processor.costs`): a rule of thumb, and a good one.
 Without one, on a machine that issues one instruction a cycle with nominal latencies (dag/latencies.py). Ties go to
 the instruction shown first. Gibbons & Muchnick 1986; priorities by name, `schedulers.<name>.priority`:
 

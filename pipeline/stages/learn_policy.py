@@ -15,7 +15,7 @@ from pipeline.models import store
 from pipeline.models.batches import by_length
 from pipeline.models.sample import load
 from pipeline.schedulers import policy
-from pipeline.schedulers.on_machine.rollouts import learn
+from pipeline.schedulers.on_machine.rollouts import batch, learn
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -25,7 +25,7 @@ _INSTRUCTIONS = 8192  # of a batch
 def main(
     settings: options.Settings,
     seed: options.Seed,
-    machine: Annotated[Path, typer.Option(help="Table machine_instructions of an in-order machine.")],
+    machine: Annotated[Path, typer.Option(help="Table machine_instructions.")],
     instructions: options.Instructions,
     dags: options.Dags,
     training: Annotated[Path, typer.Option(help="Table sets, the blocks to learn from.")],
@@ -47,7 +47,7 @@ def main(
         raise ValueError("no block to learn from")
     usable = np.sort(np.array(known))
     batches = [held.as_emitted(usable[items]) for items in by_length(held.lengths[usable], _INSTRUCTIONS)]
-    found = learn([(chip.costs(one.instructions), one.precedes) for one in batches], chosen, rng)
+    found = learn([batch(chip, one) for one in batches], chosen, rng)
     for name, weight in zip(policy.FEATURES, found, strict=True):
         print(f"{name:14}{weight:9.4f}", file=sys.stderr)
     policy.save(found, weights)

@@ -1,11 +1,15 @@
-"""Every distinct instruction -> what a processor model of llvm-mca says of it."""
+"""Distinct instructions -> what a processor model of llvm-mca says of it."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from pipeline import config, tables
@@ -20,12 +24,15 @@ def main(
     settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
     encodings: options.Encodings,
     out: options.Out,
+    instructions: Annotated[str, typer.Option(help="Table instructions; empty for every row of encodings.")] = "",
+    sets: Annotated[list[Path] | None, typer.Option(help="Tables sets: instructions of these blocks alone.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
 ) -> None:
-    """Read micro-ops, latency, units and registers of every distinct instruction, for the in-order model.
+    """Read micro-ops, latency, units and registers of distinct instructions, for the fast models.
 
     Row u is row u of table encodings; an instruction that the model does not know is `unsupported`, with llvm-mca's
-    message. Without llvm-mca 19 the table is empty, and a message says so.
+    message, and one that no block of `sets` has, with a message that says so: out-of-order models take minutes for
+    every hundred thousand. Without llvm-mca 19 the table is empty, and a message says so.
     """
     binary = llvm_mca.find()
     if binary is None:
@@ -37,12 +44,23 @@ def main(
         tables.write(pd.DataFrame(columns=tables.SCHEMAS["machine_instructions"].names), "machine_instructions", out)
         return
     codes = tables.arrow("encodings", encodings, ["code"])["code"].to_pylist()
-    table = read(codes, machine, config.section(config.Machine, settings), binary, threads)
+    wanted = _wanted(Path(instructions), sets or [], len(codes)) if instructions else None
+    table = read(codes, machine, config.section(config.Machine, settings), binary, threads, wanted=wanted)
     tables.write(table, "machine_instructions", out)
     unsupported = table[table.status != "ok"]
     for reason, count in unsupported.message.str.split(":").str[0].value_counts().items():
         print(f"{machine}: {count} instructions unsupported: {reason}", file=sys.stderr)
     print(f"{machine}: {len(table)} instructions, {len(unsupported)} of them unsupported", file=sys.stderr)
+
+
+def _wanted(instructions: Path, sets: list[Path], n_encodings: int) -> np.ndarray:
+    """(U,) bool: the instruction is in a block of one of the sets."""
+    found = tables.arrow("instructions", instructions, ["block_id", "encodings"])
+    chosen = pa.concat_arrays([tables.arrow("sets", path, ["block_id"])["block_id"].combine_chunks() for path in sets])
+    own = found.filter(pc.is_in(found["block_id"], chosen))["encodings"].combine_chunks()
+    wanted = np.zeros(n_encodings, bool)
+    wanted[pc.list_flatten(own).to_numpy()] = True
+    return wanted
 
 
 if __name__ == "__main__":

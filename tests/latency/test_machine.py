@@ -95,11 +95,11 @@ def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: Process
 
 def test_what_the_model_says(atom: pd.DataFrame) -> None:
     found = atom.set_index(atom.code.map(bytes.hex))
-    said = ["micro_ops", "latency", "units", "unit_cycles", "choice", "choice_cycles"]
-    assert found.loc[ADD, said].tolist() == [1, 1, [], [], [0, 1], 1]
-    assert found.loc[LOAD, said].tolist() == [1, 1, [0], [1], [], 0]
-    assert found.loc[DIVIDE, said].tolist() == [38, 130, [0, 1], [130, 130], [], 0]
-    assert found.loc[MULTIPLY, said].tolist() == [1, 5, [0], [2], [], 0]
+    said = ["micro_ops", "latency", "units", "unit_cycles", "choices", "choice_cycles"]
+    assert found.loc[ADD, said].tolist() == [1, 1, [], [], [[0, 1]], [1]]
+    assert found.loc[LOAD, said].tolist() == [1, 1, [0], [1], [], []]
+    assert found.loc[DIVIDE, said].tolist() == [38, 130, [0, 1], [130, 130], [], []]
+    assert found.loc[MULTIPLY, said].tolist() == [1, 5, [0], [2], [], []]
     assert set(atom.issue_width) == {2} and set(atom.read_advance) == {3}
 
 

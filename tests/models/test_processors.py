@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,25 +18,31 @@ STORE, ENCODINGS, SAMPLE = imitated.corpus(40, shortest=2, longest=6)
 U = len(ENCODINGS.compared)
 
 
-def processor(latency: int, unknown: int | None = None) -> Processor:
+def processor(latency: int, unknown: int | None = None, retire_width: int = 0) -> Processor:
     """Instruction u takes latency + u cycles; those of odd number hold unit 1, the others one of 0 and 1."""
     odd = np.arange(U) % 2
     return Processor(
         issue_width=2,
-        read_advance=0,
+        retire_width=retire_width,
+        pools=np.zeros(0, np.int32),
+        buffers=np.zeros(0, np.int32),
         groups=np.array([0b11]),
         known=np.arange(U) != unknown,
         micro_ops=np.ones(U, np.int32),
         latencies=(latency + np.arange(U)).astype(np.int32),
         held=np.stack([np.zeros(U), 3 * odd], 1).astype(np.int32),
-        choice=np.where(odd, -1, 0).astype(np.int32),
-        choice_cycles=(1 - odd).astype(np.int32),
-        registers=np.zeros((3, U, 3), np.uint64),
+        choices=np.where(odd, -1, 0).astype(np.int32)[:, None],
+        choice_cycles=(1 - odd).astype(np.int32)[:, None],
+        registers=np.zeros((4, U, 3), np.uint64),
+        read_advance=np.zeros(U, np.int32),
+        memory=np.zeros(U, np.int8),
+        kept=np.zeros((U, 0), np.int32),
+        queued=np.zeros((U, 0), np.int32),
     )
 
 
 def cost_words(latency: int, row: int) -> list[str]:
-    return ["width:2", f"latency:{latency + row}", "micro_ops:1", "unit:1*3" if row % 2 else "either:11*1"]
+    return ["width:2", "retire:0", f"latency:{latency + row}", "micro_ops:1", "unit:1*3" if row % 2 else "either:11*1"]
 
 
 def words(encodings, row: int) -> list[str]:  # type: ignore[no-untyped-def]
@@ -54,6 +62,18 @@ def test_costs_are_tokens_and_an_unknown_instruction_has_none() -> None:
         assert words(found, row) == [*words(ENCODINGS, row), *([] if row == 2 else cost_words(5, row))]
         assert words(found, U + row) == [*words(ENCODINGS, row), *cost_words(50, row)]
     np.testing.assert_array_equal(found.compared[:U], ENCODINGS.compared)
+
+
+def test_several_groups_and_late_reads_are_tokens() -> None:
+    chip = replace(
+        processor(5, retire_width=4),
+        groups=np.array([0b11, 0b110]),
+        choices=np.tile(np.array([0, 1], np.int32), (U, 1)),
+        choice_cycles=np.tile(np.array([1, 7], np.int32), (U, 1)),
+        read_advance=np.full(U, 3, np.int32),
+    )
+    added = words(with_costs(ENCODINGS, [chip]), 0)[len(words(ENCODINGS, 0)) :]
+    assert added == ["width:2", "retire:4", "latency:5", "micro_ops:1", "advance:3", "either:11*1", "either:110*7"]
 
 
 def test_blocks_stand_there_once_for_every_processor_with_its_costs() -> None:

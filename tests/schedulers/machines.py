@@ -1,4 +1,4 @@
-"""A small in-order processor for the instructions of tests/models/imitated.py: two ports, as atom has."""
+"""Small processors for the instructions of tests/models/imitated.py: two ports, as atom has; in order, and not."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from tests.models.imitated import INSTRUCTIONS
 
 LOADS, STORES = {"488b4f08", "488b5710", "488b0500000000"}, {"48894e08", "48895610"}
 MULTIPLY, ADD_FLOAT = "480fafca", "f30f58c1"
+RETIRED, POOL, BUFFER = 2, 6, 3  # of the out-of-order one: few enough to matter
 
 
-def table(codes: list[bytes] | None = None, unknown: str = "") -> pd.DataFrame:
+def table(codes: list[bytes] | None = None, unknown: str = "", retire_width: int = 0) -> pd.DataFrame:
     """Table `machine_instructions` of these instructions, those of imitated.corpus by default; one may be unknown."""
-    return pd.DataFrame([_row(code, code.hex() != unknown) for code in codes or sorted(set(INSTRUCTIONS))])
+    chosen = codes or sorted(set(INSTRUCTIONS))
+    return pd.DataFrame([_row(code, code.hex() != unknown, retire_width) for code in chosen])
 
 
-def machine(unknown: str = "") -> Processor:
-    return processor(table(unknown=unknown))
+def machine(unknown: str = "", in_order: bool = True) -> Processor:
+    return processor(table(unknown=unknown, retire_width=0 if in_order else RETIRED))
 
 
-def _row(code: bytes, known: bool) -> dict[str, object]:
+def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
     text = code.hex()
     units, choice, latency = {}, [0, 1], 1
     if text in LOADS:
@@ -39,16 +41,23 @@ def _row(code: bytes, known: bool) -> dict[str, object]:
         "code": code,
         "machine": "small",
         "issue_width": 2,
-        "read_advance": 2,
+        "retire_width": retire_width,
+        "pools": [POOL] if retire_width else [],
+        "buffers": [BUFFER] if retire_width else [],
         "micro_ops": 3 if text == MULTIPLY else 1,
         "latency": latency,
         "units": list(units),
         "unit_cycles": list(units.values()),
-        "choice": choice,
-        "choice_cycles": 1 if choice else 0,
+        "choices": [choice] if choice else [],
+        "choice_cycles": [1] if choice else [],
         "reads": list(words(access.reads)),
         "late_reads": list(words(access.late_reads)),
         "writes": list(words(access.writes)),
+        "double_reads": [0, 0, 0],
+        "read_advance": 2,
+        "memory": "load" if text in LOADS else "store" if text in STORES else "none",
+        "kept": [1] if retire_width else [],
+        "queued": [1] if retire_width else [],
         "status": "ok" if known else "unsupported",
         "message": "" if known else "not known",
     }

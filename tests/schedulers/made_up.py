@@ -1,4 +1,4 @@
-"""Random small blocks on random in-order processors, and their optima by trying every legal order."""
+"""Random small blocks on random processors, in order and not, and their optima by trying every legal order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from itertools import permutations
 import numpy as np
 
 from pipeline.dag.topology import count_violations
-from pipeline.latency.in_order import Costs, simulate
+from pipeline.latency import model, packing
+from pipeline.latency.in_order import Costs
 
 
 def random_costs(rng: np.random.Generator, n: int, size: int = 1) -> Costs:
@@ -49,9 +50,44 @@ def legal_orders(precedes: np.ndarray) -> np.ndarray:
     return every[count_violations(np.broadcast_to(precedes, (len(every), *precedes.shape)), every) == 0]
 
 
-def part(costs: Costs, b: int) -> Costs:
+def random_out_of_order_costs(rng: np.random.Generator, n: int, size: int = 1) -> packing.Costs:
+    """Three units in two groups, a short reorder buffer and queue; a few registers that are read early and late.
+
+    Some instructions hold nothing, have no latency, or more micro-ops than the processor dispatches in a cycle.
+    """
+    registers = 3
+    latencies = rng.choice([0, 1, 1, 2, 3, 5, 9], (size, n)).astype(np.int32)
+    held = (rng.integers(1, 4, (size, n, 3)) * (rng.random((size, n, 3)) < 0.25)).astype(np.int32)
+    choices = np.where(rng.random((size, n, 2)) < 0.5, np.arange(2), -1).astype(np.int32)
+    choices = np.where((choices[..., :1] < 0), choices[..., ::-1], choices)  # lists end with -1
+    choices = np.where(held.any(2, keepdims=True), -1, choices)  # all that it wants must be there at once
+    sources = np.sort(np.where(rng.random((size, n, registers)) < 0.4, np.arange(registers), -1), axis=2)[..., ::-1]
+    targets = np.where(rng.random((size, n, 1)) < 0.7, rng.integers(0, registers, (size, n, 1)), -1)
+    facts = packing.Facts(
+        micro_ops=rng.choice([0, 1, 1, 1, 2, 5], (size, n)).astype(np.int32),
+        latencies=latencies,
+        held=held,
+        choices=choices,
+        choice_cycles=np.where(choices >= 0, rng.integers(1, 4, choices.shape), 0).astype(np.int32),
+        sources=sources.astype(np.int8),
+        is_late=rng.random(sources.shape) < 0.3,
+        counts=np.ones(sources.shape, np.int8),
+        targets=targets.astype(np.int8),
+        advances=rng.integers(-1, 4, (size, n)).astype(np.int32),
+        memory=rng.choice([0, 0, packing.LOAD, packing.STORE], (size, n)).astype(np.int8),
+        kept=np.ones((size, n, 1), np.int32),
+        queued=np.ones((size, n, 1), np.int32),
+    )
+    width, retired = (int(many) for many in rng.integers(1, 4, 2))
+    pool, queue = rng.integers(2, 7, (2, 1))
+    return packing.pack(facts, np.array([0b11, 0b110]), pool, queue, width, retired)
+
+
+def part(costs: model.Costs, b: int) -> model.Costs:
     """Block b of a batch, alone."""
     one = slice(b, b + 1)
+    if isinstance(costs, packing.Costs):
+        return costs._replace(instructions=costs.instructions[one])
     return costs._replace(
         micro_ops=costs.micro_ops[one],
         latencies=costs.latencies[one],
@@ -62,8 +98,6 @@ def part(costs: Costs, b: int) -> Costs:
     )
 
 
-def optima(costs: Costs, precedes: np.ndarray) -> np.ndarray:
+def optima(costs: model.Costs, precedes: np.ndarray) -> np.ndarray:
     """Fewest cycles of each block over all its legal orders, (B,)."""
-    return np.array(
-        [simulate(part(costs, b), legal_orders(one)[None]).makespan.min() for b, one in enumerate(precedes)]
-    )
+    return np.array([model.makespans(part(costs, b), legal_orders(one)[None]).min() for b, one in enumerate(precedes)])

@@ -17,6 +17,8 @@ from pipeline.config import Priority
 from pipeline.config import Scheduler as Settings
 from pipeline.dag.counting import count_orders
 from pipeline.dag.topology import count_violations
+from pipeline.latency import model
+from pipeline.latency.costs import Processor
 from pipeline.latency.in_order import simulate
 from pipeline.models.imitator import Imitator
 from pipeline.models.inputs import Vocabulary
@@ -38,6 +40,9 @@ SHOWN = BLOCKS.shown(BLOCKS.input_order)
 CHIP = machine()
 COSTS = CHIP.costs(SHOWN.instructions)
 OPTIMA = optima(COSTS, SHOWN.precedes)
+REORDERING = machine(in_order=False)
+REORDERED_COSTS = model.costs(REORDERING, SHOWN.instructions)
+REORDERED_OPTIMA = optima(REORDERED_COSTS, SHOWN.precedes)
 LONG_STORE, _, LONG_SAMPLE = imitated.corpus(40, shortest=11, longest=11, seed=1)
 LONG = LONG_STORE.problems(LONG_SAMPLE.rows, np.stack(LONG_SAMPLE.orders))
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
@@ -49,6 +54,7 @@ SETTINGS: dict[str, list[dict[str, object]]] = {
     "network": [{"iterations": 20}],
     "haifa": [{}, {"issue_rate": 1}, {"rules": ["dependents"]}],
 }
+NEED_ORDER = {"branch_and_bound", "cp_sat"}  # machines that issue in order
 NEED_A_MACHINE = {"search", "branch_and_bound", "cp_sat", "policy"}
 
 
@@ -134,6 +140,34 @@ def test_never_better_than_the_optimum_of_the_machine(variant: str, request_for)
     for order in schedule(variant, request_for).values():
         legal = count_violations(SHOWN.precedes, order) == 0
         assert (simulate(COSTS, order[:, None]).makespan[legal, 0] >= OPTIMA[legal]).all()
+
+
+@pytest.mark.parametrize("variant", [name for name in variants() if name.split()[0] not in NEED_ORDER])
+def test_never_better_than_the_optimum_of_a_machine_that_reorders(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    scheduler = find(variant.split()[0])(request_for(variant, REORDERING))
+    for decoder, order in scheduler.schedule(SHOWN, np.random.default_rng(0)).items():
+        legal = count_violations(SHOWN.precedes, order) == 0
+        assert legal.all() or decoder == "hungarian"
+        cycles = model.makespans(REORDERED_COSTS, order[:, None])[:, 0]
+        assert (cycles[legal] >= REORDERED_OPTIMA[legal]).all()
+
+
+@pytest.mark.parametrize("method", sorted(NEED_ORDER))
+def test_machines_that_reorder_are_refused(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=f"{method} is for machines that issue in order; take `search`"):
+        find(method)(request_for(f"{method} 0", REORDERING))
+
+
+@pytest.mark.parametrize("variant", [f"search {k}" for k in range(len(search.METHODS))])
+@pytest.mark.parametrize("chip", [CHIP, REORDERING], ids=["in order", "reordering"])
+def test_search_tells_the_truth(variant: str, chip: Processor, request_for) -> None:  # type: ignore[no-untyped-def]
+    made, best = find("search")(request_for(variant, chip)), OPTIMA if chip is CHIP else REORDERED_OPTIMA
+    found = made.optima(SHOWN, np.random.default_rng(0))  # type: ignore[attr-defined]
+    costs = model.costs(chip, SHOWN.instructions)
+    np.testing.assert_array_equal(found.cycles, model.makespans(costs, found.order[:, None])[:, 0])
+    assert (found.bound <= best).all() and (found.cycles >= best).all()
+    assert found.proven.any()
+    np.testing.assert_array_equal(found.order, made.schedule(SHOWN, np.random.default_rng(0))["none"])
 
 
 @pytest.mark.parametrize("variant", [name for name in variants() if name.split()[0] not in OF_ONE_LENGTH])

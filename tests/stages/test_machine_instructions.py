@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from pipeline import tables
 from pipeline.latency import llvm_mca
 from pipeline.models.instructions import tabulate
+from pipeline.models.store import numbered
 from pipeline.stages import machine_instructions
 
 CODES = [bytes.fromhex(code) for code in ("4801c3", "48f7f6", "c5f458d0")]  # addq; divq; vaddps: not in atom
@@ -31,6 +34,26 @@ def test_a_row_for_every_encoding(
     assert (
         "3 instructions, 1 of them unsupported" in said and "1 instructions unsupported: found an unsupported" in said
     )
+
+
+def test_only_instructions_of_the_sets_are_asked_for(encodings: Path, tmp_path: Path, binary: str) -> None:
+    """Three blocks, of the first, the second and the third instruction; the sets have the first two."""
+    ids, own = pa.array(["a", "b", "c"]), pa.array([[0], [1, 0], [2]], pa.list_(pa.int32()))
+    with tables.writing("instructions", tmp_path / "blocks.parquet") as append:
+        append(numbered(ids, own))
+    for block in "ab":
+        chosen = pd.DataFrame({"block_id": [block], "input_order": [[0]]})
+        tables.write(chosen, "sets", tmp_path / f"{block}.parquet")
+    sets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    out = tmp_path / "atom.parquet"
+    machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets)
+    table = tables.read("machine_instructions", out)
+    assert table.code.tolist() == CODES
+    assert table.latency.tolist() == [1, 130, 0]
+    assert table.status.tolist() == ["ok", "ok", "unsupported"]
+    assert table.message[2].startswith("not asked for")
+    machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets[:1])
+    assert tables.read("machine_instructions", out).status.tolist() == ["ok", "unsupported", "unsupported"]
 
 
 def test_without_llvm_mca_the_table_is_empty_and_says_so(

@@ -1,4 +1,4 @@
-"""Stochastic search for the order of one block that an in-order processor runs in the fewest cycles.
+"""Stochastic search for the order of one block that a processor runs in the fewest cycles.
 
 All walks move one instruction to another legal slot: it passes neighbours that it does not depend on. What is
 minimised is the makespan; among equal ones the sum of the cycles of issue, so that there is a slope to walk down
@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from pipeline.latency.in_order import Block, Pipeline, makespan_of
+from pipeline.schedulers.on_machine.either import Block, Memory, makespan_of, mean_issue
 
 RESTARTS, ANNEALING, MCMC = range(3)
 PATIENCE = 20  # moves per instruction
@@ -32,7 +32,7 @@ def search(
     method: int,
     evaluations: int,
     rng: np.random.Generator,
-    pipeline: Pipeline,
+    memory: Memory,
 ) -> int:
     """Improve order (n,), legal, in place; returns its cycles. Ends early at `enough` cycles, a lower bound.
 
@@ -40,8 +40,8 @@ def search(
     """
     n = len(order)
     weight = 1.0 / (64 * n)  # of the mean cycle of issue: less than a cycle as long as that is below 64 n
-    best = makespan_of(block, order, pipeline)
-    here, cost = order.copy(), best + weight * pipeline.issue.mean()
+    best = makespan_of(block, order, memory)
+    here, cost = order.copy(), best + weight * mean_issue(memory, n)
     if 2 * reach.sum() == n * (n - 1):  # the only legal order
         return best
     idle_moves = 0
@@ -54,8 +54,8 @@ def search(
         else:
             source, target = _move(reach, here, rng)
             _shift(here, source, target)
-        cycles = makespan_of(block, here, pipeline)
-        new = cycles + weight * pipeline.issue.mean()
+        cycles = makespan_of(block, here, memory)
+        new = cycles + weight * mean_issue(memory, n)
         if cycles < best:
             best = cycles
             order[:] = here

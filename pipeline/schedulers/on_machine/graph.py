@@ -34,12 +34,8 @@ def block_of(costs: Costs, b: int) -> Block:
 
 
 @njit(cache=True, nogil=True)
-def graph(block: Block, precedes: np.ndarray) -> Graph:
-    """Lower bounds that hold in every legal order of the block. precedes: (n, n) bool, acyclic.
-
-    Between i and a later k: the delay of the result, write-backs in order (k ends no sooner than i), and the cycles
-    that the micro-ops of i fill beyond the issue width.
-    """
+def closure(precedes: np.ndarray) -> np.ndarray:
+    """(n, n) bool: [i, k] where i must come before k, directly or not."""
     n = len(precedes)
     reach = precedes.copy()
     for middle in range(n):
@@ -47,6 +43,18 @@ def graph(block: Block, precedes: np.ndarray) -> Graph:
             if reach[i, middle]:
                 for k in range(n):
                     reach[i, k] |= reach[middle, k]
+    return reach
+
+
+@njit(cache=True, nogil=True)
+def graph(block: Block, precedes: np.ndarray) -> Graph:
+    """Lower bounds that hold in every legal order of the block. precedes: (n, n) bool, acyclic.
+
+    Between i and a later k: the delay of the result, write-backs in order (k ends no sooner than i), and the cycles
+    that the micro-ops of i fill beyond the issue width.
+    """
+    n = len(precedes)
+    reach = closure(precedes)
     followers = np.zeros(n, np.int64)
     for i in range(n):
         for k in range(n):

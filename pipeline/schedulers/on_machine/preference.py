@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline.latency.in_order import CYCLE, LEFT, WRITTEN, Block, Pipeline, end_of, put, reset, start_of
+from pipeline.latency.in_order import CYCLE, LEFT, WRITTEN, Block, Pipeline, put, reset, start_of
 from pipeline.schedulers.on_machine.graph import Graph
 
 FEATURES = (
@@ -140,8 +140,8 @@ def finish(
     rng: np.random.Generator,
     starts: np.ndarray,
     found: np.ndarray,
-) -> int:
-    """Fill the slots from t on by preference, each with this probability at random; returns the cycles."""
+) -> None:
+    """Fill the slots from t on by preference, each with this probability at random."""
     n = len(precedes)
     for slot in range(t, n):
         i = -1
@@ -155,4 +155,3 @@ def finish(
         else:
             i = preferred(block, graph, precedes, state, slot, weights, starts, found)
         go_on(block, precedes, state, slot, i)
-    return end_of(state.pipeline)

@@ -1,37 +1,60 @@
 """Learning a preference from rollouts (McGovern & Moss, "Scheduling straight-line code using reinforcement learning
 and rollouts", NIPS 1998): how good a choice is, is the mean length of orders that go on from it.
 
-Differences from the paper: the machine is the in-order model, not the Alpha 21064's simulator, and the preference is
-a logistic regression on pairs of ready instructions, weighted by how much they differ, instead of temporal
+Differences from the paper: the machine is the fast model, not the Alpha 21064's simulator, and the preference is a
+logistic regression on pairs of ready instructions, weighted by how much they differ, instead of temporal
 differences. In the first round all that goes on from a choice is random, as in the paper; in the others it follows
 the preference learned so far, with a random choice now and then.
+
+What the preference sees is the state of a machine that issues in order; one that does not is taken as if it did
+(`Processor.costs`), and only the cycles of whole orders are its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize
 
 from pipeline.config import Rollouts
-from pipeline.latency.in_order import Costs, idle, start_of
+from pipeline.latency import in_order
+from pipeline.latency.costs import Processor
+from pipeline.latency.in_order import idle, start_of
+from pipeline.models.problems import Problems
+from pipeline.schedulers.on_machine.either import Costs, Memory, makespan_of, memory, row_of
 from pipeline.schedulers.on_machine.graph import block_of, graph
 from pipeline.schedulers.on_machine.preference import FEATURES, Ready, begin, describe, finish, go_on, preferred
 
 _PENALTY = 1e-3  # of squared weights, in standard deviations of the features
 
 
-def learn(batches: Sequence[tuple[Costs, np.ndarray]], settings: Rollouts, rng: np.random.Generator) -> np.ndarray:
-    """Weights (F,) of the FEATURES. batches: costs of B blocks of one length, and their precedes (B, n, n).
+class Batch(NamedTuple):
+    """B blocks of one length on a machine."""
+
+    precedes: np.ndarray  # (B, n, n) bool
+    seen: in_order.Costs  # what the preference sees
+    timed: Costs  # what times the orders: the same where the machine issues in order
+
+
+def batch(machine: Processor, problems: Problems) -> Batch:
+    """Raises ValueError for an instruction that the machine does not know."""
+    seen = machine.costs(problems.instructions)
+    timed = seen if machine.issues_in_order else machine.out_of_order_costs(problems.instructions)
+    return Batch(np.ascontiguousarray(problems.precedes), seen, timed)
+
+
+def learn(batches: Sequence[Batch], settings: Rollouts, rng: np.random.Generator) -> np.ndarray:
+    """Weights (F,) of the FEATURES.
 
     Raises ValueError where no choice matters.
     """
     weights = np.zeros(len(FEATURES))
     for round_ in range(settings.rounds):
         randomness = 1.0 if round_ == 0 else settings.randomness
-        found = [compare(*batch, weights, randomness, settings.rollouts, rng) for batch in batches]
+        found = [compare(one, weights, randomness, settings.rollouts, rng) for one in batches]
         differences = np.concatenate([one[0] for one in found])
         gains = np.concatenate([one[1] for one in found])
         if not gains.any():
@@ -41,8 +64,7 @@ def learn(batches: Sequence[tuple[Costs, np.ndarray]], settings: Rollouts, rng: 
 
 
 def compare(
-    costs: Costs,
-    precedes: np.ndarray,
+    blocks: Batch,
     weights: np.ndarray,
     randomness: float,
     rollouts: int,
@@ -53,10 +75,10 @@ def compare(
     Returns features of the best ready instruction less those of another, (P, F), and by how many cycles the mean
     of its rollouts is shorter, (P,).
     """
-    size, n, _ = precedes.shape
+    size, n, _ = blocks.precedes.shape
     rows = np.empty((size * n * (n - 1) // 2, len(FEATURES)))
     gains = np.empty(len(rows))
-    count = _compare(costs, np.ascontiguousarray(precedes), weights, randomness, rollouts, rng, rows, gains)
+    count = _compare(blocks, memory(blocks.timed), weights, randomness, rollouts, rng, rows, gains)
     return rows[:count], gains[:count]
 
 
@@ -88,8 +110,8 @@ def _copy(source: Ready, target: Ready) -> None:
 
 @njit(cache=True, nogil=True)
 def _compare(
-    costs: Costs,
-    precedes: np.ndarray,
+    blocks: Batch,
+    memory: Memory,
     weights: np.ndarray,
     randomness: float,
     rollouts: int,
@@ -98,6 +120,7 @@ def _compare(
     gains: np.ndarray,
 ) -> int:
     """Fill rows and gains; returns how many."""
+    costs, precedes = blocks.seen, blocks.precedes
     size, n, _ = precedes.shape
     units, groups, pairs = costs.held.shape[2], len(costs.groups), 0
     state = Ready(idle(units, groups, n), np.zeros(n, np.int64))
@@ -105,7 +128,7 @@ def _compare(
     starts, one = np.zeros(n, np.int64), np.zeros(len(weights))
     features, mean, ready = np.zeros((n, len(weights))), np.zeros(n), np.zeros(n, np.int64)
     for b in range(size):
-        block, rows_of = block_of(costs, b), precedes[b]
+        block, timed, rows_of = block_of(costs, b), row_of(blocks.timed, b), precedes[b]
         known = graph(block, rows_of)
         begin(block, rows_of, state)
         for t in range(n):
@@ -125,7 +148,8 @@ def _compare(
                     for _ in range(rollouts):
                         _copy(state, trial)
                         go_on(block, rows_of, trial, t, i)
-                        mean[i] += finish(block, known, rows_of, trial, t + 1, weights, randomness, rng, starts, one)
+                        finish(block, known, rows_of, trial, t + 1, weights, randomness, rng, starts, one)
+                        mean[i] += makespan_of(timed, trial.pipeline.order, memory)
                     mean[i] /= rollouts
                     if mean[i] < mean[best]:
                         best = i

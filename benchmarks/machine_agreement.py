@@ -1,6 +1,6 @@
-"""How well the in-order model (pipeline/latency/in_order.py) agrees with llvm-mca, and how much faster it is.
+"""How well the models of pipeline/latency/model.py agree with llvm-mca, and how much faster they are.
 
-    python -m benchmarks.in_order_agreement
+    python -m benchmarks.machine_agreement --machine haswell --machine btver2
 
 Blocks: a seeded draw of those of a set that have several legal orders, of the given lengths and without an instruction
 that the processor model does not know; of each, random legal orders (dag/sampling.py, `random_ready`). Compared are
@@ -22,6 +22,7 @@ from typing import Annotated, Literal
 
 import numba
 import numpy as np
+import pyarrow as pa
 import typer
 from scipy.stats import kendalltau, spearmanr
 
@@ -29,7 +30,7 @@ from pipeline import config, tables
 from pipeline.config import Machine
 from pipeline.corpus.assembly import gas
 from pipeline.dag.sampling import random_ready
-from pipeline.latency import in_order, llvm_mca
+from pipeline.latency import llvm_mca, model
 from pipeline.latency import machine as machines
 from pipeline.latency.costs import Processor, processor
 from pipeline.models import sample, store
@@ -40,7 +41,7 @@ from pipeline.models.store import BlockStore
 class Group:
     """Blocks of one length and what both say of their orders."""
 
-    model: np.ndarray  # (B, K) cycles
+    modelled: np.ndarray  # (B, K) cycles
     llvm_mca: np.ndarray  # (B, K) cycles
     model_seconds: float
     llvm_mca_seconds: float
@@ -66,24 +67,24 @@ def compare(
     numbers: np.ndarray, orders: np.ndarray, texts: list[str], chip: Processor, machine: Machine, binary: str
 ) -> Group:
     """Cycles of orders (B, K, n) of blocks of instructions (B, n), rows of the processor's table."""
-    in_order.simulate(chip.costs(numbers[:1]), orders[:1])  # compile
+    model.makespans(model.costs(chip, numbers[:1]), orders[:1])  # compile
     start = time.perf_counter()
-    model = in_order.simulate(chip.costs(numbers), orders).makespan
+    modelled = model.makespans(model.costs(chip, numbers), orders)
     middle = time.perf_counter()
     shown = np.take_along_axis(numbers[:, None], orders.astype(np.int64), 2).reshape(-1, orders.shape[2])
-    found = llvm_mca.simulate([[texts[i] for i in order] for order in shown.tolist()], machine, binary)
-    cycles = np.array([simulation.cycles for simulation in found]).reshape(model.shape)
-    return Group(model, cycles, middle - start, time.perf_counter() - middle)
+    simulated = llvm_mca.simulate([[texts[i] for i in order] for order in shown.tolist()], machine, binary)
+    cycles = np.array([simulation.cycles for simulation in simulated]).reshape(modelled.shape)
+    return Group(modelled, cycles, middle - start, time.perf_counter() - middle)
 
 
 def report(groups: list[Group]) -> None:
-    difference = np.concatenate([np.abs(group.model - group.llvm_mca).ravel() for group in groups])
-    pairs = [pair for group in groups for pair in zip(group.model, group.llvm_mca, strict=True)]
-    spread = [(model, cycles) for model, cycles in pairs if np.ptp(cycles)]
-    ranked = [(model, cycles) for model, cycles in spread if np.ptp(model)]
+    difference = np.concatenate([np.abs(group.modelled - group.llvm_mca).ravel() for group in groups])
+    pairs = [pair for group in groups for pair in zip(group.modelled, group.llvm_mca, strict=True)]
+    spread = [(modelled, cycles) for modelled, cycles in pairs if np.ptp(cycles)]
+    ranked = [(modelled, cycles) for modelled, cycles in spread if np.ptp(modelled)]
     spearman = sum(spearmanr(*pair).statistic for pair in ranked) / max(len(spread), 1)
     kendall = sum(kendalltau(*pair).statistic for pair in ranked) / max(len(spread), 1)
-    best = sum(cycles[model.argmin()] == cycles.min() for model, cycles in spread) / max(len(spread), 1)
+    best = sum(cycles[modelled.argmin()] == cycles.min() for modelled, cycles in spread) / max(len(spread), 1)
     model_speed = len(difference) / sum(group.model_seconds for group in groups)
     llvm_mca_speed = len(difference) / sum(group.llvm_mca_seconds for group in groups)
     for name, value in {
@@ -102,26 +103,18 @@ def report(groups: list[Group]) -> None:
         print(f"{name:26}{value:>18}")
 
 
-def main(
-    data: Annotated[Path, typer.Option(help="Folder of the pipeline's tables.")] = Path("data"),
-    chosen: Annotated[Literal["development", "training"], typer.Option("--set", help="Set of blocks.")] = "development",
-    name: Annotated[str, typer.Option("--machine", help="Of params.yaml, latency.machines; an in-order one.")] = "atom",
-    blocks: Annotated[int, typer.Option(min=1, help="Blocks drawn.")] = 1000,
-    orders: Annotated[int, typer.Option(min=2, help="Orders of each.")] = 20,
-    shortest: Annotated[int, typer.Option(min=1, help="Instructions of a block, at least.")] = 10,
-    longest: Annotated[int, typer.Option(max=64, help="At most.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of blocks and orders.")] = 0,
-) -> None:
-    """Compare the in-order model with llvm-mca on real blocks."""
-    binary = llvm_mca.find()
-    if binary is None:
-        raise typer.BadParameter(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
-    numba.set_num_threads(1)
-    machine = config.load().latency.machines[name].model_copy(update={"iterations": 1})
-    held = store.load(data / "instructions/released/blocks.parquet", data / "dags/full.parquet")
-    rows = draw(held, sample.load(data / f"sets/{chosen}.parquet", held).rows, shortest, longest, blocks, seed)
+def agreement(
+    held: BlockStore,
+    rows: np.ndarray,
+    codes: pa.ChunkedArray,
+    name: str,
+    machine: Machine,
+    orders: int,
+    binary: str,
+    seed: int,
+) -> list[Group]:
+    """Groups of the blocks `rows` that the machine knows."""
     instructions = np.unique(held.instructions_of(rows))
-    codes = tables.arrow("encodings", data / "instructions/released/encodings.parquet", ["code"])["code"]
     table = machines.read(codes.take(instructions).to_pylist(), name, machine, binary)
     chip, texts = processor(table), ["".join(gas(code)) for code in table.code]
     usable = known(held, rows, instructions, chip)
@@ -133,7 +126,40 @@ def main(
         drawn = np.stack([random_ready(problems.precedes, rng) for _ in range(orders)], axis=1)
         numbers = np.searchsorted(instructions, problems.instructions)
         groups.append(compare(numbers, drawn, texts, chip, machine, binary))
-    report(groups)
+    return groups
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the pipeline's tables.")] = Path("data"),
+    instructions: Annotated[
+        Path | None,
+        typer.Option(help="Folder of tables `blocks` and `encodings`; by default that of the released corpus."),
+    ] = None,
+    chosen: Annotated[Literal["development", "training"], typer.Option("--set", help="Set of blocks.")] = "development",
+    names: Annotated[
+        list[str] | None, typer.Option("--machine", help="Of params.yaml, latency.machines, or of llvm-mca.")
+    ] = None,
+    blocks: Annotated[int, typer.Option(min=1, help="Blocks drawn.")] = 1000,
+    orders: Annotated[int, typer.Option(min=2, help="Orders of each.")] = 20,
+    shortest: Annotated[int, typer.Option(min=1, help="Instructions of a block, at least.")] = 10,
+    longest: Annotated[int, typer.Option(max=64, help="At most.")] = 40,
+    seed: Annotated[int, typer.Option(help="Of blocks and orders.")] = 0,
+) -> None:
+    """Compare the models with llvm-mca on real blocks."""
+    binary = llvm_mca.find()
+    if binary is None:
+        raise typer.BadParameter(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
+    numba.set_num_threads(1)
+    folder = instructions or data / "instructions/released"
+    held = store.load(folder / "blocks.parquet", data / "dags/full.parquet")
+    codes = tables.arrow("encodings", folder / "encodings.parquet", ["code"])["code"]
+    rows = draw(held, sample.load(data / f"sets/{chosen}.parquet", held).rows, shortest, longest, blocks, seed)
+    settings = config.load().latency.machines
+    for name in names or ["atom"]:
+        machine = settings.get(name, Machine(cpu=name, iterations=1, metric=f"single_pass_cycles_{name}"))
+        print(f"\n{name}")
+        machine = machine.model_copy(update={"iterations": 1})
+        report(agreement(held, rows, codes, name, machine, orders, binary, seed))
 
 
 if __name__ == "__main__":
