@@ -56,7 +56,8 @@ def copy_of_repository(folder: Path) -> Path:
         experiment["seeds"] = [0]
     params["imitations"]["imitation"] |= {"seeds": [0], "baselines": ["random_legal", "critical_path"]}
     compared = {name: params["scheduling"]["schedulers"][name] for name in ON_PROCESSORS}
-    params["scheduling"] |= {"seeds": [0], "schedulers": compared}
+    machines = {name: params["scheduling"]["machines"][name] for name in ("atom", "haswell")}
+    params["scheduling"] |= {"seeds": [0], "schedulers": compared, "machines": machines}
     params["schedulers"] = {name: params["schedulers"][name] for name in SCHEDULERS}
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
