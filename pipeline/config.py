@@ -231,6 +231,7 @@ class Imitator(Section):
     learning_rate: Annotated[float, Field(gt=0)]
     warmup: _Positive
     weight_decay: Annotated[float, Field(ge=0)]
+    measurements: _Positive = 20  # on the development blocks, over the training, at equal distances
     patience: _Positive
     precision: Literal["bfloat16", "float32"]
     threads: _Positive
@@ -238,9 +239,13 @@ class Imitator(Section):
 
 class Imitation(Section):
     seeds: Annotated[list[int], Field(min_length=1)]
+    other_seeds: dict[str, Annotated[list[int], Field(min_length=1)]] = {}  # of single models
     tested: Annotated[list[str], Field(min_length=1)]  # names of sets
     baselines: list[str] = []  # names of schedulers without a model, measured on the same sets
     models: Annotated[dict[str, Imitator], Field(min_length=1)]
+
+    def seeds_of(self, model: str) -> list[int]:
+        return self.other_seeds.get(model, self.seeds)
 
 
 class Rollouts(Section):
@@ -371,6 +376,8 @@ class Params(Section):
             if len(corpora := {self.sets[name].corpus for name in used}) > 1:
                 raise ValueError(f"imitations.{name} mixes the corpora {sorted(corpora)}; they are never mixed")
             untrained = {scheduler for scheduler, one in self.schedulers.items() if one.model is None}
+            if unknown := sorted(set(imitation.other_seeds) - set(imitation.models)):
+                raise ValueError(f"imitations.{name}.other_seeds names {unknown}; models: {sorted(imitation.models)}")
             if unknown := sorted(set(imitation.baselines) - untrained):
                 raise ValueError(f"imitations.{name}.baselines names {unknown}; without a model: {sorted(untrained)}")
             if both := sorted(set(self.schedulers) & set(imitation.models)):

@@ -43,13 +43,17 @@ def of_imitation(pattern):
 
     def paths(wildcards):
         chosen = P.imitations[wildcards.imitation]
-        trained = expand(
-            pattern,
-            imitation=wildcards.imitation,
-            imitator=chosen.models,
-            set=chosen.tested,
-            seed=chosen.seeds,
-        )
+        trained = [
+            path
+            for model in chosen.models
+            for path in expand(
+                pattern,
+                imitation=wildcards.imitation,
+                imitator=model,
+                set=chosen.tested,
+                seed=chosen.seeds_of(model),
+            )
+        ]
         simple = expand(
             pattern,
             imitation=wildcards.imitation,
@@ -251,7 +255,7 @@ SHIPPED, SHIPPED_SETTINGS = next(iter(P.imitations["imitation"].models.items()))
 
 
 def trainings_of_shipped(pattern):
-    return expand(pattern, imitation="imitation", imitator=SHIPPED, seed=P.imitations["imitation"].seeds)
+    return expand(pattern, imitation="imitation", imitator=SHIPPED, seed=P.imitations["imitation"].seeds_of(SHIPPED))
 
 
 rule ship:

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
-from pipeline.config import load
+from pipeline.config import ConfigError, load
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,3 +29,18 @@ def test_same_keys_but_for_sources_programs_and_trials() -> None:
         for key in ("compiler", "programs"):
             params["compiled"].pop(key)
     assert keys(real) == keys(tiny)
+
+
+def test_a_model_can_have_seeds_of_its_own(tmp_path: Path) -> None:
+    params = yaml.safe_load((ROOT / "params.test.yaml").read_text())
+    imitation = params["imitations"]["imitation"]
+    first, second = imitation["models"]
+    imitation |= {"seeds": [3, 4], "other_seeds": {second: [5]}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    found = load(tmp_path / "params.yaml").imitations["imitation"]
+    assert found.seeds_of(first) == [3, 4] and found.seeds_of(second) == [5]
+
+    imitation["other_seeds"] = {"nobody": [5]}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    with pytest.raises(ConfigError, match="other_seeds.*nobody"):
+        load(tmp_path / "params.yaml")

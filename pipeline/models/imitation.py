@@ -29,7 +29,6 @@ from pipeline.models.store import BlockStore
 from pipeline.models.training import Diverged
 
 State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
-_MEASUREMENTS = 20  # over a training, at equal distances
 _INFERENCE_INSTRUCTIONS = 8192  # of a batch
 _CLIP = 1.0  # largest norm of a step's gradient
 _LEAST_RATE = 0.02  # of the learning rate, at the end of the cosine
@@ -161,7 +160,7 @@ def train(
         network.load_state_dict(resume["model"])
         optimiser.load_state_dict(resume["optimiser"])
         history, first, best = list(resume["history"]), resume["step"], resume["best"]
-    every = max(1, settings.steps // _MEASUREMENTS)
+    every = max(1, settings.steps // settings.measurements)
     progress = tqdm(
         _batches(lengths, settings, seed, first), "training", settings.steps, initial=first, unit="step",
         file=sys.stderr, mininterval=5, disable=rank > 0,

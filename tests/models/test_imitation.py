@@ -109,6 +109,11 @@ def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
     assert history[-1]["step"] < settings.steps
 
 
+def test_it_is_measured_as_often_as_asked() -> None:
+    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS.model_copy(update={"measurements": 4}), 0)
+    assert [row["step"] for row in history if row["split"] == "development"] == [10, 20, 30, 40]
+
+
 def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
     settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
     first, other = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))
