@@ -26,7 +26,9 @@ import pandas as pd
 import psutil
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.corpus import Corpus
+from pipeline.config.params import load
 from pipeline.corpus.fetch import fetch
 from pipeline.corpus.sources import dealt, read_program
 from pipeline.evidence import tidy
@@ -97,7 +99,7 @@ def _stage(name: str, **options: object) -> list[str]:
 class Pipeline:
     """The stages from artifacts to DAGs, in a scratch folder."""
 
-    def __init__(self, corpus: config.Corpus, artifacts: dict[str, Path], folder: Path) -> None:
+    def __init__(self, corpus: Corpus, artifacts: dict[str, Path], folder: Path) -> None:
         self._settings = corpus.model_dump_json()
         self._artifacts = [artifacts[name] for name in sorted(artifacts)]
         self._shards = range(corpus.shards)
@@ -132,7 +134,7 @@ def _share(files: pd.DataFrame, share: float) -> pd.DataFrame:
     return ascending[ascending["size_bytes"].cumsum() <= share * files["size_bytes"].sum()]
 
 
-def _unpacked(corpus: config.Corpus, files: pd.DataFrame, folder: Path) -> list[Path]:
+def _unpacked(corpus: Corpus, files: pd.DataFrame, folder: Path) -> list[Path]:
     """The programs as files of their own, largest first."""
     folder.mkdir()
     paths = []
@@ -150,7 +152,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for ingest.csv and ingest_growth.csv.")] = Path("reports/published"),
 ) -> None:
     """Time the way from ELF files to dependency DAGs against objdump, and its growth with the corpus."""
-    corpus = config.load(params).corpus
+    corpus = load(params).corpus
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         sources = {name: (artifacts or folder) / name for name in corpus.sources}

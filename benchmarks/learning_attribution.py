@@ -18,7 +18,8 @@ import typer
 from safetensors.torch import load_file
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.params import load
 from pipeline.evidence import tidy
 from pipeline.models import problems
 from pipeline.models.pocsnet import POCSNet
@@ -66,7 +67,7 @@ def main(
 ) -> None:
     """Measure every trained network of experiment operator_learning."""
     torch.set_num_threads(1)
-    params = config.load()
+    params = load()
     experiment = params.experiments[EXPERIMENT]
     rows = []
     for mode in experiment.dependencies:

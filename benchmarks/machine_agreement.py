@@ -26,8 +26,9 @@ import pyarrow as pa
 import typer
 from scipy.stats import kendalltau, spearmanr
 
-from pipeline import config, tables
-from pipeline.config import Machine
+from pipeline import tables
+from pipeline.config.machines import Machine
+from pipeline.config.params import load
 from pipeline.corpus.assembly import gas
 from pipeline.dag.sampling import random_ready
 from pipeline.latency import llvm_mca, model
@@ -154,7 +155,7 @@ def main(
     held = store.load(folder / "blocks.parquet", data / "dags/full.parquet")
     codes = tables.arrow("encodings", folder / "encodings.parquet", ["code"])["code"]
     rows = draw(held, sample.load(data / f"sets/{chosen}.parquet", held).rows, shortest, longest, blocks, seed)
-    settings = config.load().latency.machines
+    settings = load().latency.machines
     for name in names or ["atom"]:
         machine = settings.get(name, Machine(cpu=name, iterations=1, metric=f"single_pass_cycles_{name}"))
         print(f"\n{name}")

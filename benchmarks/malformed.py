@@ -27,7 +27,7 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.config import Corpus
+from pipeline.config.corpus import Corpus
 from pipeline.corpus.ingest import Ingestion
 from pipeline.corpus.unique import groups
 from pipeline.dag.bulk import COLUMNS, Builder

@@ -25,7 +25,8 @@ import pandas as pd
 import torch
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config import params
 from pipeline.evidence import tidy
 from pipeline.evidence.cycles import EXPERIMENT
 from pipeline.latency.costs import processor
@@ -75,7 +76,7 @@ def main(
     """Time every scheduler, one after the other, several times."""
     torch.set_num_threads(1)
     numba.set_num_threads(1)
-    settings = config.load().scheduling
+    settings = params.load().scheduling
     held = store.load(data / "instructions/released/blocks.parquet", data / "dags/full.parquet")
     encodings = known.load(data / "instructions/released/encodings.parquet")
     chip = processor(tables.read("machine_instructions", data / f"instructions/released/machines/{machine}.parquet"))

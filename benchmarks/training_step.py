@@ -11,7 +11,7 @@ from statistics import median
 
 import torch
 
-from pipeline import config
+from pipeline.config.params import load
 from pipeline.models import problems
 from pipeline.models.problems import Blocks
 from pipeline.models.training import train
@@ -25,7 +25,7 @@ def main() -> None:
     parts = problems.load(["training", "development"], *tables, Path("data/tokens/vocabulary.parquet"))
     development = parts["development"]  # a few blocks: its measurements would drown the steps
     few = Blocks(development.block_ids[:8], development.problems[:8], development.input_order[:8], development.trie)
-    models = config.load().experiments["quick"].models
+    models = load().experiments["quick"].models
     seconds: dict[str, list[float]] = {name: [] for name in models}
     for _ in range(5):
         for name, settings in models.items():

@@ -15,7 +15,8 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-from pipeline import config
+from pipeline.config.evidence import Intervals
+from pipeline.config.params import Params, load
 
 _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
 _ITEM = "${item}"
@@ -52,7 +53,7 @@ class Stage:
 
 
 _EXPERIMENT = f"experiments.{_ITEM}"
-_INTERVALS = [f"evaluation.{key}" for key in config.Intervals.model_fields]
+_INTERVALS = [f"evaluation.{key}" for key in Intervals.model_fields]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
     "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
@@ -67,7 +68,7 @@ STAGES = {
     "examples": Stage(["examples"], [_EXPERIMENT, "evaluation.example_blocks"], True),
     "latency": Stage(["latency"], [_EXPERIMENT, "latency", "schedulers"], True),
     "evaluate": Stage(["evaluate"], [_EXPERIMENT, *_INTERVALS, "latency", "schedulers"], True),
-    "report": Stage(["report"], sorted(config.Params.model_fields)),
+    "report": Stage(["report"], sorted(Params.model_fields)),
     "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
     "track_imitations": Stage(["track_imitations"], ["imitations"]),
 }
@@ -87,7 +88,7 @@ def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
 
     Raises what Snakemake raises where the Snakefile or params.yaml is not valid.
     """
-    experiments = config.load(params).report.experiments
+    experiments = load(params).report.experiments
     targets = [
         f"all_{name}_{experiment}" if stage.experiment else f"all_{name}"
         for name, stage in STAGES.items()
@@ -145,7 +146,7 @@ def _outs(paths: set[str]) -> list[object]:
 
 def text() -> str:
     """Content of dvc.yaml for the repository at hand."""
-    return _HEADER + yaml.safe_dump(dvcfile(rules(), config.load().report.experiments), sort_keys=False, width=120)
+    return _HEADER + yaml.safe_dump(dvcfile(rules(), load().report.experiments), sort_keys=False, width=120)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from pathlib import Path
 from shlex import quote
 from typing import get_args
 
-from pipeline.config import Dependencies, Params, validate
+from pipeline.config.dags import Dependencies
+from pipeline.config.params import Params, validate
 from pipeline.recovery import guard
 from pipeline.wiring import closure
 

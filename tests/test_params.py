@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.config import ConfigError, load
+from pipeline.config.params import load
+from pipeline.config.section import ConfigError
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,5 +43,5 @@ def test_a_model_can_have_seeds_of_its_own(tmp_path: Path) -> None:
 
     imitation["other_seeds"] = {"nobody": [5]}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    with pytest.raises(ConfigError, match="other_seeds.*nobody"):
+    with pytest.raises(ConfigError, match=r"other_seeds.*nobody"):
         load(tmp_path / "params.yaml")

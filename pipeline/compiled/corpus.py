@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipeline.compiled.compiler import UNSCHEDULED, Compiler
 from pipeline.compiled.pairing import Pairs, pair
 from pipeline.compiled.programs import c_files
-from pipeline.config import Compiled
+from pipeline.config.corpus import Compiled
 from pipeline.corpus.cut import Blocks
 from pipeline.corpus.elf import Image, read_image
 from pipeline.corpus.forms import Forms

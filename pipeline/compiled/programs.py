@@ -8,7 +8,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from pipeline.config import CProgram, FolderSource, NpmSource
+from pipeline.config.corpus import CProgram, FolderSource, NpmSource
 from pipeline.corpus.sources import SourceError
 
 

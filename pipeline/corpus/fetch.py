@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.config import BhiveSource, DebianSource, FilesSource, NpmSource, Source, WheelSource
+from pipeline.config.corpus import BhiveSource, DebianSource, FilesSource, NpmSource, Source, WheelSource
 from pipeline.corpus import debian
 from pipeline.corpus.sources import ELF_MAGIC
 from pipeline.tables import replacing

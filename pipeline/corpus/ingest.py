@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from tqdm import tqdm
 
-from pipeline.config import BhiveSource, Corpus
+from pipeline.config.corpus import BhiveSource, Corpus
 from pipeline.corpus import bhive
 from pipeline.corpus.cut import Blocks, blocks
 from pipeline.corpus.elf import read_image

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pandas as pd
 
-from pipeline.config import BlockSet
+from pipeline.config.sets import BlockSet
 
 _PARTS = 200
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.config import BhiveSource, Corpus, FilesSource, Source, WheelSource
+from pipeline.config.corpus import BhiveSource, Corpus, FilesSource, Source, WheelSource
 
 ELF_MAGIC = b"\x7fELF"
 

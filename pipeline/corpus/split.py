@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config import Split
+from pipeline.config.sets import Split
 
 
 class TooFewBlocks(ValueError):

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
-from pipeline.config import Dependencies
+from pipeline.config.dags import Dependencies
 from pipeline.dag.counting import count_orders
 from pipeline.dag.dependencies import find_conflicts
 from pipeline.dag.encodings import Encodings

@@ -27,7 +27,7 @@ from enum import IntFlag
 
 import numpy as np
 
-from pipeline.config import Dependencies
+from pipeline.config.dags import Dependencies
 from pipeline.dag import conflicts
 from pipeline.dag.effects import Effects, decode_block, effects, explicit_displacement
 from pipeline.dag.resources import SYSTEM, words

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from pipeline.config import Intervals
+from pipeline.config.evidence import Intervals
 from pipeline.evidence.imitation import DEPENDENCIES
 from pipeline.evidence.statistics import Bootstrap
 from pipeline.tables import SCHEMAS

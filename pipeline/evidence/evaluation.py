@@ -9,7 +9,9 @@ from dataclasses import astuple, dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.config import Dependencies, Intervals, Machine
+from pipeline.config.dags import Dependencies
+from pipeline.config.evidence import Intervals
+from pipeline.config.machines import Machine
 from pipeline.evidence.metrics import per_block
 from pipeline.evidence.statistics import Bootstrap
 from pipeline.tables import SCHEMAS

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from pipeline.config import Intervals
+from pipeline.config.evidence import Intervals
 from pipeline.evidence.metrics import per_block
 from pipeline.evidence.statistics import Bootstrap
 from pipeline.tables import SCHEMAS

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from pipeline.config import Imitation
+from pipeline.config.imitation import Imitation
 from pipeline.evidence import decoding_plots
 from pipeline.evidence.numbers import natural
 

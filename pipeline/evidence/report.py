@@ -10,7 +10,8 @@ import markdown as markdown_package
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Params, Scheduling
+from pipeline.config.params import Params
+from pipeline.config.schedulers import Scheduling
 from pipeline.evidence import paper
 from pipeline.evidence.card import Card
 from pipeline.evidence.sections import (

@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 
 from pipeline import tables
-from pipeline.config import Residuals
+from pipeline.config.evidence import Residuals
 from pipeline.evidence.operator_results import ALONE
 from pipeline.operators import reference
 from pipeline.operators.batch import Batch

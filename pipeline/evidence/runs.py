@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.config import Imitator, Scheduler, Training
+from pipeline.config.experiments import Training
+from pipeline.config.imitation import Imitator
+from pipeline.config.schedulers import Scheduler
 from pipeline.evidence import tidy
 
 _CURVES = ("loss", "exact_match", "valid_share", "learning_rate")

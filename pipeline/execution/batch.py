@@ -13,7 +13,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.config import Dependencies, Verification
+from pipeline.config.dags import Dependencies
+from pipeline.config.evidence import Verification
 from pipeline.execution.executors import open_executor
 from pipeline.execution.oracle import Executor
 from pipeline.execution.sensitivity import Swap, swaps

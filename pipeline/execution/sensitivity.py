@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.config import Dependencies, Verification
+from pipeline.config.dags import Dependencies
+from pipeline.config.evidence import Verification
 from pipeline.dag.dependencies import Kind, block_dag
 from pipeline.execution import drawing, layout
 from pipeline.execution.comparison import Comparison, compare, run

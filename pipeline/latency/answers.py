@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.latency import llvm_mca
 from pipeline.latency.llvm_mca import Simulation
 

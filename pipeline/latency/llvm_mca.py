@@ -19,7 +19,7 @@ from itertools import accumulate
 
 from tqdm import tqdm
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 
 VERSION = "19"
 INSTALL = f"apt-get install llvm-{VERSION}"

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from iced_x86 import Decoder
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import AssemblyError, gas
 from pipeline.dag.resources import words
 from pipeline.latency import llvm_mca, operands, statistics

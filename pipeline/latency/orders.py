@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import AssemblyError, gas
 from pipeline.latency import answers
 from pipeline.latency.llvm_mca import Simulation

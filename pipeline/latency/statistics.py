@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.latency.llvm_mca import LlvmMcaError
 
 _OPTIONS = [

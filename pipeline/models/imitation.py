@@ -16,7 +16,7 @@ import torch
 from torch import distributed
 from tqdm import tqdm
 
-from pipeline.config import Imitator as Settings
+from pipeline.config.imitation import Imitator as Settings
 from pipeline.dag.topology import count_violations
 from pipeline.models.batches import by_length
 from pipeline.models.imitator import Imitator

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import tables
-from pipeline.config import Imitator as Settings
+from pipeline.config.imitation import Imitator as Settings
 from pipeline.models.heads import Confident, Head
 from pipeline.models.inputs import Bags, Vocabulary, inputs
 from pipeline.models.instructions import Encodings

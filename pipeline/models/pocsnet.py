@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from pipeline.config import Training
+from pipeline.config.experiments import Training
 from pipeline.models.problems import Problems, TokenTrie
 from pipeline.operators.orders import PartialOrders
 from pipeline.operators.popocs import popocs

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from tqdm import trange
 
-from pipeline.config import Sampler, Training
+from pipeline.config.dags import Sampler
+from pipeline.config.experiments import Training
 from pipeline.dag.sampling import SAMPLERS
 from pipeline.dag.topology import count_violations
 from pipeline.models.pocsnet import POCSNet

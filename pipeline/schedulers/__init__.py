@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from pipeline.config import Scheduler as Settings
-from pipeline.config import Training
+from pipeline.config.experiments import Training
+from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.latency.costs import Processor
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Blocks, Problems

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pipeline.config import Priority
+from pipeline.config.schedulers import Priority
 from pipeline.dag.dependencies import Kind
 from pipeline.dag.topology import heights
 from pipeline.latency.in_order import Costs, idle, put, reset, start_of

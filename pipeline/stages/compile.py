@@ -20,7 +20,8 @@ from pipeline.compiled.compiler import Compiler, unpack
 from pipeline.compiled.corpus import Gathering
 from pipeline.compiled.programs import c_files, prepare
 from pipeline.compiled.selection import Observed, select
-from pipeline.config import Compiled, FolderSource, WheelSource, section
+from pipeline.config.corpus import Compiled, FolderSource, WheelSource
+from pipeline.config.section import section
 from pipeline.corpus.fetch import cached
 from pipeline.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.stages import options

@@ -11,7 +11,11 @@ from typing import Annotated, cast
 import typer
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.dags import Dependencies
+from pipeline.config.evidence import Intervals
+from pipeline.config.machines import Machine
+from pipeline.config.section import section
 from pipeline.evidence.evaluation import SPLIT, Schedules, evaluate
 from pipeline.stages.command import run
 
@@ -22,7 +26,7 @@ def placed(experiment: str, paths: list[Path]) -> Iterator[Schedules]:
         place = path.with_suffix("").parts[-5:]
         if len(place) < 5 or place[0] != experiment or place[3] != SPLIT or not place[4].isdigit():
             raise ValueError(f"{path} is not {experiment}/{{dependencies}}/{{scheduler}}/{SPLIT}/{{seed}}.parquet")
-        dependencies = cast(config.Dependencies, place[1])
+        dependencies = cast(Dependencies, place[1])
         yield Schedules(dependencies, place[2], int(place[4]), tables.read("schedules", path))
 
 
@@ -40,17 +44,17 @@ def main(
 
     Intervals are bootstrapped over blocks, and over blocks and seeds for seed `all`.
     """
-    drawn = {cast(config.Dependencies, path.stem): tables.read("splits", path) for path in splits}
+    drawn = {cast(Dependencies, path.stem): tables.read("splits", path) for path in splits}
     tested = tables.of_blocks(chain(*(frame.block_id[frame.split == SPLIT] for frame in drawn.values())))
     columns = ["block_id", "n_instructions", "before", "after", "n_legal_orders"]
     table = evaluate(
         experiment,
-        {cast(config.Dependencies, path.stem): tables.read("dags", path, columns, tested) for path in dags},
+        {cast(Dependencies, path.stem): tables.read("dags", path, columns, tested) for path in dags},
         drawn,
         placed(experiment, schedules),
         {path.stem: tables.read("latency", path) for path in latency},
-        config.section(dict[str, config.Machine], machines),
-        config.section(config.Intervals, settings),
+        section(dict[str, Machine], machines),
+        section(Intervals, settings),
     )
     tables.write(table, "results", out)
 

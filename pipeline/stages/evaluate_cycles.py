@@ -11,7 +11,9 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.evidence import Intervals
+from pipeline.config.section import section
 from pipeline.evidence import cycles
 from pipeline.evidence.cycles import Cycles, Scheduled
 from pipeline.stages import options
@@ -33,7 +35,7 @@ def main(
     by_length: options.Out,
 ) -> None:
     """Write one row per set, scheduler, decoder, seed and metric, and one per range of lengths."""
-    intervals = config.section(config.Intervals, settings)
+    intervals = section(Intervals, settings)
     members: dict[str, pd.Series] = {path.stem: tables.read("sets", path, ["block_id"])["block_id"] for path in sets}
     lengths = tables.read(
         "dags", dags, ["block_id", "n_instructions"], tables.of_blocks(pd.concat(list(members.values())))

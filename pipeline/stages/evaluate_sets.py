@@ -11,7 +11,9 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.evidence import Intervals
+from pipeline.config.section import section
 from pipeline.evidence import imitation
 from pipeline.execution.strata import instruction_class
 from pipeline.stages import options
@@ -49,7 +51,7 @@ def main(
         {name: known.loc[ids].reset_index() for name, ids in members.items()},
         _placed(schedules),
         code.map(instruction_class),
-        config.section(config.Intervals, settings),
+        section(Intervals, settings),
     )
     tables.write(whole, "results", results)
     tables.write(pieces, "parts", parts)

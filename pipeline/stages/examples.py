@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Training
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.corpus import assembly
 from pipeline.dag.topology import count_violations
 from pipeline.models import problems
@@ -53,13 +56,13 @@ def main(
 ) -> None:
     """Write matrices before and after the operator, and the matched orders, for a few test blocks."""
     torch.set_num_threads(1)
-    count = config.section(int, settings)
-    training = config.section(dict[str, config.Training], models)
+    count = section(int, settings)
+    training = section(dict[str, Training], models)
     test = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
     shown = test.shown(test.input_order)
     networks, matrices, exact, valid = {}, {}, {}, {}
     for name, model, weights in (("sinkhorn", "sinkhorn", sinkhorn), ("popocs_20", "popocs", popocs)):
-        method = config.Scheduler(method="network", iterations=20)
+        method = Scheduler(method="network", iterations=20)
         networks[name] = Network(Request(method, training[model], weights, test)).model
         matrices[name] = assign(networks[name], shown, test.trie, method.iterations or 0)
         order = hungarian(matrices[name]).astype(np.int64)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.config import Source
-from pipeline.config import section as parse
+from pipeline.config.corpus import Source
+from pipeline.config.section import section as parse
 from pipeline.corpus.fetch import fetch
 from pipeline.stages.command import run
 

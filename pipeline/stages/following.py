@@ -12,7 +12,8 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.config import BhiveSource, Corpus, section
+from pipeline.config.corpus import BhiveSource, Corpus
+from pipeline.config.section import section
 from pipeline.corpus.elf import read_image
 from pipeline.corpus.following import Following, of_blocks
 from pipeline.corpus.forms import Forms

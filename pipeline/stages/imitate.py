@@ -12,7 +12,9 @@ import torch
 import typer
 from torch import distributed
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.imitation import Imitator
+from pipeline.config.section import section
 from pipeline.latency.costs import processor
 from pipeline.models import instructions as known
 from pipeline.models import store
@@ -50,7 +52,7 @@ def main(
     settings, seed, inputs and code. On several processes: `torchrun --nproc-per-node 2 -m pipeline.stages.imitate ...`;
     the settings' threads are then dealt out among them.
     """
-    chosen = config.section(config.Imitator, settings)
+    chosen = section(Imitator, settings)
     world = int(os.environ.get("WORLD_SIZE", "1"))
     torch.set_num_threads(max(1, chosen.threads // world))
     if world > 1:

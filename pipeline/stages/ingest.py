@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.config import Corpus, section
+from pipeline.config.corpus import Corpus
+from pipeline.config.section import section
 from pipeline.corpus.ingest import Ingestion
 from pipeline.corpus.unique import REPETITIVE, groups
 from pipeline.stages.command import run

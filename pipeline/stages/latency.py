@@ -10,7 +10,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.machines import Machine
+from pipeline.config.section import section
 from pipeline.latency import llvm_mca, orders
 from pipeline.stages.command import run
 
@@ -30,7 +32,7 @@ def main(
     the model does not know is `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere.
     Without llvm-mca 19 the table is empty, a message says so, and the pipeline runs on.
     """
-    model = config.section(config.Machine, settings)
+    model = section(Machine, settings)
     binary = llvm_mca.find()
     if binary is None:
         print(

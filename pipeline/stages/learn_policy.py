@@ -9,7 +9,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.schedulers import Rollouts
+from pipeline.config.section import section
 from pipeline.latency.costs import processor
 from pipeline.models import store
 from pipeline.models.batches import by_length
@@ -35,7 +37,7 @@ def main(
 
     Settings are schedulers.<name>.learning. Blocks with an instruction that the machine does not know are left out.
     """
-    chosen = config.section(config.Rollouts, settings)
+    chosen = section(Rollouts, settings)
     chip = processor(tables.read("machine_instructions", machine))
     held = store.load(instructions, dags)
     rng = np.random.default_rng(seed)

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.machines import Machine
+from pipeline.config.section import section
 from pipeline.latency import llvm_mca
 from pipeline.latency.machine import read
 from pipeline.stages import options
@@ -45,7 +47,7 @@ def main(
         return
     codes = tables.arrow("encodings", encodings, ["code"])["code"].to_pylist()
     wanted = _wanted(Path(instructions), sets or [], len(codes)) if instructions else None
-    table = read(codes, machine, config.section(config.Machine, settings), binary, threads, wanted=wanted)
+    table = read(codes, machine, section(Machine, settings), binary, threads, wanted=wanted)
     tables.write(table, "machine_instructions", out)
     unsupported = table[table.status != "ok"]
     for reason, count in unsupported.message.str.split(":").str[0].value_counts().items():

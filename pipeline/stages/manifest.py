@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.config import Corpus, section
+from pipeline.config.corpus import Corpus
+from pipeline.config.section import section
 from pipeline.corpus.sources import deal
 from pipeline.stages.command import run
 

@@ -11,7 +11,10 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.machines import Machine
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.latency import llvm_mca, orders
 from pipeline.latency.costs import processor
 from pipeline.models import store
@@ -49,7 +52,7 @@ def main(
     held = store.load(instructions, dags)
     sample = load(chosen, held)
     chip = processor(tables.read("machine_instructions", table))
-    how = config.section(config.Scheduler, scheduler)
+    how = section(Scheduler, scheduler)
     made = find(how.method)(Request(how, None, None, None, None, chip))
     if not isinstance(made, Exact):
         raise ValueError(f"{how.method} does not say how good its orders are; take one with a method `optima`")
@@ -62,7 +65,7 @@ def main(
     gcc = best.assign(order=best["order"].map(lambda order: tuple(range(len(order)))))
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(best["block_id"]))
     masked = dict(zip(code["block_id"], code["masked_code"], strict=True))
-    model = config.section(config.Machine, settings)
+    model = section(Machine, settings)
     judged = [
         orders.simulate(one[["block_id", "order"]], masked, machine, model, binary, threads) for one in (best, gcc)
     ]

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from pipeline import config
+from pipeline.config import dags
 
 Settings = Annotated[str, typer.Option(help="The stage's section of params.yaml, as JSON.")]
 TrainingSettings = Annotated[str, typer.Option(help="The model's section of params.yaml, as JSON; `null` for none.")]
 DependencyMode = Annotated[
-    config.Dependencies,
+    dags.Dependencies,
     typer.Option(
         help="full: registers, flags one by one, memory told apart by address; conservative: any store against any "
         "load or store; paper: that, without flags."
     ),
 ]
-Sampler = Annotated[config.Sampler, typer.Option(help="What draws legal orders (dag/sampling.py).")]
+Sampler = Annotated[dags.Sampler, typer.Option(help="What draws legal orders (dag/sampling.py).")]
 Seed = Annotated[int, typer.Option(help="Of everything random in this stage.")]
 Blocks = Annotated[Path, typer.Option(help="Table blocks.")]
 Dags = Annotated[Path, typer.Option(help="Table dags, of the mode of dependencies wanted.")]

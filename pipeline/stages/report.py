@@ -13,7 +13,8 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.config import Params, section
+from pipeline.config.params import Params
+from pipeline.config.section import section
 from pipeline.evidence import plots, report, tidy
 from pipeline.evidence.card import card
 from pipeline.evidence.operator_results import residual_rows

@@ -10,7 +10,9 @@ import pandas as pd
 import pyarrow.compute as pc
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.evidence import Residuals
+from pipeline.config.section import section
 from pipeline.evidence import residuals
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -21,7 +23,7 @@ def main(settings: options.Settings, dags: options.Dags, out: options.Out) -> No
 
     A length without blocks that have a dependency is left out, and said.
     """
-    wanted = config.section(config.Residuals, settings)
+    wanted = section(Residuals, settings)
     frames = [tables.SCHEMAS["residuals"].empty_table().to_pandas()]
     for n in tqdm(wanted.lengths, desc="Residuals", unit="length", file=sys.stderr):
         precedes = drawn(dags, n, wanted.blocks, wanted.seed)

@@ -10,7 +10,10 @@ import pandas as pd
 import torch
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Training
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.dag.topology import count_violations
 from pipeline.models import problems
 from pipeline.schedulers import Request, find
@@ -32,9 +35,9 @@ def main(
 ) -> None:
     """Write the orders that a scheduler of params.yaml gives the blocks of SPLIT, numbered as GCC numbered them."""
     torch.set_num_threads(1)
-    chosen = config.section(config.Scheduler, settings)
+    chosen = section(Scheduler, settings)
     blocks = problems.load([split], dags, splits, tokens, vocabulary)[split]
-    trained = config.section(config.Training, training) if chosen.model else None
+    trained = section(Training, training) if chosen.model else None
     scheduler = find(chosen.method)(Request(chosen, trained, Path(weights) if weights else None, blocks))
     rng = np.random.default_rng(seed)
     shown = blocks.shown(blocks.input_order)

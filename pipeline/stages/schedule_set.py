@@ -12,7 +12,9 @@ import torch
 import typer
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.dag.topology import count_violations
 from pipeline.latency.costs import processor
 from pipeline.models import instructions as known
@@ -47,7 +49,7 @@ def main(
     torch.set_num_threads(1)
     held = store.load(instructions, dags)
     sample = load(chosen, held)
-    chosen_scheduler = config.section(config.Scheduler, scheduler)
+    chosen_scheduler = section(Scheduler, scheduler)
     chip = processor(tables.read("machine_instructions", Path(machine))) if machine else None
     path = Path(weights) if weights else None
     made = find(chosen_scheduler.method)(Request(chosen_scheduler, None, path, None, known.load(encodings), chip))

@@ -11,7 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.dags import Sampler
+from pipeline.config.section import section
+from pipeline.config.sets import BlockSet
 from pipeline.corpus.sets import members
 from pipeline.dag.sampling import SAMPLERS
 from pipeline.models import store
@@ -38,7 +41,7 @@ def main(
     POCSNet's test blocks, split `test` of table splits, are in sets that are `held_out` alone, in their order from
     there. Sets whose input is `before_scheduling` show the order of table input_orders.
     """
-    chosen = config.section(config.BlockSet, settings)
+    chosen = section(BlockSet, settings)
     orders = pd.Series(dtype=object)
     if chosen.input == "before_scheduling":
         orders = tables.read("input_orders", Path(stored)).set_index("block_id").input_order
@@ -59,7 +62,7 @@ def main(
         append(pa.table([ids, shown], schema=tables.SCHEMAS["sets"]))
 
 
-def _drawn(held: store.BlockStore, rows: np.ndarray, sampler: config.Sampler, seeds: list[int]) -> pa.ListArray:
+def _drawn(held: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: list[int]) -> pa.ListArray:
     """A random legal order of every block."""
     lengths = held.lengths[rows]
     bounds = np.r_[0, np.cumsum(lengths)]

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.section import section
+from pipeline.config.sets import Split
 from pipeline.corpus.split import draw
 from pipeline.dag.sampling import SAMPLERS
 from pipeline.dag.topology import adjacency
@@ -24,7 +26,7 @@ def main(
 
     Only blocks of split.n_instructions instructions from split.sources take part.
     """
-    chosen = config.section(config.Split, settings)
+    chosen = section(Split, settings)
     length = pc.field("n_instructions") == chosen.n_instructions
     eligible = tables.read("blocks", blocks, ["block_id"], length & pc.field("source").isin(chosen.sources)).block_id
     found = tables.read("dags", dags, ["block_id", "before", "after"], length).set_index("block_id")

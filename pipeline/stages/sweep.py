@@ -7,7 +7,10 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Training
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.dag.topology import count_violations
 from pipeline.models import problems
 from pipeline.models.training import assign
@@ -33,10 +36,10 @@ def main(
 ) -> None:
     """Schedule the test split with every number of iterations of evaluation.sweep_iterations."""
     torch.set_num_threads(1)
-    chosen = config.section(list[int], settings)
+    chosen = section(list[int], settings)
     blocks = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
-    method = config.Scheduler(method="network", iterations=1)
-    network = Network(Request(method, config.section(config.Training, training), weights, blocks))
+    method = Scheduler(method="network", iterations=1)
+    network = Network(Request(method, section(Training, training), weights, blocks))
     shown = blocks.shown(blocks.input_order)
     orders = partial_orders(shown.precedes)
     rows = []

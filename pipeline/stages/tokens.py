@@ -6,7 +6,9 @@ from itertools import chain
 
 import pandas as pd
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Tokens
+from pipeline.config.section import section
 from pipeline.models.tokens import block_tokens, token_id, vocabulary
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -20,7 +22,7 @@ def main(
     vocabulary_out: options.Out,
 ) -> None:
     """Turn the blocks of the splits into token ids; the vocabulary counts training blocks alone."""
-    chosen = config.section(config.Tokens, settings)
+    chosen = section(Tokens, settings)
     drawn = tables.read("splits", splits, ["block_id", "split"])
     wanted = tables.of_blocks(drawn.block_id)
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code

@@ -18,7 +18,9 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.config import Experiment, Scheduler, section
+from pipeline.config.experiments import Experiment
+from pipeline.config.schedulers import Scheduler
+from pipeline.config.section import section
 from pipeline.evidence import plots, runs
 from pipeline.stages.command import run
 from pipeline.stages.gather import fingerprint, gather, place

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.config import Imitation, section
+from pipeline.config.imitation import Imitation
+from pipeline.config.section import section
 from pipeline.evidence import runs
 from pipeline.stages.command import run
 from pipeline.stages.gather import published

@@ -8,7 +8,9 @@ import pandas as pd
 import torch
 from safetensors.torch import save_file
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Training
+from pipeline.config.section import section
 from pipeline.models import problems
 from pipeline.models.training import State, train
 from pipeline.stages import options
@@ -32,7 +34,7 @@ def main(
     An interrupted training goes on from its last measurement: the state lies in .cache/checkpoints
     under the hash of settings, seed, inputs and code.
     """
-    chosen = config.section(config.Training, settings)
+    chosen = section(Training, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [dags, splits, tokens, vocabulary]
     checkpoint = Checkpoint("pipeline.models.training", f"{settings}\n{seed}\n{sampler}", inputs)

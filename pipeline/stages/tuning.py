@@ -8,7 +8,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.experiments import Trials
+from pipeline.config.section import section
 from pipeline.evidence import tidy
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -20,7 +22,7 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file: a row for each trial, its settings and how it ended.")],
 ) -> None:
     """Write how every trial of params.yaml ended on the development split."""
-    chosen = config.section(config.Trials, settings)
+    chosen = section(Trials, settings)
     by_name = {path.stem: path for path in histories}
     rows = []
     for name, model in chosen.models.items():

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline import config, tables
+from pipeline import tables
+from pipeline.config.evidence import Verification
+from pipeline.config.section import section
 from pipeline.execution import batch, strata
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -27,7 +29,7 @@ def main(
     It runs in child processes without descriptors, under limits and a seccomp filter; never run by default.
     Of the blocks that have more than one legal order, an equal share of each source, instruction class and length.
     """
-    wanted = config.section(config.Verification, settings)
+    wanted = section(Verification, settings)
     loose = tables.read("dags", dags, ["block_id", "n_legal_orders"])
     loose = loose[loose["n_legal_orders"] > 1]
     columns = ["block_id", "source", "n_instructions", "code", "address", "relocatable"]

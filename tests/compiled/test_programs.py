@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.compiled.programs import c_files, prepare
-from pipeline.config import CProgram
+from pipeline.config.corpus import CProgram
 from pipeline.corpus.sources import SourceError
 
 

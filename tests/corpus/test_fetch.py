@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import DebianSource, FilesSource, NpmSource, WheelSource
+from pipeline.config.corpus import DebianSource, FilesSource, NpmSource, WheelSource
 from pipeline.corpus.fetch import FetchError, cached, fetch
 
 CONTENT = b"\x7fELF, or so it says"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config import BlockSet
+from pipeline.config.sets import BlockSet
 from pipeline.corpus.sets import members, share_of
 
 RNG = np.random.default_rng(0)

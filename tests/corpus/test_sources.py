@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import Corpus
+from pipeline.config.corpus import Corpus
 from pipeline.corpus.sources import SourceError, deal, read_program
 
 ELF = b"\x7fELF"

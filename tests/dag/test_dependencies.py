@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from iced_x86 import Register
 
-from pipeline.config import Dependencies
+from pipeline.config.dags import Dependencies
 from pipeline.dag import conflicts, resources
 from pipeline.dag.dependencies import Dag, Kind, block_dag, find_conflicts, tabulate
 from pipeline.dag.effects import Access, decode_block, effects, explicit_displacement

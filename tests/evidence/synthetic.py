@@ -12,7 +12,7 @@ import pyarrow as pa
 import yaml
 
 from pipeline import tables
-from pipeline.config import Params, validate
+from pipeline.config.params import Params, validate
 from pipeline.evidence import corpus as corpus_statistics
 from pipeline.evidence import operator_results, tidy
 from pipeline.evidence.sections import ingest, verification

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config import Intervals
+from pipeline.config.evidence import Intervals
 from pipeline.evidence import cycles
 
 LENGTHS = pd.Series({"a": 2, "b": 2, "c": 3, "unknown": 2})

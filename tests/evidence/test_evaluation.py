@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config import Intervals, Machine
+from pipeline.config.evidence import Intervals
+from pipeline.config.machines import Machine
 from pipeline.evidence.evaluation import Schedules, evaluate
 from pipeline.tables import SCHEMAS
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline import config
+from pipeline.config.params import load
 from pipeline.evidence import tidy
 from pipeline.evidence.sections import imitation_ideas
 from pipeline.evidence.templates import template
 from pipeline.wiring import ROOT
 from tests.evidence import imitations
 
-IMITATIONS = config.load(ROOT / "params.yaml").imitations
+IMITATIONS = load(ROOT / "params.yaml").imitations
 LEVELS = {"following": 0.79, "attention_pointer": 0.76, "deeper": 0.755}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from pipeline import config
+from pipeline.config.params import load
 from pipeline.evidence.sections import imitation_input
 from pipeline.evidence.templates import template
 from pipeline.wiring import ROOT
 from tests.evidence import imitations, limits
 
-PARAMS = config.load(ROOT / "params.yaml")
+PARAMS = load(ROOT / "params.yaml")
 
 
 def section(results: pd.DataFrame | None = None, imitated: dict | None = None) -> imitation_input.Section:

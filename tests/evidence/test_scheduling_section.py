@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pipeline import config
+from pipeline.config.machines import ProcessorModel
+from pipeline.config.params import load
 from pipeline.evidence.sections import scheduling as section
 from pipeline.evidence.templates import template
 from pipeline.wiring import ROOT
 from tests.evidence import scheduling
 
-SETTINGS = config.load(ROOT / "params.yaml").scheduling.model_copy(
-    update={
-        "machines": {
-            name: config.ProcessorModel(cpu=name, iterations=[1], best="search") for name in ("atom", "haswell")
-        }
-    }
+SETTINGS = load(ROOT / "params.yaml").scheduling.model_copy(
+    update={"machines": {name: ProcessorModel(cpu=name, iterations=[1], best="search") for name in ("atom", "haswell")}}
 )
 MADE = (scheduling.results().sample(frac=1, random_state=0), scheduling.by_length(), scheduling.examples(), SETTINGS)
 

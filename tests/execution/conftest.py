@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.config import Verification
+from pipeline.config.evidence import Verification
 from pipeline.execution.machine_code import assemble
 from pipeline.execution.native import Native
 from pipeline.execution.oracle import OracleError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.config import Verification
+from pipeline.config.evidence import Verification
 from pipeline.execution.native import Native
 from pipeline.execution.sensitivity import Swap, swaps
 from tests.execution.conftest import SETTINGS, block

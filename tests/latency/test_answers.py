@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.latency import answers, llvm_mca
 
 ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")

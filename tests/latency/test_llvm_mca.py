@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import gas
 from pipeline.latency import llvm_mca
 from pipeline.latency.llvm_mca import LlvmMcaError, Simulation, simulate

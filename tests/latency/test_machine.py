@@ -8,7 +8,7 @@ import pytest
 from iced_x86 import Decoder, Register, RflagsBits
 
 from pipeline import tables
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import gas
 from pipeline.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
 from pipeline.latency import in_order, llvm_mca, machine

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.latency import orders
 
 ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")

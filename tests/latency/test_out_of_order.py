@@ -7,7 +7,7 @@ import pytest
 from iced_x86 import Decoder
 
 from pipeline import tables
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import gas
 from pipeline.latency import llvm_mca, machine, model, out_of_order, packing
 from pipeline.latency.costs import Processor, processor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pipeline.config import Encoder, Head, Imitator
+from pipeline.config.imitation import Encoder, Head, Imitator
 from pipeline.corpus.distinct import distinct_instructions
 from pipeline.dag.bulk import Builder
 from pipeline.dag.sampling import random_ready

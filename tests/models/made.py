@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config import Training
+from pipeline.config.experiments import Training
 from pipeline.dag.sampling import random_ready
 from pipeline.models.problems import Blocks, Problems, TokenTrie
 

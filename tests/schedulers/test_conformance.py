@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline import schedulers
-from pipeline.config import Priority
-from pipeline.config import Scheduler as Settings
+from pipeline.config.schedulers import Priority
+from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.dag.counting import count_orders
 from pipeline.dag.topology import count_violations
 from pipeline.latency import model

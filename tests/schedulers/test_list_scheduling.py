@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pipeline.config import Scheduler as Settings
+from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.dag.dependencies import Kind
 from pipeline.latency.in_order import Costs, simulate
 from pipeline.models.problems import Problems

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline.config import Rollouts
-from pipeline.config import Scheduler as Settings
+from pipeline.config.schedulers import Rollouts
+from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.dag.sampling import random_ready
 from pipeline.latency import model
 from pipeline.schedulers import Request, policy

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline import tables
-from pipeline.config import load
+from pipeline.config.params import load
 from pipeline.dag.bulk import COLUMNS, Builder
 from pipeline.stages.compile import main
 

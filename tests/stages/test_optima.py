@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.config import Machine
+from pipeline.config.machines import Machine
 from pipeline.latency import orders
 from pipeline.stages import optima
 from tests.models.imitated import INSTRUCTIONS, made_tables

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from pipeline import tables
-from pipeline.config import ConfigError, Residuals, section
+from pipeline.config.evidence import Residuals
+from pipeline.config.section import ConfigError, section
 from pipeline.evidence.residuals import measure, proposals
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs, residual

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Params
+from pipeline.config.params import Params
 from pipeline.evidence import paper, plots
 from pipeline.evidence.claims import Claim, check
 from pipeline.evidence.numbers import count, interval, is_share, natural, number, shown, signed, with_interval

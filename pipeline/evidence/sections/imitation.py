@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Imitation
+from pipeline.config.imitation import Imitation
 from pipeline.evidence import imitation_goals, imitation_plots, plots
 from pipeline.evidence.imitation_rows import (
     ABLATION,

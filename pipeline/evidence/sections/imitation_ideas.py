@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Imitation
+from pipeline.config.imitation import Imitation
 from pipeline.evidence import plots
 from pipeline.evidence.imitation_rows import IDEAS, decoder_label, led, of, schedulers
 from pipeline.evidence.numbers import with_interval

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from pipeline.config import BlockSet, Imitation
+from pipeline.config.imitation import Imitation
+from pipeline.config.sets import BlockSet
 from pipeline.evidence import plots
 from pipeline.evidence.imitation_rows import INPUT, decoder_label, decoders, led, of, schedulers, set_label, sets
 from pipeline.evidence.numbers import count, is_share, with_interval

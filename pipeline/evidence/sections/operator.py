@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Residuals
+from pipeline.config.evidence import Residuals
 from pipeline.evidence import operator_plots
 from pipeline.evidence.numbers import cell, count, number, percent
 from pipeline.evidence.operator_plots import name

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.config import Scheduling
+from pipeline.config.schedulers import Scheduling
 from pipeline.evidence import cycles_plots, plots
 from pipeline.evidence.cycles import EXPERIMENT
 from pipeline.evidence.imitation_rows import decoder_label, set_label

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.config import Params, Training
+from pipeline.config.experiments import Training
+from pipeline.config.params import Params
 from pipeline.evidence import plots, tidy
 from pipeline.evidence.numbers import cell, shown
 from pipeline.evidence.sections.experiments import fresh_first

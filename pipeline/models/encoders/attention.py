@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.config import Encoder as Settings
+from pipeline.config.imitation import Encoder as Settings
 from pipeline.models.inputs import Inputs
 from pipeline.models.relations import N_NODE, N_PAIR
 from pipeline.schemas import MOST_FOLLOWING as MOST

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from pipeline.config import Encoder as Settings
+from pipeline.config.imitation import Encoder as Settings
 from pipeline.models.inputs import Inputs
 from pipeline.models.relations import N_NODE
 

@@ -14,7 +14,7 @@ from numba import njit
 from torch import nn
 from torch.nn import functional
 
-from pipeline.config import Head as Settings
+from pipeline.config.imitation import Head as Settings
 from pipeline.dag.topology import slots_of
 from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations, independent

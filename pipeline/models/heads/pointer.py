@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.config import Head as Settings
+from pipeline.config.imitation import Head as Settings
 from pipeline.models.beam import Scores, decode
 from pipeline.models.issue import N_SEEN, Decisions, decisions
 from pipeline.models.problems import Problems

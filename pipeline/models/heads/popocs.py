@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pipeline.config import Head as Settings
+from pipeline.config.imitation import Head as Settings
 from pipeline.models.heads.slots import DECODERS, SlotScores, decoded, true_slots
 from pipeline.models.problems import Problems
 from pipeline.models.relations import Relations

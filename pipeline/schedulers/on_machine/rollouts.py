@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from scipy.optimize import minimize
 
-from pipeline.config import Rollouts
+from pipeline.config.schedulers import Rollouts
 from pipeline.latency import in_order
 from pipeline.latency.costs import Processor
 from pipeline.latency.in_order import idle, start_of

@@ -1,0 +1,41 @@
+"""POCSNet's tokens, trainings and experiments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.config.dags import Dependencies
+from pipeline.config.section import Positive, Section
+
+
+class Tokens(Section):
+    min_count: Positive
+
+
+class Training(Section):
+    operator: Literal["sinkhorn", "popocs"]
+    method: Literal["cyclic", "extrapolated", "nearest"]  # of popocs
+    proposal: Literal["logits", "softmax", "sinkhorn"]
+    iterations: Positive
+    loss: Literal["cross_entropy", "fenchel_young"]
+    floor: Annotated[float, Field(gt=0, lt=1)]
+    optimiser: Literal["adam", "sgd"]
+    learning_rate: Annotated[float, Field(gt=0)]
+    decay: Literal["none", "cosine"]  # of the learning rate
+    batch_size: Annotated[int, Field(ge=2)]
+    steps: Positive
+    hidden: Positive
+
+
+class Experiment(Section):
+    dependencies: Annotated[list[Dependencies], Field(min_length=1)]
+    seeds: Annotated[list[int], Field(min_length=1)]
+    models: dict[str, Training]
+
+
+class Trials(Section):
+    dependencies: Dependencies
+    seed: int
+    models: dict[str, Training]

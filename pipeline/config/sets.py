@@ -1,0 +1,33 @@
+"""Which blocks are learned from, and which are held out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.config.dags import Sampler
+from pipeline.config.section import Positive, Section
+
+
+class Split(Section):
+    sources: Annotated[list[str], Field(min_length=1)]
+    seed: int
+    sampler: Sampler
+    n_instructions: Annotated[int, Field(ge=2)]
+    training: Positive
+    development: Positive
+    test: Positive
+
+
+class BlockSet(Section):
+    """Blocks named by where they come from and by a share of their ids, so that new sources move none."""
+
+    corpus: Literal["released", "compiled"] = "released"
+    sources: Annotated[list[str], Field(min_length=1)]
+    input: Literal["drawn", "before_scheduling"] = "drawn"  # the order that is shown; the latter of compiled alone
+    held_out: bool = False  # POCSNet's test blocks in their order there, instead of all but these
+    share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)
+    lengths: tuple[Positive, Positive] = (2, 64)
+    programs: list[str] = ["*"]  # any of these patterns ...
+    without: list[str] = []  # ... and none of these
