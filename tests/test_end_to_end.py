@@ -52,6 +52,9 @@ def copy_of_repository(folder: Path) -> Path:
         if (ROOT / name).is_file() and not made:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    for compiled in (ROOT / "pipeline").rglob("*.nb[ic]"):  # numba's; it knows sources by time and size
+        (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
     params = yaml.safe_load((folder / "params.test.yaml").read_text())
     for experiment in params["experiments"].values():
         experiment["seeds"] = [0]

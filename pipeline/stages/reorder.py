@@ -21,7 +21,7 @@ from pipeline.corpus.forms import Forms
 from pipeline.corpus.reorder import reordered
 from pipeline.dag.bulk import Builder
 from pipeline.models.batches import by_length
-from pipeline.models.imitator import Imitator
+from pipeline.models.imitator import SHIPPED, Imitator
 from pipeline.models.instructions import encoded, tabulate
 from pipeline.models.store import numbered, of_tables
 from pipeline.stages.command import run
@@ -33,7 +33,7 @@ _INSTRUCTIONS = 8192  # of a batch
 def main(
     blocks: Annotated[Path, typer.Option(help="Blocks as lines of CSV: machine code in hexadecimal first, as BHive.")],
     out: Annotated[Path, typer.Option(help="CSV to write: a row for each line, in the lines' order.")],
-    weights: Annotated[Path, typer.Option(help="A trained imitator, such as `snakemake` makes for an imitation.")],
+    weights: Annotated[Path, typer.Option(help="A trained imitator; by default the one in the package.")] = SHIPPED,
 ) -> None:
     """Order the instructions of each block as GCC 4.9 would, legally: every dependency of the block holds.
 

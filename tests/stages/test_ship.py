@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from pipeline import tables
-from pipeline.models.imitator import Imitator
+from pipeline.models.imitator import SHIPPED, Imitator
 from pipeline.models.inputs import Vocabulary
-from pipeline.stages import ship
+from pipeline.stages import reorder, ship
 from tests.evidence import imitations
 from tests.models import imitated
 
@@ -65,3 +65,12 @@ def test_large_weights_are_not_shipped(trained: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr(ship, "_LARGEST", 100)
     with pytest.raises(ValueError, match="at most 100 are shipped"):
         shipped(trained, tmp_path / "package")
+
+
+def test_the_package_schedules_without_training(tmp_path: Path) -> None:
+    assert SHIPPED.stat().st_size <= ship._LARGEST
+    assert (SHIPPED.parent / "README.md").exists()
+    (tmp_path / "mine.csv").write_text("4883c0014889e5488b0d1000000048ffc1\n")
+    reorder.main(tmp_path / "mine.csv", tmp_path / "out.csv")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found["status"]) == ["ok"] and 0 < found["confidence"][0] <= 1
