@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 from pathlib import Path
 
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
+BLOCKS = ["test_5", "test_4_40", "test_programs_4_40"]
 COLUMNS = [("quick", "full"), ("quick", "paper"), ("paper", "paper")]
 LEARNED = [(mode, decoder) for mode in ("full", "paper") for decoder in ("hungarian", "best")]
 
 
-def committed() -> pd.Series:
-    """Values over all seeds by experiment, dependencies, scheduler, decoder and metric, on test blocks."""
+def committed(split: str = "test") -> pd.Series:
+    """Values over all seeds by experiment, dependencies, scheduler, decoder and metric, on blocks of a split."""
     said = subprocess.run(["git", "show", "HEAD:reports/results.csv"], cwd=ROOT, check=True, capture_output=True)
     results = pd.read_csv(io.StringIO(said.stdout.decode()), dtype={"seed": str})
-    results = results[(results.seed == "all") & (results.split == "test")]
+    results = results[(results.seed == "all") & (results.split == split)]
     return results.set_index(["experiment", "dependencies", "scheduler", "decoder", "metric"]).value
 
 
@@ -50,3 +52,14 @@ def test_every_number_of_the_operators_table_is_in_the_results() -> None:
     for scheduler, *cells in rows(5):
         for (mode, decoder), found in zip(LEARNED, cells, strict=True):
             assert found == text(value, "operator_learning", mode, scheduler, decoder), (scheduler, mode, decoder)
+
+
+def test_every_number_of_the_imitators_table_is_in_the_results() -> None:
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    table = [line for line in lines if re.search(r"\d%, 0\.\d{3} \|", line)]
+    assert len(table) == 5
+    for line in table:
+        scheduler, decoder, *cells = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        for split, found in zip(BLOCKS, cells, strict=True):
+            value = committed(split)["imitation", "full", scheduler, decoder]
+            assert found == f"{100 * value['exact_match']:.1f}%, {value['kendall_tau_distance']:.3f}", (line, split)
