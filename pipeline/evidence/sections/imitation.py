@@ -51,6 +51,7 @@ class Section:
     ablation: list[list[str]] = field(default_factory=list)
     scaling: list[list[str]] = field(default_factory=list)
     left_out: list[list[str]] = field(default_factory=list)
+    steps: dict[str, int] = field(default_factory=dict)  # of the longest training of each experiment
     figures: set[str] = field(default_factory=set)  # names of those that are drawn
 
 
@@ -69,6 +70,7 @@ def section(results: pd.DataFrame, parts: pd.DataFrame, history: pd.DataFrame, s
         ablation=_ablation(results),
         scaling=_scaling(results),
         left_out=_left_out(transfer, settings),
+        steps={str(name): int(step) for name, step in history.groupby("experiment")["step"].max().items()},
         figures=set(_drawn(results, parts, history)),
     )
 
