@@ -21,6 +21,7 @@ class Section:
     """Rows of the table, as text; none where the experiment was not published."""
 
     decoder: str = ""
+    steps: int = 0  # of the first training; 0 where the parameters no longer name it
     rows: list[list[str]] = field(default_factory=list)
 
 
@@ -42,7 +43,8 @@ def section(results: pd.DataFrame, imitations: Mapping[str, Imitation]) -> Secti
         more = 100 * (found[name, "exact_match"]["value"] - first)
         differs = _differs(models[name], models[names[0]]) if name in models and names[0] in models else "-"
         lines.append([plots.label(name), differs, *cells, "-" if name == names[0] else f"{more:+.1f}"])
-    return Section(decoder_label(rows["decoder"].iloc[0]), lines)
+    steps = models[names[0]].steps if names[0] in models else 0
+    return Section(decoder_label(rows["decoder"].iloc[0]), steps, lines)
 
 
 def _differs(one: Any, other: Any) -> str:
