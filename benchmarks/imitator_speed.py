@@ -6,7 +6,7 @@
 Blocks: those of a set (test_4_40: 4 to 40 instructions, as they occur), at most 20,000 of them, in their stored input
 orders. Timed: from blocks and dependencies in flat arrays to orders, for each decoder by itself; that is, gathering
 batches, relations, encoder and decoding. Not timed: reading files, building DAGs, loading the network. Everything is
-compiled and warmed up by one run; median, smallest and largest of 5 runs.
+compiled and warmed up by one run; median, smallest and largest of 9 runs.
 
 The table's columns are those of reports/results.csv; metric blocks_per_second, seed `all`.
 """
@@ -30,7 +30,7 @@ from pipeline.models.imitation import schedule
 from pipeline.models.imitator import Imitator
 from pipeline.models.sample import Sample, load
 
-_CORES, _RUNS, _BLOCKS = 2, 5, 20_000
+_CORES, _RUNS, _BLOCKS = 2, 9, 20_000
 
 
 def main(
