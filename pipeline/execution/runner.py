@@ -1,4 +1,4 @@
-"""In the executing child: the trampoline, and the comparison of pieces of code from equal start states.
+"""In the executing child: the trampoline, pieces of code, and their comparison from equal start states.
 
 Standard library only, as `worker` is.
 """
@@ -26,7 +26,7 @@ _FIXED_NOREPLACE = 0x100000
 _SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 
 
-def _map(address: int, size: int) -> int:
+def map_memory(address: int, size: int) -> int:
     fixed = _FIXED_NOREPLACE if address else 0
     found = _libc.mmap(address or None, size, mmap.PROT_READ | mmap.PROT_WRITE, _ANONYMOUS | fixed, -1, 0)
     if found in (None, ctypes.c_void_p(-1).value) or (address and found != address):
@@ -38,7 +38,7 @@ class Machine:
     """The trampoline in this process's memory, and the layout of the processor's XSAVE area."""
 
     def __init__(self, code: bytes, labels: dict[str, int]) -> None:
-        self.base = _map(0, layout.REGION_BYTES)
+        self.base = map_memory(0, layout.REGION_BYTES)
         ctypes.memmove(self.base, code, len(code))
         _libc.mprotect(self.base, layout.CODE_BYTES, mmap.PROT_READ | mmap.PROT_EXEC)
         region = (ctypes.c_char * layout.REGION_BYTES).from_address(self.base)
@@ -70,7 +70,7 @@ class Machine:
     def catch(self) -> None:
         """Send the faults of this process to the trampoline, on a stack of their own."""
         size = 1 << 16
-        stack = struct.pack("<QiiQ", _map(0, size), 0, 0, size)
+        stack = struct.pack("<QiiQ", map_memory(0, size), 0, 0, size)
         _libc.syscall(131, stack, None)  # sigaltstack
         # SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER
         action = struct.pack("<QQQQ", self.labels["handler"], 0x4C000004, self.labels["restorer"], 0)
@@ -102,6 +102,9 @@ class Machine:
         }
         for i, (offset, size) in self.places.items():
             area[offset : offset + size] = parts[i][:size]
+            if not any(parts[i]):
+                # As after `vzeroupper`: on Intel, upper halves in use slow SSE code down even where they are zero.
+                area[512] &= ~(1 << i)
         self.bytes[layout.IN_STATE : layout.IN_STATE + len(area)] = bytes(area)
 
 
@@ -109,17 +112,15 @@ def _words(values: tuple[int, ...]) -> memoryview:
     return memoryview(struct.pack(f"<{len(values)}Q", *values)).cast("Q")
 
 
-class Job:
-    """Pieces of code, each from the same start states, compared with what the first does."""
+class Pieces:
+    """Pieces of code in this process's memory, and the start states to run them from."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         self.machine = machine
         sizes: list[int] = header["code"]
-        self.slot = layout.slot_bytes(max(sizes))
+        self.slot = layout.slot_bytes(max(sizes), header["alignment"])
         self.start: int = header["address"]
         self.entries = [self.start + i * self.slot for i in range(len(sizes))]
-        self.undefined: int = header["undefined"]
-        self.report_registers: bool = header["registers"]
         image, at = bytearray(self.slot * len(sizes)), 0
         end = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
         for i, size in enumerate(sizes):
@@ -131,13 +132,15 @@ class Job:
             self.states.append(blob[at : at + size])
             at += size
         room = -(-len(image) // PAGE_BYTES) * PAGE_BYTES
-        _map(self.start, room)
+        map_memory(self.start, room)
         ctypes.memmove(self.start, bytes(image), len(image))
         _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
         machine.words[layout.SEGMENTS >> 3] = header["segments"]
-        self.initial = _map(0, layout.MAX_PAGES * PAGE_BYTES)
-        self.expected = _map(0, layout.MAX_PAGES * PAGE_BYTES)
-        self.difference: tuple[int, str] = (-1, "")
+        self.initial = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+
+    def answer(self) -> dict[str, Any]:
+        """What became of them, for `native`."""
+        raise NotImplementedError
 
     def run(self, entry: int) -> int:
         self.machine.words[layout.ENTRY >> 3] = entry
@@ -161,6 +164,30 @@ class Job:
         number, code, address, rip = self.machine.words[layout.SIGNAL >> 3 : (layout.FAULT_RIP >> 3) + 1]
         return [number, code, address, rip - entry]
 
+    def written(self) -> list[tuple[int, int]]:
+        """Pages that differ from their first content, and where that now stands: (page, copy) each."""
+        copies = [(page, self.initial + i * PAGE_BYTES) for i, page in enumerate(self.pages())]
+        for page, initial in copies:
+            self.machine.fill(initial, page)
+        return [pair for pair in copies if _libc.memcmp(*pair, PAGE_BYTES)]
+
+    @staticmethod
+    def restore(pages: list[tuple[int, int]]) -> None:
+        """Give pages their first content again."""
+        for page, initial in pages:
+            ctypes.memmove(page, initial, PAGE_BYTES)
+
+
+class Job(Pieces):
+    """Pieces of code, each from the same start states, compared with what the first does."""
+
+    def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
+        super().__init__(machine, header, blob)
+        self.undefined: int = header["undefined"]
+        self.report_registers: bool = header["registers"]
+        self.expected = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+        self.difference: tuple[int, str] = (-1, "")
+
     def from_state(self, state: bytes) -> dict[str, Any]:
         """Outcome of every piece from one state."""
         machine, words = self.machine, self.machine.words
@@ -169,19 +196,17 @@ class Job:
         if self.run(self.entries[0]):
             return {"fault": self.fault(self.entries[0]), "codes": []}
         pages = self.pages()
+        written = self.written()
         copies = [(page, self.initial + i * PAGE_BYTES, self.expected + i * PAGE_BYTES) for i, page in enumerate(pages)]
-        for page, initial, expected in copies:
-            machine.fill(initial, page)
+        for page, _, expected in copies:
             ctypes.memmove(expected, page, PAGE_BYTES)
-        written = [c for c in copies if _libc.memcmp(c[1], c[2], PAGE_BYTES)]
         registers = self.registers()
         state_at, size = machine.base + layout.OUT_STATE, machine.state_bytes
         final = machine.bytes[layout.OUT_STATE : layout.OUT_STATE + size].tobytes()
         codes, out = [], [list(registers)]
         dirty = written
         for number, entry in enumerate(self.entries[1:], 1):
-            for page, initial, _ in dirty:
-                ctypes.memmove(page, initial, PAGE_BYTES)
+            self.restore(dirty)
             dirty = written
             code = layout.EQUAL
             if self.run(entry):
@@ -204,7 +229,7 @@ class Job:
                 out.append(list(now))
             if code >= layout.DIFFERENT:
                 self.unmap(len(pages))
-                dirty = copies
+                dirty = [(page, initial) for page, initial, _ in copies]
             codes.append(code)
         return {"fault": None, "codes": codes, "registers": out if self.report_registers else []}
 
