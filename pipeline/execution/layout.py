@@ -48,6 +48,7 @@ EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with
 TIMED_ALIGNMENT = PAGE_BYTES
 NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes up to the first piece
 KEPT_RAX, KEPT_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
+FIRST_REGISTERS = 64  # in the notes: what the 16 registers hold at the start
 
 
 def slot_bytes(longest: int, alignment: int = 16) -> int:

@@ -128,7 +128,7 @@ class Native:
         if "ticks" in answer:
             return Ticks(answer["ticks"], answer["pages"])
         fault = _fault(answer["fault"]) if "fault" in answer else None
-        return Ticks([], fault=fault, lost=fault.reason if fault else answer["lost"])
+        return Ticks([], 0, fault, answer.get("piece", 0), fault.reason if fault else answer["lost"])
 
     def close(self) -> None:
         process = self._process

@@ -84,7 +84,8 @@ class Ticks:
 
     ticks: list[list[int]]
     pages: int = 0  # that the code touches
-    fault: Fault | None = None  # where one ended every attempt: the first
+    fault: Fault | None = None  # where one ended every attempt: that of the first attempt
+    piece: int = 0  # that it was in
     lost: str = ""
 
 

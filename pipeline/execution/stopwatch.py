@@ -22,6 +22,7 @@ class Stopwatch(Pieces):
         self.trials: int = header["trials"]
         self.seed: int = header["seed"]
         notes = map_memory(self.start - layout.NOTES_BELOW, layout.PAGE_BYTES)
+        self.first_registers = notes + layout.FIRST_REGISTERS
         self.begin, self.end = (ctypes.c_uint64.from_address(notes + place) for place in (layout.BEGIN, layout.END))
 
     def _warm(self) -> tuple[dict[str, Any], list[tuple[int, int]]]:
@@ -32,7 +33,7 @@ class Stopwatch(Pieces):
         for number, entry in enumerate(self.entries):
             self.restore(written)
             if self.run(entry):
-                return {"fault": self.fault(entry)}, []
+                return {"fault": self.fault(entry), "piece": number}, []
             if number == 0:
                 written, first, n_pages = self.written(), self.registers()[:16], len(self.pages())
             elif number < self.compared and (self.registers()[:16] != first or len(self.pages()) != n_pages):
@@ -55,6 +56,7 @@ class Stopwatch(Pieces):
         for state in self.states:
             self.unmap(0)
             self.machine.load(state)
+            ctypes.memmove(self.first_registers, self.machine.base + layout.IN_REGISTERS, 16 * 8)
             found, written = self._warm()
             if not found:
                 # With fixed positions, those at the front looked up to 4.5% slower than those behind them.

@@ -8,12 +8,17 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from iced_x86 import Code, Encoder, Instruction, MemoryOperand, Register, Register_
 
 from pipeline.execution import layout
 from pipeline.execution.programs import Program, assemble
 
+_REGISTERS = (  # by number
+    *(Register.RAX, Register.RCX, Register.RDX, Register.RBX, Register.RSP, Register.RBP, Register.RSI, Register.RDI),
+    *(Register.R8, Register.R9, Register.R10, Register.R11, Register.R12, Register.R13, Register.R14, Register.R15),
+)
 _JUMP_BYTES = 6  # of `jne rel32`
 _CLOCK_LENGTH = 1000  # multiplications of the clock's body, each of which waits for the one before
 # Of a 32-bit `imul` between registers: Intel since Nehalem, AMD since K8 (Fog, Instruction tables; uops.info).
@@ -88,20 +93,42 @@ def timed(body: Callable[[int], bytes], at: int, notes: int, rounds: int) -> tup
     return bytes(code.made), top - at
 
 
-def fenced(program: Program, order: Sequence[int], copies: int) -> Callable[[int], bytes]:
-    """A body: `copies` of a block in an order, each waited for before the next begins."""
-    fence = _Writer(0, 0)
-    fence.fence()
+@cache
+def fence() -> bytes:
+    """The instruction that waits until all before it have ended."""
+    code = _Writer(0, 0)
+    code.fence()
+    return bytes(code.made)
+
+
+def fenced(
+    program: Program, order: Sequence[int], copies: int, notes: int, renewed: Sequence[int]
+) -> Callable[[int], bytes]:
+    """A body: `copies` of a block in an order (some of its instructions), each waited for before the next begins.
+
+    renewed: numbers of registers that get their first value again behind each copy; these loads overlap with the block.
+    """
+    loads = [(_load(number), notes + layout.FIRST_REGISTERS + 8 * number) for number in renewed]
 
     def body(at: int) -> bytes:
-        if all(place < 0 for place in program.displacement_at):
-            return (assemble(program, order, at) + fence.made) * copies
-        made = b""
+        made = bytearray()
         for _ in range(copies):
-            made += assemble(program, order, at + len(made)) + fence.made
-        return made
+            made += assemble(program, order, at + len(made))
+            for load, place in loads:
+                end = at + len(made) + len(load) + 4
+                made += load + (place - end).to_bytes(4, "little", signed=True)
+            made += fence()
+        return bytes(made)
 
     return body
+
+
+@cache
+def _load(register: int) -> bytes:
+    """`mov displacement(%rip), %register`, without its last four bytes: the displacement."""
+    code = _Writer(0, 0)
+    code.load(_REGISTERS[register], 0)
+    return bytes(code.made[:-4])
 
 
 def clock(at: int) -> bytes:
