@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import Any, Self
 
-from pipeline.execution import layout, worker
+from pipeline.execution import worker
 from pipeline.execution.oracle import Execution, Fault, OracleError, Run, Task, Ticks, TimedTask
 from pipeline.execution.trampoline import trampoline
 from pipeline.wiring import ROOT
@@ -101,7 +101,7 @@ class Native:
 
     def execute(self, task: Task) -> Execution:
         """Run every piece from every state. A block that kills its process is `lost`; the next task goes on."""
-        header = {"job": "compare", "alignment": 16, "undefined": task.undefined, "registers": task.registers}
+        header = {"job": "compare", "undefined": task.undefined, "registers": task.registers}
         answer = self._run(task, header)
         if "lost" in answer:
             return Execution([], answer["lost"])
@@ -115,13 +115,7 @@ class Native:
 
     def time(self, task: TimedTask) -> Ticks:
         """Time every piece in every trial. A block that kills its process is `lost`; the next task goes on."""
-        header = {
-            "job": "time",
-            "alignment": layout.TIMED_ALIGNMENT,
-            "compared": task.compared,
-            "trials": task.trials,
-            "seed": task.seed,
-        }
+        header = {"job": "time", "compared": task.compared, "trials": task.trials, "seed": task.seed}
         answer = self._run(task, header)
         if "different" in answer:
             return Ticks([], lost=f"piece {answer['different']} leaves another state than the first")

@@ -61,10 +61,10 @@ class Execution:
 
 @dataclass(frozen=True)
 class TimedTask:
-    """Pieces of code that time themselves (timed_code.py), behind one another from `address` on.
+    """Pieces of code that time themselves (timed_code.py), each made for `address`.
 
-    Piece i starts at address + i * layout.slot_bytes(longest, layout.TIMED_ALIGNMENT). They are timed from the first
-    of `states` from which all come to their end; the first `compared` of them must leave equal registers.
+    They are timed from the first of `states` from which all come to their end; the first `compared` of them must leave
+    equal registers.
     """
 
     address: int

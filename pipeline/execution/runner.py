@@ -26,9 +26,10 @@ _FIXED_NOREPLACE = 0x100000
 _SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 
 
-def map_memory(address: int, size: int) -> int:
-    fixed = _FIXED_NOREPLACE if address else 0
-    found = _libc.mmap(address or None, size, mmap.PROT_READ | mmap.PROT_WRITE, _ANONYMOUS | fixed, -1, 0)
+def map_memory(address: int, size: int, access: int = mmap.PROT_READ | mmap.PROT_WRITE, file: int = -1) -> int:
+    """Map memory at an address, or anywhere for address 0; shared with the file where one is given."""
+    kind = (mmap.MAP_SHARED if file >= 0 else _ANONYMOUS) | (_FIXED_NOREPLACE if address else 0)
+    found = _libc.mmap(address or None, size, access, kind, file, 0)
     if found in (None, ctypes.c_void_p(-1).value) or (address and found != address):
         raise OSError(ctypes.get_errno(), f"cannot map {size} bytes at {address:#x}")
     return int(found)
@@ -113,28 +114,18 @@ def _words(values: tuple[int, ...]) -> memoryview:
 
 
 class Pieces:
-    """Pieces of code in this process's memory, and the start states to run them from."""
+    """Pieces of code for this process's memory, and the start states to run them from."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         self.machine = machine
-        sizes: list[int] = header["code"]
-        self.slot = layout.slot_bytes(max(sizes), header["alignment"])
         self.start: int = header["address"]
-        self.entries = [self.start + i * self.slot for i in range(len(sizes))]
-        image, at = bytearray(self.slot * len(sizes)), 0
         end = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
-        for i, size in enumerate(sizes):
-            piece = blob[at : at + size] + end
-            image[i * self.slot : i * self.slot + len(piece)] = piece
+        parts, at = [], 0
+        for size in [*header["code"], *header["states"]]:
+            parts.append(blob[at : at + size])
             at += size
-        self.states = []
-        for size in header["states"]:
-            self.states.append(blob[at : at + size])
-            at += size
-        room = -(-len(image) // PAGE_BYTES) * PAGE_BYTES
-        map_memory(self.start, room)
-        ctypes.memmove(self.start, bytes(image), len(image))
-        _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
+        self.pieces = [part + end for part in parts[: len(header["code"])]]
+        self.states = parts[len(header["code"]) :]
         machine.words[layout.SEGMENTS >> 3] = header["segments"]
         self.initial = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
 
@@ -183,6 +174,12 @@ class Job(Pieces):
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         super().__init__(machine, header, blob)
+        slot = layout.slot_bytes(max(header["code"]))
+        self.entries = [self.start + i * slot for i in range(len(self.pieces))]
+        image = b"".join(piece.ljust(slot, b"\0") for piece in self.pieces)
+        map_memory(self.start, room := -(-len(image) // PAGE_BYTES) * PAGE_BYTES)
+        ctypes.memmove(self.start, image, len(image))
+        _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
         self.undefined: int = header["undefined"]
         self.report_registers: bool = header["registers"]
         self.expected = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)

@@ -17,7 +17,6 @@ from pipeline.execution.roles import Roles, roles, written
 from pipeline.execution.states import State
 from pipeline.execution.timed_code import CLOCK_CYCLES, clock, fenced, timed
 
-_ROOM = 1 << 22  # bytes for all pieces of a block; what rip-relative displacements leave (programs.py)
 _MXCSR = 0x9FC0  # all exceptions masked, denormals flushed and taken as zero: they take hundreds of cycles
 _RAX, _RDX, _RSP = 0, 2, 4
 _LANES = 64  # bytes of a vector register
@@ -54,27 +53,20 @@ def start_state(used: Roles, turn: int, rng: np.random.Generator) -> State:
 def time_orders(
     native: Native, code: bytes, address: int, orders: Sequence[Order], settings: Hardware, rng: np.random.Generator
 ) -> Timing | Lost:
-    """Time K legal orders of a block, some of them equal. All run from the same state of registers and memory.
+    """Time K legal orders of a block. All run from the same state of registers and memory, trial by trial.
 
-    Their code stands in a random sequence, lest what it costs where it stands be taken for the order's. code: of the
-    block as found at `address`. A block that cannot be run, or that does not leave the same registers in all orders,
-    is Lost.
+    code: of the block as found at `address`. A block that cannot be run, or that does not leave the same registers in
+    all orders, is Lost.
     """
     try:
-        program = prepare(code, address, _ROOM)
+        program = prepare(code, address)
     except NotRunnable as error:
         return Lost(error.reason, error.example)
     at, notes = program.start, program.start - layout.NOTES_BELOW
     used = roles(program)
     renewed = sorted(written(program) & addressing(used))
-    placed = rng.permutation(len(orders)).tolist()
-    shuffled = [*(orders[number] for number in placed), ()]
-    bodies = [*(fenced(program, order, settings.copies, notes, renewed) for order in shuffled), clock]
-    longest = max(len(timed(body, at, notes, settings.rounds)[0]) for body in (bodies[0], *bodies[-2:]))
-    slot = layout.slot_bytes(longest, layout.TIMED_ALIGNMENT)
-    if slot * len(bodies) > _ROOM:
-        return Lost("the pieces of code are too long")
-    made = [timed(body, at + i * slot, notes, settings.rounds) for i, body in enumerate(bodies)]
+    bodies = [*(fenced(program, order, settings.copies, notes, renewed) for order in (*orders, ())), clock]
+    made = [timed(body, at, notes, settings.rounds) for body in bodies]
     task = TimedTask(
         at,
         [piece for piece, _ in made],
@@ -87,10 +79,8 @@ def time_orders(
     )
     found = native.time(task)
     if found.lost:
-        return Lost(found.lost, _at(program, shuffled[found.piece], found.fault, made[0][1], renewed))
-    ticks = np.array(found.ticks, float)
-    ticks[:, placed] = ticks[:, : len(orders)].copy()
-    return _timing(ticks, found.pages, settings)
+        return Lost(found.lost, _at(program, orders[found.piece], found.fault, made[0][1], renewed))
+    return _timing(np.array(found.ticks, float), found.pages, settings)
 
 
 def addressing(used: Roles) -> set[int]:
