@@ -1,7 +1,7 @@
 """In the executing child: pieces of code that time themselves, run round-robin in shuffled order.
 
-All stand at the same address when they run, in the same memory: of two equal pieces at different places one took 1%
-longer than the other, trial after trial, on an AMD processor of 2022.
+All stand at the same address when they run, in the same memory: on a Zen 4, ratios of two equal pieces at different
+places had a standard deviation of 1% over blocks, and at one place of 0.1%.
 
 Standard library only, as `worker` is.
 """
