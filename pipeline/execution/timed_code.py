@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from iced_x86 import Code, Encoder, Instruction, MemoryOperand, Register, Register_
+from iced_x86 import Code, Code_, Encoder, Instruction, MemoryOperand, Register, Register_
 
 from pipeline.execution import layout
 from pipeline.execution.programs import Program, assemble
@@ -45,13 +45,13 @@ class _Writer:
     def note(self, place: int) -> MemoryOperand:
         return MemoryOperand(Register.RIP, displ=self.notes + place, displ_size=8)
 
-    def store(self, place: int, register: Register_, code: int = Code.MOV_RM64_R64) -> None:
+    def store(self, place: int, register: Register_, code: Code_ = Code.MOV_RM64_R64) -> None:
         self.add(Instruction.create_mem_reg(code, self.note(place), register))
 
     def load(self, register: Register_, place: int) -> None:
         self.add(Instruction.create_reg_mem(Code.MOV_R64_RM64, register, self.note(place)))
 
-    def immediate(self, code: int, place: int, value: int) -> None:
+    def immediate(self, code: Code_, place: int, value: int) -> None:
         self.add(Instruction.create_mem_i32(code, self.note(place), value))
 
     def fence(self) -> None:
