@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import AssemblyError, gas
-from pipeline.latency import answers, model
-from pipeline.latency.costs import Processor
+from pipeline.latency import answers
 from pipeline.latency.llvm_mca import Simulation
 
 
@@ -68,18 +66,3 @@ def simulate(
         status=[result.status for result in results],
         message=[result.message for result in results],
     )
-
-
-def modelled(orders: pd.DataFrame, instructions: dict[str, np.ndarray], chip: Processor) -> dict[str, np.ndarray]:
-    """Cycles of a single pass on a fast model: block_id -> (K,), in the sequence of its K rows of `orders`.
-
-    instructions: block_id -> (n,) rows of the processor's table. Blocks with an instruction that it does not know are
-    left out.
-    """
-    found = {}
-    for block, own in orders.groupby("block_id", sort=True):
-        numbers = instructions[str(block)]
-        if chip.known[numbers].all():
-            costs = model.costs(chip, numbers[None])
-            found[str(block)] = model.makespans(costs, np.array(own["order"].tolist())[None])[0]
-    return found

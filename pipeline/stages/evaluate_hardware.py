@@ -19,6 +19,7 @@ from pipeline.evidence import hardware, tidy
 from pipeline.evidence.cycles import Cycles
 from pipeline.latency import llvm_mca, orders
 from pipeline.latency.costs import processor
+from pipeline.latency.modelled import modelled
 from pipeline.stages import options
 from pipeline.stages.command import run
 from pipeline.stages.scheduled import scheduled
@@ -79,7 +80,7 @@ def _judges(
     for path in sorted(machines):
         table = tables.read("machine_instructions", path)
         if len(table):
-            said = orders.modelled(asked, numbers, processor(table))
+            said = modelled(asked, numbers, processor(table))
             found[f"model_{path.stem}"] = {
                 (str(block), order): float(value)
                 for block, own in asked.groupby("block_id")["order"]
