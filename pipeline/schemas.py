@@ -240,6 +240,16 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("processor", pa.string()),  # of the machine
         ]
     ),
+    # One row per (set, outcome): how many blocks were timed on hardware, and why the others were not.
+    "hardware_outcomes": pa.schema(
+        [
+            ("split", pa.string()),
+            ("outcome", pa.string()),  # timed, or the reason
+            ("blocks", pa.int64()),
+            ("example", pa.string()),  # the instruction to blame, of the first such block
+            ("processor", pa.string()),
+        ]
+    ),
     # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.
     "sweep": pa.schema(
         [

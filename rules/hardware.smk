@@ -45,7 +45,7 @@ rule evaluate_hardware:
         schedules=[path for split in P.scheduling.tested for path in to_be_timed(split)],
     output:
         results="data/hardware/results.parquet",
-        outcomes="data/hardware/outcomes.csv",
+        outcomes="data/hardware/outcomes.parquet",
     params:
         settings=section("evaluation", only=["bootstrap_samples", "confidence"]),
         machines=json.dumps({name: one.machine(1).model_dump() for name, one in P.scheduling.machines.items()}),
@@ -67,7 +67,7 @@ rule publish_hardware:
     input:
         src=src("publish_hardware"),
         results="data/hardware/results.parquet",
-        outcomes="data/hardware/outcomes.csv",
+        outcomes="data/hardware/outcomes.parquet",
     output:
         touch("data/published/hardware.done"),
     log:

@@ -21,7 +21,6 @@ AGAIN, RANDOM, BEST = "gcc_again", "random_orders", "best_of_random_orders"
 SHARE, CV, CYCLES, FENCE = (
     f"hardware_{name}" for name in ("timed_share", "repeat_cv_median", "gcc_cycles_median", "fence_cycles_median")
 )
-OUTCOMES = ["split", "outcome", "blocks", "example", "processor"]  # columns of latency_hardware_outcomes.csv
 _LEAST_ORDERS = 3  # of a block, for a correlation to say anything
 
 
@@ -111,12 +110,14 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def outcomes(split: str, blocks: pd.DataFrame) -> pd.DataFrame:
-    """How many blocks were timed, and why the others were not, the most frequent reason first: columns OUTCOMES."""
+    """How many blocks were timed, and why the others were not, the most frequent first: table `hardware_outcomes`."""
     named = blocks.assign(outcome=blocks["reason"].where(blocks["reason"] != "", "timed"))
     counted = named.groupby(["outcome", "processor"], as_index=False).agg(
         blocks=("block_id", "size"), example=("example", "first")
     )
-    return counted.assign(split=split).sort_values(["blocks", "outcome"], ascending=[False, True])[OUTCOMES]
+    return counted.assign(split=split).sort_values(["blocks", "outcome"], ascending=[False, True])[
+        SCHEMAS["hardware_outcomes"].names
+    ]
 
 
 def _estimate(

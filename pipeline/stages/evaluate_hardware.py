@@ -15,7 +15,7 @@ from pipeline import tables
 from pipeline.config.evidence import Intervals
 from pipeline.config.machines import Machine
 from pipeline.config.section import section
-from pipeline.evidence import hardware, tidy
+from pipeline.evidence import hardware
 from pipeline.evidence.cycles import Cycles
 from pipeline.latency import llvm_mca, orders
 from pipeline.latency.costs import processor
@@ -34,7 +34,7 @@ def main(
     timed_blocks: Annotated[list[Path], typer.Option(help="Tables timed_blocks, .../{set}/timed_blocks.parquet.")],
     machines: Annotated[list[Path], typer.Option(help="Tables machine_instructions, {machine}.parquet.")],
     results: options.Out,
-    outcomes: Annotated[Path, typer.Option(help="CSV of blocks timed, and of reasons why not.")],
+    outcomes: Annotated[Path, typer.Option(help="Table hardware_outcomes to write.")],
     schedules: Annotated[
         list[Path] | None,
         typer.Option(help="Tables schedules, .../{set}/{machine}/{scheduler}/{seed}/schedules.parquet."),
@@ -64,8 +64,7 @@ def main(
         frames.append(hardware.correlations(split, measured, judges, intervals))
         ends.append(hardware.outcomes(split, found))
     tables.write(pd.concat(frames, ignore_index=True), "results", results)
-    with tables.replacing(outcomes) as temporary:
-        temporary.write_text(tidy.csv(pd.concat(ends, ignore_index=True)))
+    tables.write(pd.concat(ends, ignore_index=True), "hardware_outcomes", outcomes)
 
 
 def _judges(

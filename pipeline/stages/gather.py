@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.evidence import hardware, imitation_limits, operator_results, tidy
+from pipeline.evidence import imitation_limits, operator_results, tidy
 from pipeline.evidence.sections import ingest, verification
 
 PLACES = {
@@ -75,7 +75,7 @@ FROZEN = {  # files of reports/published whose columns are no table's
     "operator_speed": operator_results.SPEED,
     **imitation_limits.COLUMNS,
     "latency_length": tables.SCHEMAS["cycles_by_length"].names,
-    "latency_hardware_outcomes": hardware.OUTCOMES,
+    "latency_hardware_outcomes": tables.SCHEMAS["hardware_outcomes"].names,
     "latency_examples": tables.SCHEMAS["scheduling_examples"].names,
 }
 

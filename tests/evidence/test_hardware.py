@@ -121,5 +121,9 @@ def test_the_section_of_processor_models_shows_none_of_it() -> None:
 
 
 def test_without_rows_the_command_is_named() -> None:
-    text = render(section.section(results()[:0], pd.DataFrame(columns=hardware.OUTCOMES), PARAMS.scheduling))
+    text = render(
+        section.section(
+            results()[:0], pd.DataFrame(columns=tables.SCHEMAS["hardware_outcomes"].names), PARAMS.scheduling
+        )
+    )
     assert "`snakemake data/published/hardware.done`" in text and "|" not in text
