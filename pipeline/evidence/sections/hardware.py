@@ -10,7 +10,7 @@ import pandas as pd
 from pipeline.config.schedulers import Scheduling
 from pipeline.evidence import plots
 from pipeline.evidence.cycles import EXPERIMENT
-from pipeline.evidence.hardware import AGAIN, BEST, CORRELATION, CV, CYCLES, FENCE, RANDOM, RATIO, SHARE
+from pipeline.evidence.hardware import AGAIN, BEST, CORRELATION, CV, CYCLES, FENCE, MEAN_CV, RANDOM, RATIO, SHARE
 from pipeline.evidence.imitation_rows import decoder_label, set_label
 from pipeline.evidence.numbers import cell, count, number, percent
 
@@ -98,7 +98,7 @@ def _quality(rows: pd.DataFrame, split: str) -> list[str]:
         set_label(split),
         "-" if cycles is None else count(cycles["n_blocks"]),
         "-" if share is None else percent(share["value"]),
-        percent(_value(rows, split, CV), 2),
+        *(percent(_value(rows, split, metric), 2) for metric in (CV, MEAN_CV)),
         *(number(_value(rows, split, metric), 1) for metric in (CYCLES, FENCE)),
     ]
 
