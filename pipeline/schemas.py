@@ -215,6 +215,41 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("n_blocks", pa.int64()),
         ]
     ),
+    # One row per (block, order) timed on hardware, GCC's order twice (execution/timing.py).
+    "timings": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("order", _indices),
+            ("control", pa.bool_()),  # GCC's order for the second time
+            ("random", pa.bool_()),  # drawn among the legal orders, whether or not a scheduler found it too
+            ("cycles", pa.float64()),  # of an execution with the fence behind it: the fewest of all trials
+            ("even_cycles", pa.float64()),  # the fewest of every other trial
+            ("odd_cycles", pa.float64()),  # the fewest of the others
+        ]
+    ),
+    # One row per block that was to be timed on hardware.
+    "timed_blocks": pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("n_instructions", pa.int16()),
+            ("reason", pa.string()),  # why it was not timed; empty where it was
+            ("example", pa.string()),  # the instruction to blame
+            ("pages", pa.int32()),  # of memory that it touches; what follows, too, is of timed blocks, else zero
+            ("fence_cycles", pa.float64()),  # of an execution of nothing
+            ("cycles_per_tick", pa.float64()),  # core cycles per tick of the time-stamp counter
+            ("processor", pa.string()),  # of the machine
+        ]
+    ),
+    # One row per (set, outcome): how many blocks were timed on hardware, and why the others were not.
+    "hardware_outcomes": pa.schema(
+        [
+            ("split", pa.string()),
+            ("outcome", pa.string()),  # timed, or the reason
+            ("blocks", pa.int64()),
+            ("example", pa.string()),  # the instruction to blame, of the first such block
+            ("processor", pa.string()),
+        ]
+    ),
     # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.
     "sweep": pa.schema(
         [

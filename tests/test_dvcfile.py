@@ -17,7 +17,7 @@ FROZEN = {"all", "publish", "trial", "tuning", "verify", "publish_verification",
     "following", "instructions", "sets", "imitate", "schedule_set", "evaluate_sets", "publish_imitation", "ship",
     "ceiling", "audit", "errors", "publish_imitation_evidence", "machine_instructions",
     "optima", "learn_optima", "learn_policy", "schedule_machine", "cycles", "evaluate_cycles", "scheduling_examples",
-    "publish_cycles",
+    "publish_cycles", "time_orders", "evaluate_hardware", "publish_hardware",
 }  # fmt: skip
 
 

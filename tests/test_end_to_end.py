@@ -16,6 +16,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from pipeline.execution.native import Native
+from pipeline.execution.oracle import OracleError
 from pipeline.tables import SCHEMAS
 
 pytestmark = pytest.mark.e2e
@@ -238,6 +240,18 @@ def test_schedulers_on_processors_are_compared_and_the_report_shows_them(undistu
         assert (own.value >= best - 1e-6).all(), split
     assert "scheduling_pareto" not in (folder / "reports/index.md").read_text()  # no time was measured
     assert "scheduling_length.png" in (folder / "reports/index.md").read_text()
+    assert not (folder / "data/hardware").exists()  # it runs machine code: only when asked for
+    try:
+        Native().close()
+    except OracleError:
+        assert "cannot be timed" in run(folder, "snakemake", "-j2", "data/published/hardware.done", fails=True)
+        return
+    run(folder, "snakemake", "-j2", "data/published/hardware.done", "reports/index.html")
+    published = pd.read_csv(folder / "reports/published/latency_hardware.csv")
+    timed = published.query("metric == 'hardware_timed_share'").set_index("split").value
+    assert set(timed.index) == {"test_5", "test_10_40"} and (timed > 0.5).all()
+    on_hardware = published[published.metric.str.startswith("cycles_ratio_to_gcc_hardware_")]
+    assert set(on_hardware.scheduler) == {*wanted["schedulers"], *wanted["models"]}
 
 
 def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:

@@ -20,6 +20,19 @@ class Verification(Section):
     search_states: Annotated[int, Field(ge=4)]
 
 
+class Hardware(Section):
+    """How orders are timed on the machine at hand (execution/timing.py)."""
+
+    seed: int  # of the draw of blocks, orders and start states
+    blocks: Positive  # of each set, of those with several legal orders
+    machines: Annotated[list[str], Field(min_length=1)]  # of `scheduling`: processors that the orders were made for
+    random_orders: Annotated[int, Field(ge=3)]  # of each block, besides those of schedulers
+    copies: Positive  # of a block in a round
+    rounds: Positive  # that are timed together, behind one that is not
+    trials: Annotated[int, Field(ge=2)]  # of which the fastest counts
+    states: Positive  # start states, of which the first counts from which the block runs
+
+
 class Intervals(Section):
     bootstrap_samples: Positive
     confidence: Annotated[float, Field(gt=0, lt=1)]

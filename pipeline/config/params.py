@@ -9,7 +9,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from pipeline.config.corpus import Compiled, Corpus
-from pipeline.config.evidence import Evaluation, Report, Residuals, Verification
+from pipeline.config.evidence import Evaluation, Hardware, Report, Residuals, Verification
 from pipeline.config.experiments import Experiment, Tokens, Trials
 from pipeline.config.imitation import Imitation
 from pipeline.config.machines import Latency
@@ -24,6 +24,7 @@ class Params(Section):
     split: Split
     tokens: Tokens
     verification: Verification
+    hardware: Hardware
     latency: Latency
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
@@ -77,6 +78,8 @@ class Params(Section):
             raise ValueError(
                 f"scheduling.machines names the schedulers {unknown}; there are {sorted(chosen.schedulers)}"
             )
+        if unknown := sorted(set(self.hardware.machines) - set(chosen.machines)):
+            raise ValueError(f"hardware.machines names {unknown}; scheduling.machines has {sorted(chosen.machines)}")
         for name, model in chosen.models.items():
             if not model.machines or set(model.machines) - set(chosen.machines):
                 raise ValueError(f"scheduling.models.{name}.machines must name some of {sorted(chosen.machines)}")

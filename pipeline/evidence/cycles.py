@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ EXPERIMENT = "latency"
 _LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
 _SHORT = 20  # instructions up to which CP-SAT was to prove the optimum
 Order = tuple[int, ...]
+Transform = Callable[[Any], Any]  # of numbers or arrays
 Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles; nothing where the model knows no answer
 
 
@@ -72,14 +73,23 @@ def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFram
         (f"as_many_cycles_as_gcc_share_{machine}", to_gcc, _equal, _itself),
         (f"more_cycles_than_gcc_share_{machine}", to_gcc, _above, _itself),
     ):
-        for (scheduler, decoder), own in frame.groupby(["scheduler", "decoder"], sort=True):
-            each, over_seeds = bootstrap.estimates(values(np.stack(list(own["ratio"]))))
-            for seed, estimate in zip([*own["seed"], "all"], [*each, over_seeds], strict=True):
-                value, low, high, n = astuple(estimate)
-                place = (EXPERIMENT, DEPENDENCIES, split, scheduler, decoder, str(seed), metric)
-                rows.append((*place, float(back(value)), float(back(low)), float(back(high)), n))
+        rows += summaries(split, metric, frame, bootstrap, values, back)
     table = pd.DataFrame(rows, columns=SCHEMAS["results"].names)
     return table.sort_values(table.columns[:7].tolist(), ignore_index=True)
+
+
+def summaries(
+    split: str, metric: str, ratios: pd.DataFrame, bootstrap: Bootstrap, values: Transform, back: Transform
+) -> list[tuple]:
+    """Rows of table `results` for one metric: means of values(ratio), taken back, per seed and over seeds."""
+    rows = []
+    for (scheduler, decoder), own in ratios.groupby(["scheduler", "decoder"], sort=True):
+        each, over_seeds = bootstrap.estimates(values(np.stack(list(own["ratio"]))))
+        for seed, estimate in zip([*own["seed"], "all"], [*each, over_seeds], strict=True):
+            value, low, high, n = astuple(estimate)
+            place = (EXPERIMENT, DEPENDENCIES, split, scheduler, decoder, str(seed), metric)
+            rows.append((*place, float(back(value)), float(back(low)), float(back(high)), n))
+    return rows
 
 
 def proven(split: str, scheduler: str, found: pd.Series, lengths: pd.Series, settings: Intervals) -> pd.DataFrame:

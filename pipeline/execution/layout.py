@@ -43,6 +43,13 @@ JUMP = b"\xff\x25\x00\x00\x00\x00"  # jmp *0(%rip), its target behind it: the en
 EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with the original's
 
 
+# What a piece of code that times itself (timed_code.py) notes, so far below it that the processor does not take it for
+# code.
+NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes up to the piece
+KEPT_RAX, KEPT_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
+FIRST_REGISTERS = 64  # in the notes: what the 16 registers hold at the start
+
+
 def slot_bytes(longest: int) -> int:
     """Distance in bytes between the pieces of code of one job, the longest of which has `longest` bytes."""
     return -(-(longest + len(JUMP) + 8) // 16) * 16

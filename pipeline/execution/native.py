@@ -12,7 +12,7 @@ import sys
 from typing import Any, Self
 
 from pipeline.execution import worker
-from pipeline.execution.oracle import Execution, Fault, OracleError, Run, Task
+from pipeline.execution.oracle import Execution, Fault, OracleError, Run, Task, Ticks, TimedTask
 from pipeline.execution.trampoline import trampoline
 from pipeline.wiring import ROOT
 
@@ -79,28 +79,32 @@ class Native:
             return None
         return json.loads(data) if len(size) == 4 and data else None
 
-    def execute(self, task: Task) -> Execution:
-        """Run every piece from every state. A block that kills its process is `lost`; the next task goes on."""
+    def _run(self, task: Task | TimedTask, header: dict[str, Any]) -> dict[str, Any]:
+        """The worker's answer; {"lost": reason} where there is none. The next task goes on."""
         if any(begin <= constant < end for begin, end in self._occupied for constant in task.constants):
-            return Execution([], "refers to addresses that this Python occupies (it is not position-independent)")
+            return {"lost": "refers to addresses that this Python occupies (it is not position-independent)"}
         states = [state.encode() for state in task.states]
-        header = {
+        shared = {
             "address": task.address,
             "code": [len(piece) for piece in task.pieces],
             "states": [len(state) for state in states],
             "segments": int(task.segments),
-            "undefined": task.undefined,
-            "registers": task.registers,
             "seconds": task.seconds,
         }
-        answer = self._ask(header, b"".join(task.pieces + states))
+        answer = self._ask(shared | header, b"".join(task.pieces + states))
         if answer is None:
             self.close()
             self._start()
-            return Execution([], "the worker died")
+            return {"lost": "the worker died"}
+        self.seccomp = answer.get("seccomp", self.seccomp)
+        return answer
+
+    def execute(self, task: Task) -> Execution:
+        """Run every piece from every state. A block that kills its process is `lost`; the next task goes on."""
+        header = {"job": "compare", "undefined": task.undefined, "registers": task.registers}
+        answer = self._run(task, header)
         if "lost" in answer:
             return Execution([], answer["lost"])
-        self.seccomp = answer["seccomp"]
         runs = [
             Run(_fault(found["fault"]))
             if found["fault"]
@@ -108,6 +112,17 @@ class Native:
             for found in answer["states"]
         ]
         return Execution(runs, "", *answer["difference"])
+
+    def time(self, task: TimedTask) -> Ticks:
+        """Time every piece in every trial. A block that kills its process is `lost`; the next task goes on."""
+        header = {"job": "time", "compared": task.compared, "trials": task.trials, "seed": task.seed}
+        answer = self._run(task, header)
+        if "different" in answer:
+            return Ticks([], lost=f"piece {answer['different']} leaves another state than the first")
+        if "ticks" in answer:
+            return Ticks(answer["ticks"], answer["pages"])
+        fault = _fault(answer["fault"]) if "fault" in answer else None
+        return Ticks([], 0, fault, answer.get("piece", 0), fault.reason if fault else answer["lost"])
 
     def close(self) -> None:
         process = self._process

@@ -59,6 +59,36 @@ class Execution:
     difference: str = ""
 
 
+@dataclass(frozen=True)
+class TimedTask:
+    """Pieces of code that time themselves (timed_code.py), each made for `address`.
+
+    They are timed from the first of `states` from which all come to their end; the first `compared` of them must leave
+    equal registers.
+    """
+
+    address: int
+    pieces: list[bytes]
+    compared: int
+    states: list[State]
+    trials: int
+    seed: int  # of the sequence of the pieces in each trial
+    segments: bool = False
+    constants: frozenset[int] = frozenset()
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """What TimedTask found: ticks of the time-stamp counter per trial and piece, or the reason why there are none."""
+
+    ticks: list[list[int]]
+    pages: int = 0  # that the code touches
+    fault: Fault | None = None  # where one ended every attempt: that of the first attempt
+    piece: int = 0  # that it was in
+    lost: str = ""
+
+
 class Executor(Protocol):
     def execute(self, task: Task) -> Execution: ...
 

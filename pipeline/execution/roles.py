@@ -134,6 +134,16 @@ class _Tracker:
         return root
 
 
+def written(program: Program) -> set[int]:
+    """Numbers of the general registers that a block writes."""
+    return {
+        number
+        for instruction in program.instructions
+        for used in _info.info(instruction).used_registers()
+        if used.access in _WRITES and (number := _number(used.register)) is not None
+    }
+
+
 def roles(program: Program) -> Roles:
     """Roles of the start's registers in a block."""
     tracker = _Tracker()

@@ -1,4 +1,4 @@
-"""In the executing child: the trampoline, and the comparison of pieces of code from equal start states.
+"""In the executing child: the trampoline, pieces of code, and their comparison from equal start states.
 
 Standard library only, as `worker` is.
 """
@@ -26,9 +26,10 @@ _FIXED_NOREPLACE = 0x100000
 _SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 
 
-def _map(address: int, size: int) -> int:
-    fixed = _FIXED_NOREPLACE if address else 0
-    found = _libc.mmap(address or None, size, mmap.PROT_READ | mmap.PROT_WRITE, _ANONYMOUS | fixed, -1, 0)
+def map_memory(address: int, size: int, access: int = mmap.PROT_READ | mmap.PROT_WRITE, file: int = -1) -> int:
+    """Map memory at an address, or anywhere for address 0; shared with the file where one is given."""
+    kind = (mmap.MAP_SHARED if file >= 0 else _ANONYMOUS) | (_FIXED_NOREPLACE if address else 0)
+    found = _libc.mmap(address or None, size, access, kind, file, 0)
     if found in (None, ctypes.c_void_p(-1).value) or (address and found != address):
         raise OSError(ctypes.get_errno(), f"cannot map {size} bytes at {address:#x}")
     return int(found)
@@ -38,7 +39,7 @@ class Machine:
     """The trampoline in this process's memory, and the layout of the processor's XSAVE area."""
 
     def __init__(self, code: bytes, labels: dict[str, int]) -> None:
-        self.base = _map(0, layout.REGION_BYTES)
+        self.base = map_memory(0, layout.REGION_BYTES)
         ctypes.memmove(self.base, code, len(code))
         _libc.mprotect(self.base, layout.CODE_BYTES, mmap.PROT_READ | mmap.PROT_EXEC)
         region = (ctypes.c_char * layout.REGION_BYTES).from_address(self.base)
@@ -70,7 +71,7 @@ class Machine:
     def catch(self) -> None:
         """Send the faults of this process to the trampoline, on a stack of their own."""
         size = 1 << 16
-        stack = struct.pack("<QiiQ", _map(0, size), 0, 0, size)
+        stack = struct.pack("<QiiQ", map_memory(0, size), 0, 0, size)
         _libc.syscall(131, stack, None)  # sigaltstack
         # SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER
         action = struct.pack("<QQQQ", self.labels["handler"], 0x4C000004, self.labels["restorer"], 0)
@@ -102,6 +103,9 @@ class Machine:
         }
         for i, (offset, size) in self.places.items():
             area[offset : offset + size] = parts[i][:size]
+            if not any(parts[i]):
+                # As after `vzeroupper`: on Intel, upper halves in use slow SSE code down even where they are zero.
+                area[512] &= ~(1 << i)
         self.bytes[layout.IN_STATE : layout.IN_STATE + len(area)] = bytes(area)
 
 
@@ -109,35 +113,25 @@ def _words(values: tuple[int, ...]) -> memoryview:
     return memoryview(struct.pack(f"<{len(values)}Q", *values)).cast("Q")
 
 
-class Job:
-    """Pieces of code, each from the same start states, compared with what the first does."""
+class Pieces:
+    """Pieces of code for this process's memory, and the start states to run them from."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         self.machine = machine
-        sizes: list[int] = header["code"]
-        self.slot = layout.slot_bytes(max(sizes))
         self.start: int = header["address"]
-        self.entries = [self.start + i * self.slot for i in range(len(sizes))]
-        self.undefined: int = header["undefined"]
-        self.report_registers: bool = header["registers"]
-        image, at = bytearray(self.slot * len(sizes)), 0
         end = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
-        for i, size in enumerate(sizes):
-            piece = blob[at : at + size] + end
-            image[i * self.slot : i * self.slot + len(piece)] = piece
+        parts, at = [], 0
+        for size in [*header["code"], *header["states"]]:
+            parts.append(blob[at : at + size])
             at += size
-        self.states = []
-        for size in header["states"]:
-            self.states.append(blob[at : at + size])
-            at += size
-        room = -(-len(image) // PAGE_BYTES) * PAGE_BYTES
-        _map(self.start, room)
-        ctypes.memmove(self.start, bytes(image), len(image))
-        _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
+        self.pieces = [part + end for part in parts[: len(header["code"])]]
+        self.states = parts[len(header["code"]) :]
         machine.words[layout.SEGMENTS >> 3] = header["segments"]
-        self.initial = _map(0, layout.MAX_PAGES * PAGE_BYTES)
-        self.expected = _map(0, layout.MAX_PAGES * PAGE_BYTES)
-        self.difference: tuple[int, str] = (-1, "")
+        self.initial = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+
+    def answer(self) -> dict[str, Any]:
+        """What became of them, for `native`."""
+        raise NotImplementedError
 
     def run(self, entry: int) -> int:
         self.machine.words[layout.ENTRY >> 3] = entry
@@ -161,6 +155,36 @@ class Job:
         number, code, address, rip = self.machine.words[layout.SIGNAL >> 3 : (layout.FAULT_RIP >> 3) + 1]
         return [number, code, address, rip - entry]
 
+    def written(self) -> list[tuple[int, int]]:
+        """Pages that differ from their first content, and where that now stands: (page, copy) each."""
+        copies = [(page, self.initial + i * PAGE_BYTES) for i, page in enumerate(self.pages())]
+        for page, initial in copies:
+            self.machine.fill(initial, page)
+        return [pair for pair in copies if _libc.memcmp(*pair, PAGE_BYTES)]
+
+    @staticmethod
+    def restore(pages: list[tuple[int, int]]) -> None:
+        """Give pages their first content again."""
+        for page, initial in pages:
+            ctypes.memmove(page, initial, PAGE_BYTES)
+
+
+class Job(Pieces):
+    """Pieces of code, each from the same start states, compared with what the first does."""
+
+    def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
+        super().__init__(machine, header, blob)
+        slot = layout.slot_bytes(max(header["code"]))
+        self.entries = [self.start + i * slot for i in range(len(self.pieces))]
+        image = b"".join(piece.ljust(slot, b"\0") for piece in self.pieces)
+        map_memory(self.start, room := -(-len(image) // PAGE_BYTES) * PAGE_BYTES)
+        ctypes.memmove(self.start, image, len(image))
+        _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
+        self.undefined: int = header["undefined"]
+        self.report_registers: bool = header["registers"]
+        self.expected = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+        self.difference: tuple[int, str] = (-1, "")
+
     def from_state(self, state: bytes) -> dict[str, Any]:
         """Outcome of every piece from one state."""
         machine, words = self.machine, self.machine.words
@@ -169,19 +193,17 @@ class Job:
         if self.run(self.entries[0]):
             return {"fault": self.fault(self.entries[0]), "codes": []}
         pages = self.pages()
+        written = self.written()
         copies = [(page, self.initial + i * PAGE_BYTES, self.expected + i * PAGE_BYTES) for i, page in enumerate(pages)]
-        for page, initial, expected in copies:
-            machine.fill(initial, page)
+        for page, _, expected in copies:
             ctypes.memmove(expected, page, PAGE_BYTES)
-        written = [c for c in copies if _libc.memcmp(c[1], c[2], PAGE_BYTES)]
         registers = self.registers()
         state_at, size = machine.base + layout.OUT_STATE, machine.state_bytes
         final = machine.bytes[layout.OUT_STATE : layout.OUT_STATE + size].tobytes()
         codes, out = [], [list(registers)]
         dirty = written
         for number, entry in enumerate(self.entries[1:], 1):
-            for page, initial, _ in dirty:
-                ctypes.memmove(page, initial, PAGE_BYTES)
+            self.restore(dirty)
             dirty = written
             code = layout.EQUAL
             if self.run(entry):
@@ -204,7 +226,7 @@ class Job:
                 out.append(list(now))
             if code >= layout.DIFFERENT:
                 self.unmap(len(pages))
-                dirty = copies
+                dirty = [(page, initial) for page, initial, _ in copies]
             codes.append(code)
         return {"fault": None, "codes": codes, "registers": out if self.report_registers else []}
 

@@ -18,9 +18,11 @@ from typing import Any, BinaryIO
 
 from pipeline.execution import layout
 from pipeline.execution.confinement import address_space, confine
-from pipeline.execution.runner import Job, Machine
+from pipeline.execution.runner import Job, Machine, Pieces
+from pipeline.execution.stopwatch import Stopwatch
 
 _MARGIN = 1 << 20  # bytes around memory in use that blocks must not touch
+_JOBS: dict[str, type[Pieces]] = {"compare": Job, "time": Stopwatch}
 _GRACE = 2.0  # seconds beyond its limit after which a child is killed from outside
 
 
@@ -50,7 +52,7 @@ def _occupied() -> list[list[int]]:
 
 def _child(machine: Machine, header: dict[str, Any], blob: bytes, out: int, room: int) -> None:
     try:
-        job = Job(machine, header, blob)
+        job = _JOBS[header["job"]](machine, header, blob)
         machine.catch()
         confined = confine(out, header["seconds"], room)
         _send(out, job.answer() | {"seccomp": confined})

@@ -18,6 +18,7 @@ from pipeline.evidence import cycles
 from pipeline.evidence.cycles import Cycles, Scheduled
 from pipeline.stages import options
 from pipeline.stages.command import run
+from pipeline.stages.scheduled import scheduled
 
 
 def main(
@@ -50,12 +51,12 @@ def main(
         iterations = path.stem.rpartition("_")[2]
         named = machine if iterations == "1" else f"{machine}_{iterations}"
         own = of_block.loc[members[split]]
-        scheduled = [one for source in sorted(placed[split, machine]) for one in _scheduled(source)]
-        scheduled.append(
+        orders = [one for source in sorted(placed[split, machine]) for one in scheduled(source)]
+        orders.append(
             Scheduled("gcc", "none", 0, {block: tuple(range(n)) for block, n in zip(own.index, own, strict=True)})
         )
         known = _cycles(path)
-        to_gcc, to_best = (cycles.ratios(known, own, scheduled, to) for to in ("gcc", "best"))
+        to_gcc, to_best = (cycles.ratios(known, own, orders, to) for to in ("gcc", "best"))
         whole.append(cycles.results(split, named, to_gcc, to_best, intervals))
         pieces.append(cycles.by_length(split, named, to_gcc, own, intervals))
     for path in sorted(optima):
@@ -71,22 +72,6 @@ def _cycles(path: Path) -> Cycles:
     table = table[table["status"] == "ok"]
     orders = (tuple(order.tolist()) for order in table["order"])
     return dict(zip(zip(table["block_id"], orders, strict=True), table["cycles"], strict=True))
-
-
-def _scheduled(path: Path) -> list[Scheduled]:
-    """One for each decoder of a table, legal orders alone."""
-    scheduler, seed = path.parts[-3:-1]
-    table = tables.read("schedules", path, ["block_id", "decoder", "order", "status"])
-    table = table[table["status"] == "ok"]
-    return [
-        Scheduled(
-            scheduler,
-            str(decoder),
-            int(seed),
-            dict(zip(own["block_id"], (tuple(order.tolist()) for order in own["order"]), strict=True)),
-        )
-        for decoder, own in table.groupby("decoder", sort=True)
-    ]
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ _ENDINGS = ("history", "sweep", "parts")  # of names of files; the others are re
 _TEXT = (
     "experiment", "dependencies", "model", "seed", "split", "scheduler", "decoder", "part", "name", "example",
     "lengths", "detail", "machine", "block_id", "title", "instruction",
+    "outcome", "processor",
 )  # fmt: skip
 FROZEN = {  # files of reports/published whose columns are no table's
     "dag_verification_strata": verification.STRATA,
@@ -74,6 +75,7 @@ FROZEN = {  # files of reports/published whose columns are no table's
     "operator_speed": operator_results.SPEED,
     **imitation_limits.COLUMNS,
     "latency_length": tables.SCHEMAS["cycles_by_length"].names,
+    "latency_hardware_outcomes": tables.SCHEMAS["hardware_outcomes"].names,
     "latency_examples": tables.SCHEMAS["scheduling_examples"].names,
 }
 

@@ -75,8 +75,9 @@ def figures(
 
 
 def _rows(results: pd.DataFrame) -> pd.DataFrame:
+    """Rows of processor models; those of hardware are in a section of their own."""
     rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
-    return rows[rows["decoder"].isin(_DECODERS)]
+    return rows[rows["decoder"].isin(_DECODERS) & ~rows["metric"].str.contains("hardware")]
 
 
 def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:

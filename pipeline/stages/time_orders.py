@@ -1,0 +1,86 @@
+"""Time orders of blocks on the processor of this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from pipeline import tables
+from pipeline.config.evidence import Hardware
+from pipeline.config.section import section
+from pipeline.execution.native import Native
+from pipeline.execution.oracle import OracleError
+from pipeline.execution.timing_batch import Block, execute
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    settings: options.Settings,
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    blocks: options.Blocks,
+    dags: options.Dags,
+    timings: Annotated[Path, typer.Option(help="Table timings to write.")],
+    timed_blocks: Annotated[Path, typer.Option(help="Table timed_blocks to write.")],
+    schedules: Annotated[list[Path] | None, typer.Option(help="Tables schedules; orders with status ok enter.")] = None,
+) -> None:
+    """Time orders of schedulers, random legal ones, and GCC's twice, of a sample of a set's blocks.
+
+    Of blocks that have several legal orders. It runs their machine code in child processes without descriptors, under
+    limits and a seccomp filter; never run by default. It fails where this machine cannot: a table of nothing would take
+    the place of figures that were published. A block that cannot run stands in table timed_blocks with the reason.
+    """
+    wanted = section(Hardware, settings)
+    try:
+        native = Native()
+    except OracleError as error:
+        raise ValueError(f"orders cannot be timed on this machine: {error}") from error
+    with native:
+        measured, found = execute(native, _blocks(chosen, blocks, dags, schedules or [], wanted), wanted)
+    tables.write(measured, "timings", timings)
+    tables.write(found, "timed_blocks", timed_blocks)
+    lost = found[found["reason"] != ""]
+    for reason, count in lost["reason"].value_counts().items():
+        print(f"{count} blocks not timed: {reason}", file=sys.stderr)
+    print(f"{len(measured)} orders of {len(found) - len(lost)} blocks timed, of {len(found)}", file=sys.stderr)
+
+
+def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wanted: Hardware) -> list[Block]:
+    """A sample of the set's blocks that have several legal orders; the same for any schedules."""
+    members = tables.of_blocks(tables.read("sets", chosen, ["block_id"])["block_id"])
+    edges = tables.read("dags", dags, ["block_id", "n_instructions", "before", "after", "n_legal_orders"], members)
+    loose = edges[edges["n_legal_orders"] > 1].sort_values("block_id", ignore_index=True)
+    if loose.empty:
+        raise ValueError(f"{chosen}: no block has more than one legal order: there is nothing to compare")
+    rng = np.random.default_rng(wanted.seed)
+    drawn = loose.iloc[np.sort(rng.choice(len(loose), min(wanted.blocks, len(loose)), replace=False))]
+    sampled = tables.of_blocks(drawn["block_id"])
+    code = tables.read("blocks", blocks, ["block_id", "code", "address"], sampled)
+    orders: dict[str, set[tuple[int, ...]]] = {block_id: set() for block_id in drawn["block_id"]}
+    for path in schedules:
+        table = tables.read("schedules", path, ["block_id", "order", "status"], sampled)
+        table = table[table["status"] == "ok"]
+        for block_id, order in zip(table["block_id"], table["order"], strict=True):
+            orders[block_id].add(tuple(order.tolist()))
+    both: pd.DataFrame = drawn.merge(code, on="block_id", validate="one_to_one")
+    return [
+        Block(
+            row["block_id"],
+            row["code"],
+            int(row["address"]),
+            row["before"],
+            row["after"],
+            int(row["n_instructions"]),
+            frozenset(orders[row["block_id"]]),
+        )
+        for row in both.to_dict("records")
+    ]
+
+
+if __name__ == "__main__":
+    run(main)
