@@ -32,7 +32,8 @@ class Scheduler(Section):
     iterations: Annotated[Positive | None, "network"] = None
     priority: Annotated[Priority | None, "list_scheduling"] = None
     search: Annotated[Walk | None, "search"] = None
-    evaluations: Annotated[Positive | None, "search", "branch_and_bound", "cp_sat"] = None  # orders timed by search
+    # orders timed, by search or of those that a network draws
+    evaluations: Annotated[Positive | None, "search", "branch_and_bound", "cp_sat", "imitator"] = None
     states: Annotated[Positive | None, "branch_and_bound"] = None  # beginnings of orders of each block
     seconds: Annotated[Annotated[float, Field(gt=0)] | None, "cp_sat", "milp"] = None  # limit for each block
     learning: Annotated[Rollouts | None, "policy"] = None

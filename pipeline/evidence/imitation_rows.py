@@ -24,6 +24,7 @@ _DECODERS = {
     "greedy": "greedy",
     **decoding_plots.DECODERS,
     "sample": "one sample",
+    "timed": "fastest drawn",
     "none": "-",
 }
 # Of a head the first decoder, by which its training and its confidence are measured; none of them is chosen by result.

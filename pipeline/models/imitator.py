@@ -63,6 +63,17 @@ class Imitator(nn.Module):
         with torch.no_grad():
             return self.head.decode(self.embed(problems, related, bags), problems, related, rng, decoders)
 
+    def draws(
+        self, problems: Problems, encodings: Encodings, bags: Bags, rng: np.random.Generator, count: int
+    ) -> np.ndarray:
+        """Orders of blocks of one length, (B, count, n): the greedy one, and others drawn from the distribution."""
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            embedded = self.embed(problems, related, bags)
+            ways = ["greedy", *["sample"] * (count - 1)]
+            found = [self.head.decode(embedded, problems, related, rng, [way])[way] for way in ways]
+        return np.stack(found, axis=1)
+
     def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""
         if not isinstance(self.head, Confident):

@@ -16,12 +16,15 @@ from pipeline.config.machines import Machine
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
 from pipeline.latency import llvm_mca, orders
-from pipeline.latency.costs import processor
+from pipeline.latency.costs import Processor, processor
+from pipeline.latency.model import costs
 from pipeline.models import store
 from pipeline.models.batches import by_length
 from pipeline.models.processors import supported
 from pipeline.models.sample import Sample, load
 from pipeline.schedulers import Exact, Request, find
+from pipeline.schedulers.list_scheduling import list_schedule
+from pipeline.schedulers.on_machine.settling import settle
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -60,7 +63,7 @@ def main(
     frames = []
     batches = by_length(held.lengths[sample.rows[known]], _INSTRUCTIONS)
     for number, items in enumerate(tqdm(batches, f"best orders, {machine}", unit="batch", file=sys.stderr)):
-        frames.append(_found(made, held, sample, known[items], np.random.default_rng([seed, number])))
+        frames.append(_found(made, chip, held, sample, known[items], np.random.default_rng([seed, number])))
     best = pd.concat(frames, ignore_index=True)
     gcc = best.assign(order=best["order"].map(lambda order: tuple(range(len(order)))))
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(best["block_id"]))
@@ -80,16 +83,22 @@ def main(
 
 
 def _found(
-    made: Exact, held: store.BlockStore, sample: Sample, items: np.ndarray, rng: np.random.Generator
+    made: Exact, chip: Processor, held: store.BlockStore, sample: Sample, items: np.ndarray, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Of blocks of one length: the best orders in GCC's numbers, their cycles and bounds on the model."""
-    shown = np.stack([sample.orders[item] for item in items])
-    found = made.optima(held.problems(sample.rows[items], shown), rng)
-    emitted = np.take_along_axis(shown, found.order.astype(np.int64), 1)
+    """Of blocks of one length: the best orders in GCC's numbers, their cycles and bounds on the model.
+
+    Of the best orders those nearest to list scheduling, for a network to learn; ties there go by GCC's order.
+    """
+    rows = sample.rows[items]
+    emitted = np.tile(np.arange(held.lengths[rows[0]], dtype=np.int16), (len(rows), 1))
+    problems = held.problems(rows, emitted)
+    found = made.optima(problems, rng)
+    listed = list_schedule(problems, "critical_path", chip.costs(problems.instructions))
+    settle(problems, costs(chip, problems.instructions), found.order, listed)
     return pd.DataFrame(
         {
             "block_id": sample.block_ids.take(items).to_pylist(),
-            "order": list(map(tuple, emitted.tolist())),
+            "order": list(map(tuple, found.order.tolist())),
             "model_cycles": found.cycles,
             "bound": found.bound,
             "proven": found.proven,

@@ -18,7 +18,7 @@ _TO_GCC, _TO_BEST = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_"
 _SHARES = ("fewer_cycles_than_gcc_share_", "as_many_cycles_as_gcc_share_", "more_cycles_than_gcc_share_")
 _PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
 _TIME = "microseconds_per_block"
-_DECODERS = ("none", "greedy", "beam")  # single samples are left out: they are drawn, not chosen
+_DECODERS = ("none", "greedy", "beam", "timed")  # single samples are left out: they are drawn, not chosen
 _CURVES = 7  # schedulers that a figure by length shows
 
 

@@ -53,7 +53,7 @@ def search(
             idle_moves, cost = 0, np.inf
         else:
             source, target = _move(reach, here, rng)
-            _shift(here, source, target)
+            shift(here, source, target)
         cycles = makespan_of(block, here, memory)
         new = cycles + weight * mean_issue(memory, n)
         if cycles < best:
@@ -68,7 +68,7 @@ def search(
         if new <= cost or (temperature > 0 and rng.random() < math.exp((cost - new) / temperature)):
             cost = new
         else:
-            _shift(here, target, source)
+            shift(here, target, source)
     return best
 
 
@@ -91,7 +91,7 @@ def _move(reach: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> tup
 
 
 @njit(cache=True, nogil=True)
-def _shift(order: np.ndarray, source: int, target: int) -> None:
+def shift(order: np.ndarray, source: int, target: int) -> None:
     """Move the instruction in slot `source` to slot `target`."""
     moved = order[source]
     step = 1 if target > source else -1

@@ -1,0 +1,74 @@
+"""Of the many orders of equal cycles one that can be learned: as near to a ranking as the cycles allow.
+
+A search ends at any of them, by chance; a network that learns what it cannot foresee learns their mixture.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pipeline.models.problems import Problems
+from pipeline.schedulers.on_machine.annealing import shift
+from pipeline.schedulers.on_machine.either import (
+    Block,
+    Costs,
+    Memory,
+    graph_of,
+    makespan_of,
+    memory,
+    row_of,
+)
+
+
+def settle(problems: Problems, costs: Costs, order: np.ndarray, ranking: np.ndarray) -> None:
+    """Bring legal orders (B, n) nearer to `ranking` (B, n), an order, in place; none takes more cycles than before.
+
+    Slot by slot, the first ready instruction by the ranking moves there that lengthens nothing.
+    """
+    rank = np.argsort(ranking, axis=1)
+    _settle(costs, np.ascontiguousarray(problems.precedes), order, rank, memory(costs))
+
+
+@njit(cache=True, nogil=True)
+def _settle(costs: Costs, precedes: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory) -> None:
+    for b in range(len(order)):
+        block = row_of(costs, b)
+        _settle_one(block, graph_of(block, precedes[b]).reach, order[b], rank[b], memory)
+
+
+@njit(cache=True, nogil=True)
+def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory) -> None:
+    n = len(order)
+    cycles = makespan_of(block, order, memory)
+    refused = np.empty(n, np.bool_)
+    for t in range(n - 1):
+        refused[:] = False
+        while True:
+            source = _first(reach, order, rank, refused, t)
+            if source == t:
+                break
+            moved = order[source]
+            shift(order, source, t)
+            now = makespan_of(block, order, memory)
+            if now <= cycles:
+                cycles = now
+                break
+            shift(order, t, source)
+            refused[moved] = True
+
+
+@njit(cache=True, nogil=True)
+def _first(reach: np.ndarray, order: np.ndarray, rank: np.ndarray, refused: np.ndarray, t: int) -> int:
+    """Slot of the instruction of lowest rank, of those from slot t on that may go there and were not refused."""
+    best = t
+    for source in range(t + 1, len(order)):
+        i = order[source]
+        if refused[i] or rank[i] >= rank[order[best]]:
+            continue
+        ready = True
+        for before in range(t, source):
+            ready &= not reach[order[before], i]
+        if ready:
+            best = source
+    return best
