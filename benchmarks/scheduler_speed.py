@@ -27,19 +27,18 @@ import typer
 
 from pipeline import tables
 from pipeline.config import params
+from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.evidence import tidy
 from pipeline.evidence.cycles import EXPERIMENT
 from pipeline.latency.costs import processor
 from pipeline.models import instructions as known
 from pipeline.models import store
 from pipeline.models.batches import by_length
-from pipeline.models.imitator import Imitator
-from pipeline.models.inputs import Bags
-from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
-from pipeline.models.processors import on_processor, supported, with_costs
+from pipeline.models.processors import supported
 from pipeline.models.sample import load
 from pipeline.schedulers import Request, Scheduler, find
+from pipeline.schedulers.imitator import Imitating
 
 _INSTRUCTIONS = 8192  # of a batch
 
@@ -49,20 +48,9 @@ def _schedule(made: Scheduler, batches: list[Problems]) -> None:
         made.schedule(batch, np.random.default_rng(0))
 
 
-def _decode(network: Imitator, encodings: Encodings, bags: Bags, batches: list[Problems], decoder: str) -> None:
+def _decode(made: Imitating, batches: list[Problems], decoder: str) -> None:
     for batch in batches:
-        network.schedule(batch, encodings, bags, np.random.default_rng(0), [decoder])
-
-
-def _network(
-    name: str, network: Imitator, encodings: Encodings, batches: list[Problems]
-) -> dict[tuple[str, str], Callable[[], object]]:
-    """A run for each of its decoders."""
-    bags = network.vocabulary.bags(encodings)
-    return {
-        (name, decoder): partial(_decode, network, encodings, bags, batches, decoder)
-        for decoder in network.head.decoders
-    }
+        made.decode(batch, np.random.default_rng(0), [decoder])
 
 
 def main(
@@ -88,22 +76,19 @@ def main(
         batches.append(held.problems(sample.rows[items[part]], shown))
     folder, seed = data / "scheduling", settings.seeds[0]
     runs: dict[tuple[str, str], Callable[[], object]] = {}
-    costed = with_costs(encodings, [chip])
-    for name, one in settings.schedulers.items():
-        if one.machines is not None and machine not in one.machines:
-            continue
+    methods = {name: one for name, one in settings.schedulers.items() if machine in (one.machines or [machine])}
+    methods |= {name: Settings(method="imitator") for name, one in settings.models.items() if machine in one.machines}
+    for name, one in methods.items():
+        weights = folder / f"policies/{machine}/{name}.safetensors" if one.learning else None
+        if name in settings.models:
+            weights = folder / f"models/{name}/{seed}/weights.safetensors"
         if one.model:
             weights = data / f"imitations/imitation/{one.model}/{seed}/weights.safetensors"
-            runs |= _network(name, Imitator.load(weights), encodings, batches)
-            continue
-        weights = folder / f"policies/{machine}/{name}.safetensors" if one.learning else None
         made = find(one.method)(Request(one, None, weights, None, encodings, chip))
-        runs[name, "none"] = partial(_schedule, made, batches)
-    for name, model in settings.models.items():
-        if machine not in model.machines:
-            continue
-        network = Imitator.load(folder / f"models/{name}/{seed}/weights.safetensors")
-        runs |= _network(name, network, costed, [on_processor(batch, chip.latencies) for batch in batches])
+        if isinstance(made, Imitating):
+            runs |= {(name, decoder): partial(_decode, made, batches, decoder) for decoder in made.decoders}
+        else:
+            runs[name, "none"] = partial(_schedule, made, batches)
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     for turn in range(rounds + 1):
         for place, run in runs.items():

@@ -59,10 +59,10 @@ NEED_A_MACHINE = {"search", "branch_and_bound", "cp_sat", "policy"}
 
 
 def variants() -> list[str]:
-    """All methods, with the number of their settings; the imitator with each of its heads."""
+    """All methods, with the number of their settings; the imitator with each of its heads, and of a processor."""
     names = [name for name in methods() if name != "imitator"]
     numbered = [f"{name} {k}" for name in names for k in range(len(SETTINGS.get(name, [{}])))]
-    return numbered + [f"imitator {head}" for head in HEADS]
+    return numbered + [f"imitator {head}" for head in [*HEADS, "processor"]]
 
 
 @pytest.fixture
@@ -73,7 +73,10 @@ def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
         settings: dict[str, object] = {}
         path = tmp_path / "weights.safetensors"
         if method == "imitator":
-            Imitator(Vocabulary(ENCODINGS.tokens), imitated.settings("attention", choice)).save(path)
+            of = {"machines": ["small"]} if choice == "processor" else {}
+            learned = imitated.settings("attention", "pointer" if of else choice).model_copy(update=of)
+            Imitator(Vocabulary(ENCODINGS.tokens), learned).save(path)
+            settings = {"evaluations": 3}
         elif method == "policy":
             policy.save(np.random.default_rng(0).normal(size=len(policy.FEATURES)), path)
         else:
@@ -192,6 +195,13 @@ def test_exact_schedulers_tell_the_truth(method: str, request_for) -> None:  # t
     assert (found.cycles[found.proven] == OPTIMA[found.proven]).all()
     assert found.proven.mean() > 0.9
     np.testing.assert_array_equal(found.order, schedule(f"{method} 0", request_for)["none"])
+
+
+def test_the_fastest_drawn_is_no_slower_than_the_greedy_order(request_for) -> None:  # type: ignore[no-untyped-def]
+    found = schedule("imitator processor", request_for, problems=LONG)
+    orders = np.stack([found["greedy"], found["timed"]], axis=1)
+    greedy, timed = model.makespans(CHIP.costs(LONG.instructions), orders).T
+    assert (timed <= greedy).all() and (timed < greedy).any()
 
 
 @pytest.mark.parametrize("method", sorted(NEED_A_MACHINE))
