@@ -35,7 +35,8 @@ class Scheduler(Section):
     # orders timed, by search or of those that a network draws
     evaluations: Annotated[Positive | None, "search", "branch_and_bound", "cp_sat", "imitator"] = None
     states: Annotated[Positive | None, "branch_and_bound"] = None  # beginnings of orders of each block
-    seconds: Annotated[Annotated[float, Field(gt=0)] | None, "cp_sat", "milp"] = None  # limit for each block
+    nodes: Annotated[Positive | None, "milp"] = None  # limit for each block
+    seconds: Annotated[Annotated[float, Field(gt=0)] | None, "cp_sat"] = None  # the same, of deterministic time
     learning: Annotated[Rollouts | None, "policy"] = None
     issue_rate: Annotated[Positive | None, "haifa"] = None  # instructions per cycle
     rules: Annotated[list[HaifaRule] | None, "haifa"] = None  # all by default

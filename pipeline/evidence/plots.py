@@ -67,7 +67,13 @@ def label(name: str) -> str:
     head, _, tail = name.partition("_")
     if head == "popocs":
         return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
-    known = {"sinkhorn": "Sinkhorn", "gcc": "GCC", "cp_sat": "CP-SAT", "milp": "MILP"}
+    known = {
+        "sinkhorn": "Sinkhorn",
+        "gcc": "GCC",
+        "cp_sat": "CP-SAT",
+        "cp_sat_alone": "CP-SAT alone",
+        "milp": "MILP",
+    }
     return known.get(name, name.replace("_", " ").capitalize())
 
 

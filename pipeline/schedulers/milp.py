@@ -7,8 +7,8 @@ cycles, itself included: of the machine where one is given (`list_scheduling`'s 
 is the scheduling problem 1 | prec, p = 1 | sum of w C: early who has much behind it. It knows of no cycle in which
 nothing issues, so its optimum is none of the makespan.
 
-HiGHS may take `schedulers.<name>.seconds` for each block, of real time. What it has by then counts; where it has
-nothing, list scheduling by the same weights does.
+HiGHS may look at `schedulers.<name>.nodes` nodes for each block, so the result does not depend on the speed of the
+computer. What it has by then counts; where it has nothing, list scheduling by the same weights does.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pipeline.models.problems import Problems
 from pipeline.schedulers import Request
 from pipeline.schedulers.list_scheduling import list_schedule, machine_heights
 
-SECONDS = 1.0  # unless the settings say otherwise
+NODES = 100  # unless the settings say otherwise
 
 
 class Milp:
     def __init__(self, request: Request) -> None:
         self._machine = request.machine
-        self._seconds = request.settings.seconds or SECONDS
+        self._nodes = request.settings.nodes or NODES
 
     def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
         precedes = np.ascontiguousarray(problems.precedes)
@@ -40,14 +40,14 @@ class Milp:
             weights = machine_heights(costs, precedes)
             order = list_schedule(problems, "weighted_height", costs)
         for b in range(len(order)):
-            found = assign(precedes[b], weights[b], self._seconds)
+            found = assign(precedes[b], weights[b], self._nodes)
             if found is not None:
                 order[b] = found
         return {"none": order}
 
 
-def assign(precedes: np.ndarray, weights: np.ndarray, seconds: float) -> np.ndarray | None:
-    """The legal order (n,) of least weight x slot that HiGHS has after so many seconds; None where it has none.
+def assign(precedes: np.ndarray, weights: np.ndarray, nodes: int) -> np.ndarray | None:
+    """The legal order (n,) of least weight x slot that HiGHS has after so many nodes; None where it has none.
 
     precedes: (n, n) bool; weights: (n,). Raises ValueError where the dependencies have a cycle.
     """
@@ -70,7 +70,7 @@ def assign(precedes: np.ndarray, weights: np.ndarray, seconds: float) -> np.ndar
         integrality=np.ones(n * n),
         bounds=Bounds(0, 1),
         constraints=constraints if len(edges) else constraints[:2],
-        options={"time_limit": seconds},
+        options={"node_limit": nodes},
     )
     if found.status == 2:
         raise ValueError("the dependencies of a block have a cycle: there is no legal order")

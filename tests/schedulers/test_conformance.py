@@ -244,7 +244,7 @@ def test_a_random_legal_order_is_gccs_as_often_as_there_are_orders(request_for) 
 def test_settings_of_another_method_are_refused() -> None:
     with pytest.raises(ValueError, match="priority is a setting of list_scheduling, not of search"):
         Settings(method="search", priority="critical_path")
-    with pytest.raises(ValueError, match="of search and branch_and_bound and cp_sat, not of milp"):
+    with pytest.raises(ValueError, match="of search and branch_and_bound and cp_sat and imitator, not of milp"):
         Settings(method="milp", evaluations=3)
 
 
