@@ -15,6 +15,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from pipeline.evidence.plots import label, subplots
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
+_ABREAST = 3  # panels
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -37,30 +38,27 @@ def styles(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def pareto(points: pd.DataFrame, machines: Sequence[str], names: Sequence[str]) -> Figure:
-    """Cycles against GCC's over microseconds per block, a panel for each processor; lower and further left is better.
+def pareto(points: pd.DataFrame, names: Sequence[str]) -> Figure:
+    """Cycles against GCC's over microseconds per block; lower and further left is better.
 
-    points: columns `machine`, `name`, `microseconds`, `ratio`, `ci_low`, `ci_high`. The line joins those that no
-    other beats in both.
+    points: columns `name`, `microseconds`, `ratio`, `ci_low`, `ci_high`. The line joins those that no other beats in
+    both.
     """
     style = styles(names)
-    with subplots(1.2 + 3.7 * len(machines), 4.4, 1, len(machines)) as (figure, axes):
-        for ax, machine in zip(axes[0], machines, strict=True):
-            own = points[points["machine"] == machine].sort_values(["microseconds", "ratio"])
-            front = own[own["ratio"] < own["ratio"].cummin().shift(fill_value=np.inf)]
-            ax.plot(
-                front["microseconds"], front["ratio"], color="#bbbbbb", linewidth=1.2, drawstyle="steps-post", zorder=1
-            )
-            for _, row in own.iterrows():
-                ax.vlines(row["microseconds"], row["ci_low"], row["ci_high"], color=style[row["name"]]["color"])
-                ax.plot(row["microseconds"], row["ratio"], linestyle="", markersize=6.5, **style[row["name"]])
-            ax.axhline(1, color="#222222", linewidth=0.8)
-            ax.set_xscale("log")
-            ax.xaxis.set_major_locator(LogLocator(10, numticks=9))
-            ax.xaxis.set_minor_locator(NullLocator())
-            ax.set_xlabel("microseconds per block, one core")
-            ax.set_title(machine, loc="left")
-        axes[0, 0].set_ylabel("cycles, of those of GCC's order")
+    with subplots(9.5, 6.4) as (figure, axes):
+        ax = axes[0, 0]
+        own = points.sort_values(["microseconds", "ratio"])
+        front = own[own["ratio"] < own["ratio"].cummin().shift(fill_value=np.inf)]
+        ax.plot(front["microseconds"], front["ratio"], color="#bbbbbb", linewidth=1.2, drawstyle="steps-post", zorder=1)
+        for _, row in own.iterrows():
+            ax.vlines(row["microseconds"], row["ci_low"], row["ci_high"], color=style[row["name"]]["color"])
+            ax.plot(row["microseconds"], row["ratio"], linestyle="", markersize=6.5, **style[row["name"]])
+        ax.axhline(1, color="#222222", linewidth=0.8)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(10, numticks=9))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xlabel("microseconds per block, one core")
+        ax.set_ylabel("cycles, of those of GCC's order")
         figure.legend(handles=_keys(style), loc="outside lower center", ncols=3)
     return figure
 
@@ -71,8 +69,12 @@ def by_length(parts: pd.DataFrame, machines: Sequence[str], names: Sequence[str]
     parts: table `cycles_by_length` of one set with a column `name`, rows of `names` alone.
     """
     style = styles(names)
-    with subplots(1.2 + 3.7 * len(machines), 4.2, 1, len(machines)) as (figure, axes):
-        for ax, machine in zip(axes[0], machines, strict=True):
+    columns = min(_ABREAST, len(machines))
+    rows = -(-len(machines) // columns)
+    with subplots(1.2 + 3.7 * columns, 0.9 + 2.9 * rows, rows, columns) as (figure, axes):
+        for ax in axes.flat[len(machines) :]:
+            figure.delaxes(ax)
+        for ax, machine in zip(axes.flat, machines, strict=False):
             on_machine = parts[parts["machine"] == machine]
             ranges = on_machine.drop_duplicates("part").sort_values("rank")["part"].tolist()
             for k, name in enumerate(names):
@@ -84,7 +86,8 @@ def by_length(parts: pd.DataFrame, machines: Sequence[str], names: Sequence[str]
             ax.set_xticks(range(len(ranges)), ranges)
             ax.set_xlabel("instructions")
             ax.set_title(machine, loc="left")
-        axes[0, 0].set_ylabel("cycles, of those of GCC's order")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("cycles, of those of GCC's order")
         figure.legend(handles=_keys(style), loc="outside lower center", ncols=3)
     return figure
 

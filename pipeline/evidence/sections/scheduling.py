@@ -59,10 +59,9 @@ def figures(
     if rows.empty:
         return {}
     machines, last = _machines(rows, settings), settings.tested[-1]
-    points = _points(rows[rows["split"] == last], machines)
+    points = _points(rows[rows["split"] == last], machines[0])
     if len(points):
-        names = list(dict.fromkeys(points["name"]))
-        drawn["scheduling_pareto"] = cycles_plots.pareto(points, machines, names)
+        drawn["scheduling_pareto"] = cycles_plots.pareto(points, list(points["name"]))
     own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(_DECODERS)] if len(lengths) else lengths
     if len(own):
         named = own.assign(name=_names(own))
@@ -131,7 +130,7 @@ def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
                 plots.label(scheduler),
                 decoder_label(decoder),
                 *cells,
-                "-" if time is None else f"{time['value']:,.3g}",
+                "-" if time is None else f"{time['value']:,.0f}",
             ]
         )
     return table
@@ -162,18 +161,15 @@ def _proven(rows: pd.DataFrame, sets: list[str]) -> list[list[str]]:
     return table
 
 
-def _points(rows: pd.DataFrame, machines: list[str]) -> pd.DataFrame:
-    """Columns of `cycles_plots.pareto`: schedulers whose time was measured."""
+def _points(rows: pd.DataFrame, machine: str) -> pd.DataFrame:
+    """Columns of `cycles_plots.pareto`: schedulers whose time was measured on the processor's model."""
     found = []
-    for (scheduler, decoder), own in _ranked(rows, machines[0]):
-        if _TIME not in own:
-            continue
-        name = plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
-        for machine in machines:
-            row = own.get(_TO_GCC + machine)
-            if row is not None:
-                found.append((machine, name, own[_TIME]["value"], row["value"], row["ci_low"], row["ci_high"]))
-    return pd.DataFrame(found, columns=["machine", "name", "microseconds", "ratio", "ci_low", "ci_high"])
+    for (scheduler, decoder), own in _ranked(rows, machine):
+        row, time = own.get(_TO_GCC + machine), own.get(_TIME)
+        if row is not None and time is not None:
+            name = plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
+            found.append((name, time["value"], row["value"], row["ci_low"], row["ci_high"]))
+    return pd.DataFrame(found, columns=["name", "microseconds", "ratio", "ci_low", "ci_high"])
 
 
 def _timelines(block: pd.DataFrame) -> list[cycles_plots.Timeline]:
