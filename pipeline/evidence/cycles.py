@@ -37,13 +37,13 @@ def ratios(
 ) -> pd.DataFrame:
     """Cycles of every order over those of GCC's order, or of the best order that any of them found, GCC's included.
 
-    lengths: block_id -> instructions, of all B blocks. Returns columns `scheduler`, `decoder`, `seed`, `ratio`, the
-    latter (B,) in the order of `lengths`; NaN for a block that was not scheduled or that the model does not know.
+    lengths: block_id -> instructions, of all B blocks. Returns columns `scheduler`, `decoder`, `seed`, `ratio`, `as_gcc`
+    (1 where the order is GCC's own, else 0), the latter two (B,) in the order of `lengths`; NaN for a block that was
+    not scheduled or that the model does not know.
     """
     one_by_one = list(scheduled)
-    base = np.array(
-        [cycles.get((block, tuple(range(n))), np.nan) for block, n in zip(lengths.index, lengths, strict=True)]
-    )
+    emitted = {block: tuple(range(n)) for block, n in zip(lengths.index, lengths, strict=True)}
+    base = np.array([cycles.get(own, np.nan) for own in emitted.items()])
     found = np.array(
         [
             [cycles.get((b, o), np.nan) if (o := one.orders.get(b)) else np.nan for b in lengths.index]
@@ -52,15 +52,18 @@ def ratios(
     ).reshape(len(one_by_one), len(lengths))
     if to == "best":
         base = np.fmin.reduce([base, *found])
-    rows = [(one.scheduler, one.decoder, one.seed, own / base) for one, own in zip(one_by_one, found, strict=True)]
-    return pd.DataFrame(rows, columns=["scheduler", "decoder", "seed", "ratio"])
+    rows = []
+    for one, own in zip(one_by_one, found, strict=True):
+        same = np.array([one.orders.get(block) == order for block, order in emitted.items()], float)
+        rows.append((one.scheduler, one.decoder, one.seed, own / base, np.where(np.isnan(own), np.nan, same)))
+    return pd.DataFrame(rows, columns=["scheduler", "decoder", "seed", "ratio", "as_gcc"])
 
 
 def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFrame, settings: Intervals) -> pd.DataFrame:
     """Table `results` of one set on one processor, from both kinds of `ratios`.
 
     Geometric means of the ratios, their arithmetic means, and shares of blocks whose cycles are fewer than GCC's,
-    as many, or more. Seed `all` is the mean over seeds (see `statistics`), of logarithms for geometric means.
+    as many, or more, and whose order is GCC's. Seed `all` is the mean over seeds (see `statistics`), of logarithms for geometric means.
     """
     rows = []
     n_blocks = len(to_gcc["ratio"].iloc[0])
@@ -72,6 +75,7 @@ def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFram
         (f"fewer_cycles_than_gcc_share_{machine}", to_gcc, _below, _itself),
         (f"as_many_cycles_as_gcc_share_{machine}", to_gcc, _equal, _itself),
         (f"more_cycles_than_gcc_share_{machine}", to_gcc, _above, _itself),
+        (f"gcc_order_share_{machine}", to_gcc.assign(ratio=to_gcc["as_gcc"]), _itself, _itself),
     ):
         rows += summaries(split, metric, frame, bootstrap, values, back)
     table = pd.DataFrame(rows, columns=SCHEMAS["results"].names)

@@ -33,6 +33,7 @@ def results() -> pd.DataFrame:
                     "mean_cycles_ratio_to_gcc": ratio,
                     "fewer_cycles_than_gcc_share": 0.5,
                     "as_many_cycles_as_gcc_share": 0.3,
+                    "gcc_order_share": 0.1,
                     "more_cycles_than_gcc_share": 0.2,
                 }
                 rows += [(*place, f"{name}_{machine}", v, v - 0.01, v + 0.01, 500) for name, v in values.items()]

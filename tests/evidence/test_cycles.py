@@ -36,6 +36,8 @@ def test_ratios_to_gcc_and_to_the_best_order_of_all() -> None:
     np.testing.assert_array_equal(to_gcc["ratio"][0], [1, 1, 1, np.nan])
     np.testing.assert_array_equal(to_gcc["ratio"][1], [0.5, 2, 1, np.nan])
     np.testing.assert_array_equal(to_gcc["ratio"][2], [0.5, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(to_gcc["as_gcc"][0], [1, 1, 1, np.nan])
+    np.testing.assert_array_equal(to_gcc["as_gcc"][2], [0, np.nan, np.nan, np.nan])
     to_best = cycles.ratios(CYCLES, LENGTHS, scheduled(), "best")
     np.testing.assert_array_equal(to_best["ratio"][0], [2, 1, 1, np.nan])
     np.testing.assert_array_equal(to_best["ratio"][1], [1, 2, 1, np.nan])
@@ -51,6 +53,7 @@ def test_results_are_geometric_means_and_shares() -> None:
     assert found["gcc", "cycles_ratio_to_best_atom"] == pytest.approx(2 ** (1 / 3))
     for share in ("fewer_cycles_than", "as_many_cycles_as", "more_cycles_than"):
         assert found["swapping", f"{share}_gcc_share_atom"] == pytest.approx(1 / 3)
+    assert (found["gcc", "gcc_order_share_atom"], found["swapping", "gcc_order_share_atom"]) == (1, 0)
     assert set(table["n_blocks"]) == {3}
     row = table[(table["scheduler"] == "swapping") & (table["metric"] == "cycles_ratio_to_gcc_atom")].iloc[0]
     assert 0.5 <= row["ci_low"] < 1 < row["ci_high"] <= 2

@@ -15,7 +15,9 @@ from pipeline.evidence.imitation_rows import decoder_label, set_label
 from pipeline.evidence.numbers import count, percent, with_interval
 
 _TO_GCC, _TO_BEST = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_"
-_SHARES = ("fewer_cycles_than_gcc_share_", "as_many_cycles_as_gcc_share_", "more_cycles_than_gcc_share_")
+_SHARES = tuple(
+    f"{name}_share_" for name in ("fewer_cycles_than_gcc", "as_many_cycles_as_gcc", "more_cycles_than_gcc", "gcc_order")
+)
 _PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
 _TIME = "microseconds_per_block"
 _DECODERS = ("none", "greedy", "beam", "timed")  # single samples are left out: they are drawn, not chosen
@@ -137,7 +139,7 @@ def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
 
 
 def _shares(rows: pd.DataFrame, machine: str) -> list[list[str]]:
-    """Scheduler, decoder, ratio to the best order's cycles, shares of blocks fewer / as many / more, blocks."""
+    """Scheduler, decoder, ratio to the best order's cycles, shares of blocks fewer / as many / more / GCC's, blocks."""
     table = []
     for (scheduler, decoder), own in _ranked(rows, machine):
         best = own.get(_TO_BEST + machine)
