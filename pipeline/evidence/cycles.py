@@ -37,9 +37,9 @@ def ratios(
 ) -> pd.DataFrame:
     """Cycles of every order over those of GCC's order, or of the best order that any of them found, GCC's included.
 
-    lengths: block_id -> instructions, of all B blocks. Returns columns `scheduler`, `decoder`, `seed`, `ratio`, `as_gcc`
-    (1 where the order is GCC's own, else 0), the latter two (B,) in the order of `lengths`; NaN for a block that was
-    not scheduled or that the model does not know.
+    lengths: block_id -> instructions, of all B blocks. Returns columns `scheduler`, `decoder`, `seed`, `ratio` and
+    `as_gcc` (1 where the order is GCC's own, else 0), the latter two (B,) in the order of `lengths`; NaN for a block
+    that was not scheduled or that the model does not know.
     """
     one_by_one = list(scheduled)
     emitted = {block: tuple(range(n)) for block, n in zip(lengths.index, lengths, strict=True)}
@@ -63,7 +63,8 @@ def results(split: str, machine: str, to_gcc: pd.DataFrame, to_best: pd.DataFram
     """Table `results` of one set on one processor, from both kinds of `ratios`.
 
     Geometric means of the ratios, their arithmetic means, and shares of blocks whose cycles are fewer than GCC's,
-    as many, or more, and whose order is GCC's. Seed `all` is the mean over seeds (see `statistics`), of logarithms for geometric means.
+    as many, or more, and whose order is GCC's. Seed `all` is the mean over seeds (see `statistics`), of logarithms
+    for geometric means.
     """
     rows = []
     n_blocks = len(to_gcc["ratio"].iloc[0])
