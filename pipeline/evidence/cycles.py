@@ -15,6 +15,7 @@ from pipeline.evidence.statistics import Bootstrap
 from pipeline.tables import SCHEMAS
 
 EXPERIMENT = "latency"
+CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
 _LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
 _SHORT = 20  # instructions up to which CP-SAT was to prove the optimum
 Order = tuple[int, ...]

@@ -9,12 +9,11 @@ import pandas as pd
 
 from pipeline.config.schedulers import Scheduling
 from pipeline.evidence import plots
-from pipeline.evidence.cycles import EXPERIMENT
+from pipeline.evidence.cycles import CHOSEN, EXPERIMENT
 from pipeline.evidence.hardware import AGAIN, BEST, CORRELATION, CV, CYCLES, FENCE, MEAN_CV, RANDOM, RATIO, SHARE
 from pipeline.evidence.imitation_rows import decoder_label, set_label
 from pipeline.evidence.numbers import cell, count, number, percent
 
-_DECODERS = ("none", "greedy", "beam")
 _REFERENCES = {AGAIN: "GCC's order, timed again", RANDOM: "Random legal orders", BEST: "Best of these, by other trials"}
 
 
@@ -36,7 +35,7 @@ class Section:
 def section(results: pd.DataFrame, outcomes: pd.DataFrame, settings: Scheduling) -> Section:
     """`results`: the report's; `outcomes`: of stage evaluate_hardware."""
     rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
-    rows = rows[rows["metric"].str.contains("hardware") & rows["decoder"].isin(_DECODERS)]
+    rows = rows[rows["metric"].str.contains("hardware") & rows["decoder"].isin(CHOSEN)]
     if rows.empty:
         return Section()
     sets = [name for name in settings.tested if name in set(rows["split"])]

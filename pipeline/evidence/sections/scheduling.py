@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from pipeline.config.schedulers import Scheduling
 from pipeline.evidence import cycles_plots, plots
-from pipeline.evidence.cycles import EXPERIMENT
+from pipeline.evidence.cycles import CHOSEN, EXPERIMENT
 from pipeline.evidence.imitation_rows import decoder_label, set_label
 from pipeline.evidence.numbers import count, percent, with_interval
 
@@ -20,7 +20,6 @@ _SHARES = tuple(
 )
 _PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
 _TIME = "microseconds_per_block"
-_DECODERS = ("none", "greedy", "beam", "timed")  # single samples are left out: they are drawn, not chosen
 _CURVES = 7  # schedulers that a figure by length shows
 
 
@@ -64,7 +63,7 @@ def figures(
     points = _points(rows[rows["split"] == last], machines[0])
     if len(points):
         drawn["scheduling_pareto"] = cycles_plots.pareto(points, list(points["name"]))
-    own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(_DECODERS)] if len(lengths) else lengths
+    own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(CHOSEN)] if len(lengths) else lengths
     if len(own):
         named = own.assign(name=_names(own))
         best = named[named["machine"] == machines[0]].groupby("name")["ratio"].mean().sort_values().index[:_CURVES]
@@ -78,7 +77,7 @@ def figures(
 def _rows(results: pd.DataFrame) -> pd.DataFrame:
     """Rows of processor models; those of hardware are in a section of their own."""
     rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
-    return rows[rows["decoder"].isin(_DECODERS) & ~rows["metric"].str.contains("hardware")]
+    return rows[rows["decoder"].isin(CHOSEN) & ~rows["metric"].str.contains("hardware")]
 
 
 def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:
