@@ -17,7 +17,7 @@ from pipeline.models.problems import Problems
 from pipeline.models.processors import on_processor, with_costs
 from pipeline.schedulers import Request, needed_machine
 
-EVALUATIONS = 16  # unless the settings say otherwise
+EVALUATIONS = 32  # unless the settings say otherwise
 
 
 class Imitating:
