@@ -117,7 +117,9 @@ def agreement(
     """Groups of the blocks `rows` that the machine knows."""
     instructions = np.unique(held.instructions_of(rows))
     table = machines.read(codes.take(instructions).to_pylist(), name, machine, binary)
-    chip, texts = processor(table), ["".join(gas(code)) for code in table.code]
+    schema = tables.SCHEMAS["machine_instructions"]
+    chip = processor(pa.Table.from_pandas(table, schema, preserve_index=False))
+    texts = ["".join(gas(code)) for code in table.code]
     usable = known(held, rows, instructions, chip)
     print(f"{len(rows) - len(usable)} of {len(rows)} blocks left out: {name} does not know an instruction of theirs")
     rng = np.random.default_rng(seed)

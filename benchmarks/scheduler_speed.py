@@ -67,7 +67,7 @@ def main(
     settings = params.load().scheduling
     held = store.load(data / "instructions/released/blocks.parquet", data / "dags/full.parquet")
     encodings = known.load(data / "instructions/released/encodings.parquet")
-    chip = processor(tables.read("machine_instructions", data / f"instructions/released/machines/{machine}.parquet"))
+    chip = processor(tables.arrow("machine_instructions", data / f"instructions/released/machines/{machine}.parquet"))
     sample = load(data / f"sets/{chosen}.parquet", held)
     items = np.flatnonzero(supported(held, sample.rows, chip))[:n_blocks]
     batches = []

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numba import njit
 
 from pipeline.latency import in_order, packing
 from pipeline.latency.renaming import renamed
 
 _MEMORY = {"none": 0, "": 0, "load": packing.LOAD, "store": packing.STORE}
-
+_REGISTERS = ("reads", "late_reads", "writes", "double_reads")
 _PER_ROW = (
     *("known", "micro_ops", "latencies", "held", "choices", "choice_cycles"),
     *("read_advance", "memory", "kept", "queued"),
@@ -103,59 +104,85 @@ class Processor:
             raise ValueError(f"instruction {unknown} of the table is unsupported; leave out its block")
 
 
-def processor(table: pd.DataFrame) -> Processor:
+def processor(table: pa.Table) -> Processor:
     """The processor of table `machine_instructions`. Raises ValueError for a table of several or none."""
-    if table[["machine", "issue_width", "retire_width"]].drop_duplicates().shape[0] != 1:
-        raise ValueError(f"one machine is needed, not {sorted(set(table.machine))}")
-    masks = [[sum(1 << int(unit) for unit in choice) for choice in choices] for choices in table.choices]
-    groups = np.unique(np.array([mask for row in masks for mask in row], np.int64))
-    used = [*table.units, *(choice for choices in table.choices for choice in choices)]
-    held = np.zeros((len(table), 1 + max((int(max(units)) for units in used if len(units)), default=-1)), np.int32)
-    for row, (units, cycles) in enumerate(zip(table.units, table.unit_cycles, strict=True)):
-        held[row, units] = cycles
-    choices = np.full((len(table), max(1, *map(len, masks))), -1, np.int32)
+    machines = table.group_by(["machine", "issue_width", "retire_width"]).aggregate([]).to_pylist()
+    if len(machines) != 1:
+        raise ValueError(f"one machine is needed, not {sorted({one['machine'] for one in machines})}")
+    (machine,), size = machines, len(table)
+    unit_rows, units = _flat(table["units"])
+    choice_rows, members = _flat(table["choices"])
+    masks = np.zeros(len(choice_rows), np.int64)
+    of_choice, member = _flat(pa.chunked_array([members]))
+    np.bitwise_or.at(masks, of_choice, 1 << member.astype(np.int64))
+    held = np.zeros((size, 1 + int(np.r_[units, member, -1].max())), np.int32)
+    held[unit_rows, units] = _flat(table["unit_cycles"])[1]
+    groups, group = np.unique(masks, return_inverse=True)
+    place = np.arange(len(choice_rows)) - np.searchsorted(choice_rows, choice_rows)
+    choices = np.full((size, 1 + int(place.max(initial=0))), -1, np.int32)
+    choices[choice_rows, place] = group
     choice_cycles = np.zeros(choices.shape, np.int32)
-    for row, (chosen, cycles) in enumerate(zip(masks, table.choice_cycles, strict=True)):
-        choices[row, : len(chosen)] = np.searchsorted(groups, chosen)
-        choice_cycles[row, : len(chosen)] = cycles
-    possible = np.array([_possible(units, chosen) for units, chosen in zip(table.units, masks, strict=True)], bool)
-    pools, buffers = (np.array(table[name].iloc[0], np.int32) for name in ("pools", "buffers"))
+    choice_cycles[choice_rows, place] = _flat(table["choice_cycles"])[1]
+    pools, buffers = (np.array(table[name][0].as_py(), np.int32) for name in ("pools", "buffers"))
+    numbers = {name: table[name].to_numpy() for name in ("micro_ops", "latency", "read_advance")}
+    memory = table["memory"].combine_chunks().dictionary_encode()
     return Processor(
-        issue_width=int(table.issue_width.iloc[0]),
-        retire_width=int(table.retire_width.iloc[0]),
+        issue_width=int(machine["issue_width"]),
+        retire_width=int(machine["retire_width"]),
         pools=pools,
         buffers=buffers,
         groups=groups,
-        known=(table.status == "ok").to_numpy() & possible,
-        micro_ops=table.micro_ops.to_numpy(np.int32),
-        latencies=table.latency.to_numpy(np.int32),
+        known=pc.equal(table["status"], "ok").to_numpy() & _possible(held, choices, groups),
+        micro_ops=numbers["micro_ops"].astype(np.int32),
+        latencies=numbers["latency"].astype(np.int32),
         held=held,
         choices=choices,
         choice_cycles=choice_cycles,
-        registers=np.stack(
-            [np.array(list(table[name]), np.uint64) for name in ("reads", "late_reads", "writes", "double_reads")]
-        ),
-        read_advance=table.read_advance.to_numpy(np.int32),
-        memory=table.memory.map(_MEMORY).to_numpy(np.int8),
-        kept=_entries(table.kept, len(pools)),
-        queued=_entries(table.queued, len(buffers)),
+        registers=np.stack([_padded(table[name], 3, np.uint64) for name in _REGISTERS]),
+        read_advance=numbers["read_advance"].astype(np.int32),
+        memory=np.array([_MEMORY[kind] for kind in memory.dictionary.to_pylist()], np.int8)[memory.indices.to_numpy()],
+        kept=_padded(table["kept"], len(pools), np.int32),
+        queued=_padded(table["queued"], len(buffers), np.int32),
     )
 
 
-def _possible(units: Sequence[int], choices: Sequence[int]) -> bool:
-    """Whether idle units have all that an instruction holds at once, as `out_of_order` looks; else it never issues."""
-    taken = sum(1 << int(unit) for unit in units)
-    for members in choices:
-        if not members & ~taken:
-            return False
-        taken |= 1 << ((members & ~taken).bit_length() - 1)
-    return True
+def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, Any]:
+    """Of a column of lists: the row of each entry, and the entries; entries that are lists stay an Arrow array."""
+    lists = column.combine_chunks()
+    entries = lists.flatten()
+    rows = np.repeat(np.arange(len(lists)), np.diff(lists.offsets.to_numpy()))
+    return rows, entries if pa.types.is_list(entries.type) else entries.to_numpy()
 
 
-def _entries(lists: pd.Series, size: int) -> np.ndarray:
-    """(U, size) int32; zeros for what is unsupported."""
-    found = [entries if len(entries) else [0] * size for entries in lists]
-    return np.array(found, np.int32).reshape(len(found), size)
+def _padded(column: pa.ChunkedArray, size: int, dtype: type) -> np.ndarray:
+    """Lists of `size` entries, (U, size); zeros where there are none."""
+    rows, entries = _flat(column)
+    filled: np.ndarray = np.zeros((len(column), size), dtype)
+    if size:
+        filled[rows[::size]] = entries.reshape(-1, size)
+    return filled
+
+
+def _possible(held: np.ndarray, choices: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Whether idle units have all that an instruction holds at once, as `out_of_order` looks; else it never issues.
+
+    held: (U, R); choices: (U, C). Returns (U,) bool.
+    """
+    taken = (held > 0) @ (1 << np.arange(held.shape[1]))
+    fits = np.ones(len(held), bool)
+    for chosen in choices.T:
+        free = np.r_[groups, 0][chosen] & ~taken  # none of the last, which -1 takes
+        fits &= (free > 0) | (chosen < 0)
+        taken |= _highest(free)
+    return fits
+
+
+def _highest(words: np.ndarray) -> np.ndarray:
+    """The highest bit of each word; 0 of 0."""
+    filled = words.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        filled |= filled >> shift
+    return filled ^ (filled >> 1)
 
 
 @njit(cache=True, nogil=True)

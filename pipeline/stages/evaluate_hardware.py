@@ -77,7 +77,7 @@ def _judges(
     numbers = dict(zip(rows["block_id"], rows["encodings"].map(np.asarray), strict=True))
     found: dict[str, Cycles] = {}
     for path in sorted(machines):
-        table = tables.read("machine_instructions", path)
+        table = tables.arrow("machine_instructions", path)
         if len(table):
             said = modelled(asked, numbers, processor(table))
             found[f"model_{path.stem}"] = {

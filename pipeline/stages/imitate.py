@@ -74,7 +74,7 @@ def main(
     held, distinct = store.load(instructions, dags), known.load(encodings)
     learned, measured = load(training, held), load(development, held)
     if machine:
-        chips = [processor(tables.read("machine_instructions", path)) for path in machine]
+        chips = [processor(tables.arrow("machine_instructions", path)) for path in machine]
         orders = [[_orders(path) for path in best or []] for best in (best_training, best_development)]
         held, distinct, (learned, measured) = taught(held, distinct, chips, [learned, measured], orders)
     network, rows = train(

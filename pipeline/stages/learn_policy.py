@@ -38,7 +38,7 @@ def main(
     Settings are schedulers.<name>.learning. Blocks with an instruction that the machine does not know are left out.
     """
     chosen = section(Rollouts, settings)
-    chip = processor(tables.read("machine_instructions", machine))
+    chip = processor(tables.arrow("machine_instructions", machine))
     held = store.load(instructions, dags)
     rng = np.random.default_rng(seed)
     rows = load(training, held).rows

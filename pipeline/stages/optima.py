@@ -54,7 +54,7 @@ def main(
         raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
     held = store.load(instructions, dags)
     sample = load(chosen, held)
-    chip = processor(tables.read("machine_instructions", table))
+    chip = processor(tables.arrow("machine_instructions", table))
     how = section(Scheduler, scheduler)
     made = find(how.method)(Request(how, None, None, None, None, chip))
     if not isinstance(made, Exact):

@@ -50,9 +50,10 @@ def main(
     held = store.load(instructions, dags)
     sample = load(chosen, held)
     chosen_scheduler = section(Scheduler, scheduler)
-    chip = processor(tables.read("machine_instructions", Path(machine))) if machine else None
+    chip = processor(tables.arrow("machine_instructions", Path(machine))) if machine else None
     path = Path(weights) if weights else None
-    made = find(chosen_scheduler.method)(Request(chosen_scheduler, None, path, None, known.load(encodings), chip))
+    seen = known.load(encodings) if path else None  # networks alone see what an instruction is
+    made = find(chosen_scheduler.method)(Request(chosen_scheduler, None, path, None, seen, chip))
     rng = np.random.default_rng(seed)
     frames, beliefs = [], []
     possible = np.arange(len(sample.rows))

@@ -33,7 +33,7 @@ def main(
     out: options.Out,
 ) -> None:
     """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
-    chip, held = processor(tables.read("machine_instructions", machine)), store.load(instructions, dags)
+    chip, held = processor(tables.arrow("machine_instructions", machine)), store.load(instructions, dags)
     best = tables.read("optima", optima).set_index("block_id")
     found = tables.read("schedules", learned).drop_duplicates("block_id").set_index("block_id")["order"]
     shown = tables.read("sets", chosen).set_index("block_id")["input_order"]

@@ -113,7 +113,7 @@ def test_unsupported_instructions_keep_their_row(tmp_path, binary: str) -> None:
     assert table.latency.tolist() == [1, 0, 0, 0, 1]
     path = tmp_path / "machine.parquet"
     tables.write(table, "machine_instructions", path)
-    chip = processor(tables.read("machine_instructions", path))
+    chip = processor(tables.arrow("machine_instructions", path))
     assert chip.costs(np.array([[0, 4]])).held.tolist() == [[[0, 0], [1, 0]]]
     with pytest.raises(ValueError, match="instruction 1 of the table is unsupported"):
         chip.costs(np.array([[0, 1]]))

@@ -35,7 +35,7 @@ def chip(
     path = tmp_path_factory.mktemp(name) / "machine.parquet"
     table = machine.read([bytes.fromhex(code) for code in MODELLED], name, settings(name), binary)
     tables.write(table, "machine_instructions", path)
-    return name, processor(tables.read("machine_instructions", path))
+    return name, processor(tables.arrow("machine_instructions", path))
 
 
 def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: tuple[str, Processor]) -> None:

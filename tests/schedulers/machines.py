@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
 from iced_x86 import Decoder
 
+from pipeline import tables
 from pipeline.dag.resources import words
 from pipeline.latency.costs import Processor, processor
 from pipeline.latency.registers import register_access
@@ -22,7 +24,8 @@ def table(codes: list[bytes] | None = None, unknown: str = "", retire_width: int
 
 
 def machine(unknown: str = "", in_order: bool = True) -> Processor:
-    return processor(table(unknown=unknown, retire_width=0 if in_order else RETIRED))
+    made = table(unknown=unknown, retire_width=0 if in_order else RETIRED)
+    return processor(pa.Table.from_pandas(made, tables.SCHEMAS["machine_instructions"], preserve_index=False))
 
 
 def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
