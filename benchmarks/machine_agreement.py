@@ -33,7 +33,7 @@ from pipeline.corpus.assembly import gas
 from pipeline.dag.sampling import random_ready
 from pipeline.latency import llvm_mca, model
 from pipeline.latency import machine as machines
-from pipeline.latency.costs import Processor, processor
+from pipeline.latency.costs import Processor, processor_of
 from pipeline.models import sample, store
 from pipeline.models.store import BlockStore
 
@@ -117,9 +117,7 @@ def agreement(
     """Groups of the blocks `rows` that the machine knows."""
     instructions = np.unique(held.instructions_of(rows))
     table = machines.read(codes.take(instructions).to_pylist(), name, machine, binary)
-    schema = tables.SCHEMAS["machine_instructions"]
-    chip = processor(pa.Table.from_pandas(table, schema, preserve_index=False))
-    texts = ["".join(gas(code)) for code in table.code]
+    chip, texts = processor_of(table), ["".join(gas(code)) for code in table.code]
     usable = known(held, rows, instructions, chip)
     print(f"{len(rows) - len(usable)} of {len(rows)} blocks left out: {name} does not know an instruction of theirs")
     rng = np.random.default_rng(seed)

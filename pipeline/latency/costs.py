@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
 from pipeline.latency import in_order, packing
 from pipeline.latency.renaming import renamed
+from pipeline.tables import SCHEMAS
 
 _MEMORY = {"none": 0, "": 0, "load": packing.LOAD, "store": packing.STORE}
 _REGISTERS = ("reads", "late_reads", "writes", "double_reads")
@@ -144,6 +146,11 @@ def processor(table: pa.Table) -> Processor:
         kept=_padded(table["kept"], len(pools), np.int32),
         queued=_padded(table["queued"], len(buffers), np.int32),
     )
+
+
+def processor_of(frame: pd.DataFrame) -> Processor:
+    """The same of a table that is no file."""
+    return processor(pa.Table.from_pandas(frame, SCHEMAS["machine_instructions"], preserve_index=False))
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, Any]:

@@ -12,7 +12,7 @@ from pipeline.config.machines import Machine
 from pipeline.corpus.assembly import gas
 from pipeline.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
 from pipeline.latency import in_order, llvm_mca, machine
-from pipeline.latency.costs import Processor, processor
+from pipeline.latency.costs import Processor, processor, processor_of
 from pipeline.latency.machine import Units, units
 from pipeline.latency.registers import register_access
 
@@ -65,7 +65,7 @@ def atom(binary: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def chip(atom: pd.DataFrame) -> Processor:
-    return processor(atom)
+    return processor_of(atom)
 
 
 def cycles(chip: Processor, numbers: np.ndarray) -> list[int]:
@@ -125,7 +125,7 @@ def test_batches_change_nothing(binary: str, atom: pd.DataFrame) -> None:
 
 def test_one_machine_at_a_time(atom: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match=r"one machine is needed, not \['atom', 'other'\]"):
-        processor(pd.concat([atom, atom.assign(machine="other")]))
+        processor_of(pd.concat([atom, atom.assign(machine="other")]))
 
 
 def test_nothing_to_read(tmp_path, binary: str) -> None:

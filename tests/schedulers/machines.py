@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
-import pyarrow as pa
 from iced_x86 import Decoder
 
-from pipeline import tables
 from pipeline.dag.resources import words
-from pipeline.latency.costs import Processor, processor
+from pipeline.latency.costs import Processor, processor_of
 from pipeline.latency.registers import register_access
 from tests.models.imitated import INSTRUCTIONS
 
@@ -24,8 +22,7 @@ def table(codes: list[bytes] | None = None, unknown: str = "", retire_width: int
 
 
 def machine(unknown: str = "", in_order: bool = True) -> Processor:
-    made = table(unknown=unknown, retire_width=0 if in_order else RETIRED)
-    return processor(pa.Table.from_pandas(made, tables.SCHEMAS["machine_instructions"], preserve_index=False))
+    return processor_of(table(unknown=unknown, retire_width=0 if in_order else RETIRED))
 
 
 def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
