@@ -40,7 +40,7 @@ def main(
     earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
     tuning: Annotated[str, typer.Option(help="CSV files of `tuning`, separated by spaces.")] = "",
 ) -> None:
-    """Write the report: pages as .md and .html (which needs no other file), results.csv, metrics.json, figures/, plots/.
+    """Write the report: pages as .md and self-contained .html, results.csv, metrics.json, figures/, plots/.
 
     Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
     """
