@@ -42,7 +42,6 @@ _PUBLISHED = {
     "scheduling": (CYCLES,),
     "corpus": (verification.EXPERIMENT, ingest.EXPERIMENT),
 }
-_TOC = {"toc": {"toc_depth": "2-2"}}
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,7 @@ def _context(evidence: Evidence) -> dict[str, object]:
     return {
         "params": params,
         "reproduced": reproduced,
+        "headlines": experiments.headlines(reproduced.parts),
         "others": others,
         "trials": training.trials(evidence.trials),
         "corpus": corpus.section(evidence.statistics, evidence.card),
@@ -135,7 +135,9 @@ def html(text: str, images: dict[str, bytes]) -> str:
     `images`: figure name -> PNG bytes, embedded as data URIs where the page shows them. Raises KeyError for one that
     is missing.
     """
-    converter = markdown_package.Markdown(extensions=["tables", "toc", "sane_lists"], extension_configs=_TOC)
+    depth = "2-2" if text.count("\n## ") > 1 else "2-3"  # contents of a single line would tell nothing
+    toc = {"toc": {"toc_depth": depth}}
+    converter = markdown_package.Markdown(extensions=["tables", "toc", "sane_lists"], extension_configs=toc)
     body = converter.convert(text)
 
     def embed(match: re.Match) -> str:

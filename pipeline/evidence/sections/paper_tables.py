@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pipeline.config.params import Params
 from pipeline.evidence import paper
 from pipeline.evidence.sections import training
-from pipeline.evidence.sections.experiments import Part, headlines
+from pipeline.evidence.sections.experiments import Part
 
 
 @dataclass(frozen=True)
@@ -15,12 +15,10 @@ class Section:
     """Some experiments side by side; empty where none of them was run or published."""
 
     parts: list[Part]
-    headlines: list[list[str]]
     missing_latency: list[Part]
     settings: list[list[str]]  # experiment, model, `knobs` of every training
     knobs: list[str]
     trained_iterations: list[int]
-    confidence: float  # of the intervals, in per cent
     margin: float  # of "on par", in per cent
 
 
@@ -35,11 +33,9 @@ def _section(params: Params, parts: list[Part], names: set[str]) -> Section:
     own = [part for part in parts if part.experiment in names]
     return Section(
         parts=own,
-        headlines=headlines(own),
         missing_latency=[part for part in own if not part.table_2],
         settings=training.settings(params, names),
         knobs=training.KNOBS,
         trained_iterations=training.trained_iterations(params, names),
-        confidence=100 * params.evaluation.confidence,
         margin=100 * paper.ON_PAR_SHARE,
     )
