@@ -1,5 +1,7 @@
 """Schedules -> latencies, metrics, reports and MLflow runs."""
 
+from pipeline.evidence.pages import FILES as PAGES
+
 PUBLISHED = sorted(map(str, Path("reports/published").glob("*.csv")))
 
 
@@ -45,8 +47,7 @@ rule report:
         splits=files(SPLITS, *P.report.experiments),
         residuals="data/operators/residuals.parquet",
     output:
-        html="reports/index.html",
-        markdown="reports/index.md",
+        pages=expand("reports/{page}", page=PAGES),
         results="reports/results.csv",
         metrics="reports/metrics.json",
         figures=directory("reports/figures"),
@@ -135,7 +136,7 @@ rule track:
         histories=of_experiment(HISTORIES),
         weights=of_experiment(WEIGHTS),
         splits=of_experiment(SPLITS),
-        report="reports/index.html",
+        report=rules.report.output.pages,
     output:
         runs="data/tracking/{experiment}.json",
     params:

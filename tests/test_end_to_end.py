@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from pipeline.evidence.pages import FILES as PAGES
 from pipeline.execution.native import Native
 from pipeline.execution.oracle import OracleError
 from pipeline.tables import SCHEMAS
@@ -119,7 +120,8 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     assert list(results.columns) == SCHEMAS["results"].names
     assert set(results.query("experiment == 'quick'").scheduler) == set(SCHEDULERS)
     assert (results.query("decoder == 'topological' and metric == 'valid_share'").value == 1).all()
-    assert "<svg" in (page := (undisturbed / "reports/index.html").read_text()) or "data:image" in page
+    assert {path.name for kind in ("html", "md") for path in (undisturbed / "reports").glob(f"*.{kind}")} == set(PAGES)
+    assert "data:image" in (undisturbed / "reports/index.html").read_text()
 
 
 def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:
@@ -238,8 +240,8 @@ def test_schedulers_on_processors_are_compared_and_the_report_shows_them(undistu
     for split, own in ratio.groupby("split"):
         best = own[own.scheduler == "branch_and_bound"].value.item()
         assert (own.value >= best - 1e-6).all(), split
-    assert "scheduling_pareto" not in (folder / "reports/index.md").read_text()  # no time was measured
-    assert "scheduling_length.png" in (folder / "reports/index.md").read_text()
+    assert "scheduling_pareto" not in (folder / "reports/scheduling.md").read_text()  # no time was measured
+    assert "scheduling_length.png" in (folder / "reports/scheduling.md").read_text()
     assert not (folder / "data/hardware").exists()  # it runs machine code: only when asked for
     try:
         Native().close()

@@ -10,13 +10,13 @@ from pipeline.config.imitation import Imitation
 from pipeline.evidence import decoding_plots
 from pipeline.evidence.numbers import natural
 
-MAIN, ABLATION, SCALING, TRANSFER, INPUT, IDEAS = (
+EXPERIMENTS = MAIN, ABLATION, SCALING, TRANSFER, IDEAS, INPUT = (
     "imitation",
     "imitation_ablation",
     "imitation_scaling",
     "imitation_transfer",
-    "imitation_input",
     "imitation_ideas",
+    "imitation_input",
 )
 SIZES = "training"  # split of the rows that say how large a network is and what it was trained on
 _DECODERS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+EXPERIMENT = "paper"  # of params.yaml: with the paper's own settings
+
 # Table 1: five-instruction validation blocks, Hungarian decoding, one run. scheduler -> metric -> value.
 TABLE_1: dict[str, dict[str, float]] = {
     "sinkhorn": {

@@ -1,4 +1,4 @@
-"""Tables -> figures, Markdown and one self-contained HTML page. Pure: the stage reads and writes."""
+"""Tables -> figures, and pages as Markdown and self-contained HTML. Pure: the stage reads and writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 
 from pipeline.config.params import Params
 from pipeline.config.schedulers import Scheduling
-from pipeline.evidence import paper
+from pipeline.evidence import imitation_rows
 from pipeline.evidence.card import Card
+from pipeline.evidence.cycles import EXPERIMENT as CYCLES
+from pipeline.evidence.pages import PAGES
 from pipeline.evidence.sections import (
     corpus,
     decoding,
@@ -26,11 +28,20 @@ from pipeline.evidence.sections import (
     ingest,
     learning,
     operator,
+    paper_tables,
     scheduling,
     training,
     verification,
 )
 from pipeline.evidence.templates import template
+
+# Page -> experiments that it shows and that are run only when asked for: the first page says which were not.
+_PUBLISHED = {
+    "operator": (learning.EXPERIMENT, decoding.EXPERIMENT),
+    "imitation": imitation_rows.EXPERIMENTS,
+    "scheduling": (CYCLES,),
+    "corpus": (verification.EXPERIMENT, ingest.EXPERIMENT),
+}
 
 
 @dataclass(frozen=True)
@@ -73,57 +84,67 @@ def _of_scheduling(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.D
     return evidence.experiments.results, frozen["length"], frozen["examples"], evidence.params.scheduling
 
 
-def markdown(evidence: Evidence) -> str:
-    """The report as Markdown; images by relative path, figures/<name>.png."""
+def markdown(evidence: Evidence) -> dict[str, str]:
+    """Every page as Markdown by its name; images by relative path, figures/<name>.png, other pages as <name>.md."""
+    context = _context(evidence)
+    texts = {page.name: template(page.template).render(context, page=page, pages=PAGES) for page in PAGES}
+    return {name: re.sub(r"\n{3,}", "\n\n", text).strip() + "\n" for name, text in texts.items()}
+
+
+def _context(evidence: Evidence) -> dict[str, object]:
+    """What the pages' templates show, by the names that they have for it."""
     params, results, frozen = evidence.params, evidence.experiments.results, evidence.frozen
-    parts = experiments.parts(params, evidence.experiments)
-    text = template("report.md.j2").render(
-        params=params,
-        parts=parts,
-        headlines=experiments.headlines(parts),
-        missing_latency=[part for part in parts if not part.table_2],
-        margin=100 * paper.ON_PAR_SHARE,
-        settings=training.settings(params),
-        trials=training.trials(evidence.trials),
-        knobs=training.KNOBS,
-        trained_iterations=training.trained_iterations(params),
-        corpus=corpus.section(evidence.statistics, evidence.card),
-        verification=verification.section(
+    reproduced, others = paper_tables.sections(params, experiments.parts(params, evidence.experiments))
+    return {
+        "params": params,
+        "reproduced": reproduced,
+        "headlines": experiments.headlines(reproduced.parts),
+        "others": others,
+        "trials": training.trials(evidence.trials),
+        "corpus": corpus.section(evidence.statistics, evidence.card),
+        "verification": verification.section(
             results, *(frozen[name] for name in ("strata", "reasons", "sensitivity", "explanations"))
         ),
-        ingest=ingest.section(results, frozen["growth"]),
-        learning=learning.section(results, evidence.trials),
-        imitation=imitation.section(*_of_imitations(evidence)),
-        limits=imitation_limits.section(
+        "ingest": ingest.section(results, frozen["growth"]),
+        "learning": learning.section(results, evidence.trials),
+        "imitation": imitation.section(*_of_imitations(evidence)),
+        "limits": imitation_limits.section(
             results, *(frozen[name] for name in ("ceiling", "twins", "errors", "blocks", "audit"))
         ),
-        ideas=imitation_ideas.section(results, params.imitations),
-        input=imitation_input.section(results, params.imitations, params.sets),
-        scheduling=scheduling.section(*_of_scheduling(evidence)),
-        hardware=hardware.section(results, frozen["outcomes"], params.scheduling),
-        timed=params.hardware,
-        decoding=decoding.section(results),
-        operator=operator.section(evidence.residuals, frozen["speed"], params.residuals),
-        provenance=[[what, f"`{value}`"] for what, value in evidence.provenance.items()],
-    )
-    return re.sub(r"\n{3,}", "\n\n", text)
+        "ideas": imitation_ideas.section(results, params.imitations),
+        "input": imitation_input.section(results, params.imitations, params.sets),
+        "scheduling": scheduling.section(*_of_scheduling(evidence)),
+        "hardware": hardware.section(results, frozen["outcomes"], params.scheduling),
+        "timed": params.hardware,
+        "decoding": decoding.section(results),
+        "operator": operator.section(evidence.residuals, frozen["speed"], params.residuals),
+        "provenance": [[what, f"`{value}`"] for what, value in evidence.provenance.items()],
+        "unpublished": _unpublished(results),
+    }
+
+
+def _unpublished(results: pd.DataFrame) -> dict[str, list[str]]:
+    """Page -> experiments of _PUBLISHED that there are no results of."""
+    found = set(results["experiment"])
+    return {page: [name for name in names if name not in found] for page, names in _PUBLISHED.items()}
 
 
 def html(text: str, images: dict[str, bytes]) -> str:
-    """The Markdown `text` as one HTML page that needs no other file.
+    """A page's Markdown as HTML that needs no other file; its links to other pages lead to their HTML.
 
-    `images`: figure name -> PNG bytes, embedded as data URIs. Raises KeyError for one that is missing.
+    `images`: figure name -> PNG bytes, embedded as data URIs where the page shows them. Raises KeyError for one that
+    is missing.
     """
-    converter = markdown_package.Markdown(extensions=["tables", "toc", "sane_lists"], extension_configs=_TOC)
+    depth = "2-2" if text.count("\n## ") > 1 else "2-3"  # contents of a single line would tell nothing
+    toc = {"toc": {"toc_depth": depth}}
+    converter = markdown_package.Markdown(extensions=["tables", "toc", "sane_lists"], extension_configs=toc)
     body = converter.convert(text)
 
     def embed(match: re.Match) -> str:
         return f'src="data:image/png;base64,{base64.b64encode(images[match[1]]).decode()}"'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embed, body)
+    body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
     body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
     page = template("page.html.j2")
     return page.render(title=text.splitlines()[0].lstrip("# "), contents=converter.toc, body=body)
-
-
-_TOC = {"toc": {"toc_depth": "2-2"}}

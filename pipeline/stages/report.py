@@ -1,4 +1,4 @@
-"""Write the report: Markdown, a self-contained HTML page, figures, the tidy table and what DVC shows."""
+"""Write the report: its pages as Markdown and self-contained HTML, figures, the tidy table, what DVC shows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def main(
     statistics: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
     splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
     residuals: Annotated[Path, typer.Option(help="Table `residuals`.")],
-    out: Annotated[Path, typer.Option(help="Folder for index.html, index.md, results.csv, figures ...")],
+    out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")],
     earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
     tuning: Annotated[str, typer.Option(help="CSV files of `tuning`, separated by spaces.")] = "",
 ) -> None:
-    """Write the report: index.html (one file), index.md, results.csv, metrics.json, figures/, plots/.
+    """Write the report: pages as .md and self-contained .html, results.csv, metrics.json, figures/, plots/.
 
     Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
     """
@@ -72,13 +72,12 @@ def main(
     for name, figure in tqdm(report.figures(evidence).items(), desc="Figures", unit="figure"):
         files |= {f"figures/{name}.{kind}": plots.render(figure, kind) for kind in ("png", "svg")}
     images = {Path(name).stem: data for name, data in files.items() if name.endswith(".png")}
-    text = report.markdown(evidence)
+    for name, text in report.markdown(evidence).items():
+        files |= {f"{name}.md": text.encode(), f"{name}.html": report.html(text, images).encode()}
     measured = evidence.experiments
     files |= {f"plots/{name}": curve.encode() for name, curve in curves(measured.history, measured.sweep).items()}
-    files["index.md"] = text.encode()
     files["results.csv"] = tidy.csv(measured.results).encode()
     files["metrics.json"] = tidy.metrics_json(measured.results).encode()
-    files["index.html"] = report.html(text, images).encode()
     for folder in ("figures", "plots"):  # no figure of an earlier run may stay
         shutil.rmtree(out / folder, ignore_errors=True)
     for name, data in files.items():

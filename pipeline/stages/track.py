@@ -22,6 +22,7 @@ from pipeline.config.experiments import Experiment
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
 from pipeline.evidence import plots, runs
+from pipeline.evidence.pages import FILES
 from pipeline.stages.command import run
 from pipeline.stages.gather import fingerprint, gather, place
 
@@ -89,7 +90,7 @@ def _wanted(
         history = gather("history", [path])
         found.append(runs.network(names, chosen.models[names["model"]], methods, history, numbers, own, hashes))
     files = {
-        "report": [reports / name for name in ("index.html", "index.md", "results.csv", "metrics.json")],
+        "report": [reports / name for name in (*FILES, "results.csv", "metrics.json")],
         "report/figures": sorted(reports.glob("figures/*.png")),
         "tables": [results],
     }

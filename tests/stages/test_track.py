@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.evidence.pages import FILES
 from pipeline.stages import track
 from tests.evidence import synthetic
 
@@ -28,7 +29,7 @@ def log(settings: dict) -> bytes:
 def test_runs_are_kept_replaced_or_superseded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     synthetic.tree(Path("."))
-    for name in ("index.html", "index.md", "results.csv", "metrics.json"):
+    for name in (*FILES, "results.csv", "metrics.json"):
         (tmp_path / "reports" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "reports" / name).write_text(name)
     settings = synthetic.settings()
@@ -45,6 +46,9 @@ def test_runs_are_kept_replaced_or_superseded(tmp_path: Path, monkeypatch: pytes
         settings["experiments"]["quick"]["models"]["popocs"]["learning_rate"]
     )
     assert network.data.tags["group"] == "quick/full"
+    report = next(run for run in runs if run.info.run_name == "quick/report")
+    logged = {path.name for path in (tmp_path / "mlartifacts" / report.info.run_id).rglob("report/*")}
+    assert set(FILES) <= logged
 
     assert log(settings) == first
     assert ids(everything()) == ids(runs)

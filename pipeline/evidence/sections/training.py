@@ -13,12 +13,13 @@ from pipeline.evidence.sections.experiments import fresh_first
 KNOBS = [name.replace("_", " ").capitalize() for name in Training.model_fields]
 
 
-def settings(params: Params) -> list[list[str]]:
-    """Every knob of every training, fresh experiments first."""
+def settings(params: Params, names: set[str]) -> list[list[str]]:
+    """Every knob of every training of the experiments of these names, fresh experiments first."""
     return [
         [experiment, plots.label(name), *(_knob(value) for value in model.model_dump().values())]
         for experiment, settings in sorted(params.experiments.items(), key=fresh_first(params))
         for name, model in sorted(settings.models.items(), reverse=True)
+        if experiment in names
     ]
 
 
@@ -26,8 +27,10 @@ def _knob(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else cell(value)
 
 
-def trained_iterations(params: Params) -> list[int]:
-    models = [model for experiment in params.experiments.values() for model in experiment.models.values()]
+def trained_iterations(params: Params, names: set[str]) -> list[int]:
+    """Iterations that POPOCS was trained with in the experiments of these names."""
+    chosen = [experiment for name, experiment in params.experiments.items() if name in names]
+    models = [model for experiment in chosen for model in experiment.models.values()]
     return sorted({model.iterations for model in models if model.operator == "popocs"})
 
 
