@@ -94,14 +94,14 @@ def _found(
     problems = held.problems(rows, emitted)
     found = made.optima(problems, rng)
     listed = list_schedule(problems, "critical_path", chip.costs(problems.instructions))
-    settle(problems, costs(chip, problems.instructions), found.order, listed)
+    cycles = settle(problems, costs(chip, problems.instructions), found.order, listed)
     return pd.DataFrame(
         {
             "block_id": sample.block_ids.take(items).to_pylist(),
             "order": list(map(tuple, found.order.tolist())),
-            "model_cycles": found.cycles,
+            "model_cycles": cycles,
             "bound": found.bound,
-            "proven": found.proven,
+            "proven": cycles == found.bound,
         }
     )
 

@@ -39,10 +39,11 @@ def test_settled_orders_are_legal_nearer_and_no_slower(draw: Draw, n: int) -> No
     for _ in range(6):
         problems, order, ranking = blocks(rng, n)
         costs, settled = draw(rng, n, SIZE), order.copy()
-        settle(problems, costs, settled, ranking)
+        cycles = settle(problems, costs, settled, ranking)
         assert (count_violations(problems.precedes, settled) == 0).all()
         before, after = model.makespans(costs, np.stack([order, settled], 1)).T
         assert (after <= before).all()
+        np.testing.assert_array_equal(cycles, after)
         pairs = list(zip(first_by(ranking, order), first_by(ranking, settled), strict=True))
         assert all(now <= was for was, now in pairs)
         nearer += sum(now < was for was, now in pairs)

@@ -21,24 +21,28 @@ from pipeline.schedulers.on_machine.either import (
 )
 
 
-def settle(problems: Problems, costs: Costs, order: np.ndarray, ranking: np.ndarray) -> None:
-    """Bring legal orders (B, n) nearer to `ranking` (B, n), an order, in place; none takes more cycles than before.
+def settle(problems: Problems, costs: Costs, order: np.ndarray, ranking: np.ndarray) -> np.ndarray:
+    """Bring legal orders (B, n) nearer to `ranking` (B, n), an order, in place; returns their cycles, (B,) int32.
 
-    Slot by slot, the first ready instruction by the ranking moves there that lengthens nothing.
+    Slot by slot, the first ready instruction by the ranking moves there that lengthens nothing; so no order takes more
+    cycles than before.
     """
-    rank = np.argsort(ranking, axis=1)
-    _settle(costs, np.ascontiguousarray(problems.precedes), order, rank, memory(costs))
+    rank, cycles = np.argsort(ranking, axis=1), np.empty(len(order), np.int32)
+    _settle(costs, np.ascontiguousarray(problems.precedes), order, rank, memory(costs), cycles)
+    return cycles
 
 
 @njit(cache=True, nogil=True)
-def _settle(costs: Costs, precedes: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory) -> None:
+def _settle(
+    costs: Costs, precedes: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory, cycles: np.ndarray
+) -> None:
     for b in range(len(order)):
         block = row_of(costs, b)
-        _settle_one(block, graph_of(block, precedes[b]).reach, order[b], rank[b], memory)
+        cycles[b] = _settle_one(block, graph_of(block, precedes[b]).reach, order[b], rank[b], memory)
 
 
 @njit(cache=True, nogil=True)
-def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory) -> None:
+def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.ndarray, memory: Memory) -> int:
     n = len(order)
     cycles = makespan_of(block, order, memory)
     refused = np.empty(n, np.bool_)
@@ -56,6 +60,7 @@ def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.nda
                 break
             shift(order, t, source)
             refused[moved] = True
+    return cycles
 
 
 @njit(cache=True, nogil=True)
