@@ -16,7 +16,7 @@ from torch import nn
 
 from pipeline import tables
 from pipeline.config.imitation import Imitator as Settings
-from pipeline.models.heads import Confident, Head
+from pipeline.models.heads import Confident, Drawing, Head
 from pipeline.models.inputs import Bags, Vocabulary, inputs
 from pipeline.models.instructions import Encodings
 from pipeline.models.problems import Problems
@@ -67,12 +67,10 @@ class Imitator(nn.Module):
         self, problems: Problems, encodings: Encodings, bags: Bags, rng: np.random.Generator, count: int
     ) -> np.ndarray:
         """Orders of blocks of one length, (B, count, n): the greedy one, and others drawn from the distribution."""
+        assert isinstance(self.head, Drawing)
         related = relations(problems, encodings.compared)
         with torch.no_grad():
-            embedded = self.embed(problems, related, bags)
-            ways = ["greedy", *["sample"] * (count - 1)]
-            found = [self.head.decode(embedded, problems, related, rng, [way])[way] for way in ways]
-        return np.stack(found, axis=1)
+            return self.head.draws(self.embed(problems, related, bags), problems, related, rng, count)
 
     def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""

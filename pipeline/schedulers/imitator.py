@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.latency import model
 from pipeline.latency.costs import Processor
+from pipeline.models.heads import Drawing
 from pipeline.models.imitator import Imitator
 from pipeline.models.problems import Problems
 from pipeline.models.processors import on_processor, with_costs
@@ -31,7 +32,7 @@ class Imitating:
         if self._network.settings.machines:
             self._machine = needed_machine(request, "a network that learned best orders")
             self._encodings = with_costs(request.encodings, [self._machine])
-            if "sample" in self.decoders:
+            if isinstance(self._network.head, Drawing):
                 self.decoders = (*self.decoders, "timed")
         self._bags = self._network.vocabulary.bags(self._encodings)
 

@@ -44,3 +44,14 @@ class Confident(Protocol):
     ) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,)."""
         ...
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """A head that draws orders from a distribution."""
+
+    def draws(
+        self, embedded: torch.Tensor, problems: Problems, related: Relations, rng: np.random.Generator, count: int
+    ) -> np.ndarray:
+        """The greedy order, and others drawn from the distribution, (B, count, n)."""
+        ...

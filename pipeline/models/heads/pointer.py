@@ -90,10 +90,33 @@ class Pointer(nn.Module):
         rng: np.random.Generator,
         decoders: Sequence[str],
     ) -> dict[str, np.ndarray]:
+        scores = self._scores(embedded)
+        ways = {
+            "greedy": lambda: decode(problems, related, scores),
+            "beam": lambda: decode(problems, related, scores, width=self.beam),
+            "sample": lambda: self._sample(problems, related, scores, rng),
+        }
+        return {name: ways[name]() for name in decoders}
+
+    @torch.no_grad()
+    def draws(
+        self, embedded: torch.Tensor, problems: Problems, related: Relations, rng: np.random.Generator, count: int
+    ) -> np.ndarray:
+        """The greedy order, and others drawn from the distribution, (B, count, n)."""
+        scores = self._scores(embedded)
+        drawn = [self._sample(problems, related, scores, rng) for _ in range(count - 1)]
+        return np.stack([decode(problems, related, scores), *drawn], axis=1)
+
+    @staticmethod
+    def _sample(problems: Problems, related: Relations, scores: Scores, rng: np.random.Generator) -> np.ndarray:
+        size, n = scores.own.shape
+        return decode(problems, related, scores, noise=rng.gumbel(size=(size, n, n)))
+
+    def _scores(self, embedded: torch.Tensor) -> Scores:
         own, candidate, last, last_but_one, block = (part.cpu() for part in self._split(embedded))
-        size, n = own.shape
+        size = len(own)
         none = self.none.cpu().view(2, 1, 1, -1).expand(2, size, 1, -1)
-        scores = Scores(
+        return Scores(
             own.numpy(),
             candidate.numpy(),
             torch.cat([last, none[0]], 1).numpy(),
@@ -102,12 +125,6 @@ class Pointer(nn.Module):
             self.seen.weight.cpu().numpy(),
             self.weight.cpu().numpy(),
         )
-        ways = {
-            "greedy": lambda: decode(problems, related, scores),
-            "beam": lambda: decode(problems, related, scores, width=self.beam),
-            "sample": lambda: decode(problems, related, scores, noise=rng.gumbel(size=(size, n, n))),
-        }
-        return {name: ways[name]() for name in decoders}
 
 
 make = Pointer
