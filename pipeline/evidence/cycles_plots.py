@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from pipeline.evidence.plots import label, subplots
+from pipeline.evidence.plots import subplots
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
 _ABREAST = 3  # panels
@@ -112,4 +112,4 @@ def timelines(found: Sequence[Timeline]) -> Figure:
 
 
 def _keys(style: dict[str, Any]) -> list[Line2D]:
-    return [Line2D([], [], linestyle="", label=label(name), **own) for name, own in style.items()]
+    return [Line2D([], [], linestyle="", label=name, **own) for name, own in style.items()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from pipeline.config.machines import ProcessorModel
 from pipeline.config.params import load
 from pipeline.evidence.sections import scheduling as section
@@ -34,6 +36,14 @@ def test_schedulers_are_ranked_by_cycles_on_the_first_processor() -> None:
     assert learned[3].startswith("0.9650") and gcc[-1] == "-"
 
 
+def test_in_short_each_processor_names_who_needs_the_fewest_cycles() -> None:
+    found = section.section(*MADE)
+    assert found.short_of == "10 to 40 instructions"
+    atom, haswell, _ = found.short
+    assert atom[:2] == ["atom", "CP-SAT"] and haswell[:2] == ["haswell", "Learned atom, greedy"]
+    assert [cell[:6] for cell in haswell[2:]] == ["0.9650", "-", "0.9650", "-", "-"]
+
+
 def test_shares_and_what_is_proven() -> None:
     found = section.section(*MADE)
     assert found.shares["5 instructions"][0] == [
@@ -49,6 +59,15 @@ def test_the_page_shows_every_figure_once() -> None:
     text = render(section.section(*MADE))
     assert all(text.count(f"figures/{name}.png") == 1 for name in drawn)
     assert len(drawn["scheduling_block_1"].axes) == 4
+
+
+def test_by_length_shows_the_best_of_each_method() -> None:
+    results, lengths, examples, settings = MADE
+    worse = lengths[lengths["scheduler"] == "random_legal"].assign(scheduler="input_order", ratio=1.5)
+    again = lengths[lengths["scheduler"] == "cp_sat"].assign(scheduler="cp_sat_alone", ratio=0.99)
+    figure = section.figures(results, pd.concat([lengths, worse, again]), examples, settings)["scheduling_length"]
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == ["CP-SAT", "Learned atom, greedy", "GCC", "Random legal", "Input order"]
 
 
 def test_without_rows_the_command_is_named() -> None:

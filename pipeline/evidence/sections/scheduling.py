@@ -20,7 +20,7 @@ _SHARES = tuple(
 )
 _PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
 _TIME = "microseconds_per_block"
-_CURVES = 7  # schedulers that a figure by length shows
+_CURVES = 8  # schedulers that a figure by length shows
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Section:
     """Heads and rows of the section's tables, as text; without rows where nothing was published."""
 
     machines: list[str] = field(default_factory=list)
+    short_of: str = ""  # the set of `short`
+    short: list[list[str]] = field(default_factory=list)
     ratios: dict[str, list[list[str]]] = field(default_factory=dict)  # set -> rows
     shares: dict[str, list[list[str]]] = field(default_factory=dict)
     proven: list[list[str]] = field(default_factory=list)
@@ -44,6 +46,8 @@ def section(results: pd.DataFrame, lengths: pd.DataFrame, examples: pd.DataFrame
     sets = [name for name in settings.tested if name in set(rows["split"])]
     return Section(
         machines=machines,
+        short_of=set_label(sets[-1]),
+        short=_short(rows[rows["split"] == sets[-1]], machines, settings),
         ratios={set_label(split): _ratios(rows[rows["split"] == split], machines) for split in sets},
         shares={set_label(split): _shares(rows[rows["split"] == split], machines[0]) for split in sets},
         proven=_proven(rows, sets),
@@ -65,10 +69,10 @@ def figures(
         drawn["scheduling_pareto"] = cycles_plots.pareto(points, list(points["name"]))
     own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(CHOSEN)] if len(lengths) else lengths
     if len(own):
-        named = own.assign(name=_names(own))
-        best = named[named["machine"] == machines[0]].groupby("name")["ratio"].mean().sort_values().index[:_CURVES]
-        shown = named[named["name"].isin(best)]
-        drawn["scheduling_length"] = cycles_plots.by_length(shown, machines, list(best))
+        named = own.assign(name=_names(own), method=[_method(name, settings) for name in own["scheduler"]])
+        mean = named[named["machine"] == machines[0]].groupby(["method", "name"])["ratio"].mean().sort_values()
+        best = mean.reset_index().drop_duplicates("method")["name"][:_CURVES].tolist()
+        drawn["scheduling_length"] = cycles_plots.by_length(named[named["name"].isin(best)], machines, best)
     for place, (_, block) in enumerate(examples.groupby("rank") if len(examples) else []):
         drawn[f"scheduling_block_{place + 1}"] = cycles_plots.timelines(_timelines(block))
     return drawn
@@ -85,6 +89,30 @@ def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:
     found = [name.removeprefix(_TO_GCC) for name in set(rows["metric"]) if name.startswith(_TO_GCC)]
     known = list(settings.machines)
     return sorted(found, key=lambda name: (known.index(name.partition("_")[0]), name))
+
+
+def _method(scheduler: str, settings: Scheduling) -> str:
+    """What the scheduler is a kind of: its method, a network that learned best orders by itself."""
+    return settings.schedulers[scheduler].method if scheduler in settings.schedulers else scheduler
+
+
+def _short(rows: pd.DataFrame, machines: list[str], settings: Scheduling) -> list[list[str]]:
+    """Processor, who needs the fewest cycles, ratios: theirs, of networks drawn and greedy, of lists, of imitators."""
+    table = []
+    for machine in machines:
+        own = rows[rows["metric"] == _TO_GCC + machine].sort_values(["value", "scheduler"]).dropna(subset="value")
+        methods = own["scheduler"].map(lambda name: _method(name, settings))
+        learned = own["scheduler"].isin(list(settings.models))
+        chosen = [
+            own,
+            own[learned & (own["decoder"] == "timed")],
+            own[learned & (own["decoder"] == "greedy")],
+            own[methods == "list_scheduling"],
+            own[methods == "imitator"],
+        ]
+        cells = [_ratio(found.iloc[0] if len(found) else None) for found in chosen]
+        table.append([machine, _names(own[:1])[0] if len(own) else "-", *cells])
+    return table
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
