@@ -73,6 +73,7 @@ def label(name: str) -> str:
         "cp_sat": "CP-SAT",
         "cp_sat_alone": "CP-SAT alone",
         "milp": "MILP",
+        "search_mcmc": "Search MCMC",
     }
     return known.get(name, name.replace("_", " ").capitalize())
 

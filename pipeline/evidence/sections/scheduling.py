@@ -149,7 +149,7 @@ def _ratio(row: pd.Series | None) -> str:
 
 
 def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
-    """Scheduler, decoder, ratio to GCC's cycles on each machine, microseconds per block."""
+    """Scheduler, decoder, microseconds per block, ratio to GCC's cycles on each machine."""
     table = []
     for (scheduler, decoder), own in _ranked(rows, machines[0]):
         cells = [_ratio(own.get(_TO_GCC + machine)) for machine in machines]
@@ -158,8 +158,8 @@ def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
             [
                 plots.label(scheduler),
                 decoder_label(decoder),
-                *cells,
                 "-" if time is None else f"{time['value']:,.0f}",
+                *cells,
             ]
         )
     return table
