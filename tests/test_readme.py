@@ -11,6 +11,7 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = ["test_5", "test_4_40", "test_programs_4_40"]
+PROCESSORS = ["atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
 COLUMNS = [("quick", "full"), ("quick", "paper"), ("paper", "paper")]
 LEARNED = [(mode, decoder) for mode in ("full", "paper") for decoder in ("hungarian", "best")]
 
@@ -63,3 +64,31 @@ def test_every_number_of_the_imitators_table_is_in_the_results() -> None:
         for split, found in zip(BLOCKS, cells, strict=True):
             value = committed(split)["imitation", "full", scheduler, decoder]
             assert found == f"{100 * value['exact_match']:.1f}%, {value['kendall_tau_distance']:.3f}", (line, split)
+
+
+def test_every_number_of_the_schedulers_table_is_in_the_results() -> None:
+    value = committed("test_10_40")["latency", "full"]
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    table = [line for line in lines if re.search(r"\| [01]\.\d{4} \|", line)]
+    assert len(table) >= 8
+    for line in table:
+        scheduler, decoder, *ratios, time = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        own = value[scheduler, decoder]
+        for machine, found in zip(PROCESSORS, ratios, strict=True):
+            metric = f"cycles_ratio_to_gcc_{machine}"
+            assert found == (f"{own[metric]:.4f}" if metric in own else "-"), (line, machine)
+        assert time == f"{own['microseconds_per_block']:,.0f}", line
+
+
+def test_every_command_named_in_a_readme_starts_something() -> None:
+    named = {
+        module
+        for page in [ROOT / "README.md", *ROOT.glob("*/**/README.md")]
+        if ".venv" not in page.parts
+        for module in re.findall(r"python -m ((?:pipeline|benchmarks)[\w.]+)", page.read_text())
+    }
+    assert "benchmarks.scheduler_speed" in named
+    for module in named:
+        path = ROOT / module.replace(".", "/")
+        package = (path / "__main__.py").exists()
+        assert package or '\nif __name__ == "__main__":' in path.with_suffix(".py").read_text(), module
