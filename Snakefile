@@ -24,7 +24,7 @@ rule all:
     input:
         "reports/index.html",
         files(RUNS, *P.report.experiments),
-        "data/tracked/imitations.json",
+        "data/tracked/published.json",
 
 
 include: "rules/corpus.smk"

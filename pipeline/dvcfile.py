@@ -70,7 +70,7 @@ STAGES = {
     "evaluate": Stage(["evaluate"], [_EXPERIMENT, *_INTERVALS, "latency", "schedulers"], True),
     "report": Stage(["report"], sorted(Params.model_fields)),
     "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
-    "track_imitations": Stage(["track_imitations"], ["imitations"]),
+    "track_published": Stage(["track_published"], ["imitations", "scheduling"]),
 }
 
 

@@ -155,21 +155,22 @@ rule track:
         " --splits {input.splits} --reports reports --out {output.runs} 2> >(tee {log} >&2)"
 
 
-rule track_imitations:
-    """Of what was published: imitators are trained once, and never for the dashboard."""
+rule track_published:
+    """Of what was run once and published: nothing is run for the dashboard."""
     input:
-        src=src("track_imitations"),
+        src=src("track_published"),
         published=PUBLISHED,
     output:
-        runs="data/tracked/imitations.json",
+        runs="data/tracked/published.json",
     params:
-        settings=section("imitations"),
+        imitations=section("imitations"),
+        scheduling=section("scheduling"),
     log:
-        "logs/track_imitations.log",
+        "logs/track_published.log",
     benchmark:
-        "benchmarks/rules/track_imitations.tsv"
+        "benchmarks/rules/track_published.tsv"
     message:
-        "Logging published imitations to MLflow"
+        "Logging published experiments to MLflow"
     shell:
-        "python -m pipeline.stages.track_imitations --settings {params.settings:q} --published '{input.published}'"
-        " --out {output.runs} 2> >(tee {log} >&2)"
+        "python -m pipeline.stages.track_published --imitations {params.imitations:q} --scheduling {params.scheduling:q}"
+        " --published '{input.published}' --out {output.runs} 2> >(tee {log} >&2)"

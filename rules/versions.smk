@@ -9,7 +9,7 @@ for name, made in {
     "tokens": rules.tokens.output,
     "residuals": rules.residuals.output,
     "report": rules.report.output,
-    "track_imitations": rules.track_imitations.output,
+    "track_published": rules.track_published.output,
     **{
         f"{stage}_{experiment}": files(pattern, experiment)
         for experiment in P.experiments

@@ -152,7 +152,7 @@ LEARNED = {"train", "sweep", "examples"} | JUDGED
         ("pipeline/latency/llvm_mca.py", '"""', '"""\n', {"latency"} | EVALUATED),
         ("pipeline/schedulers/critical_path.py", '"""', '"""\n', JUDGED),
         ("pipeline/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
-        ("pipeline/stages/track.py", '"""', '"""\n', {"track", "track_imitations", "all"}),
+        ("pipeline/stages/track.py", '"""', '"""\n', {"track", "track_published", "all"}),
     ],
 )
 def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: str, new: str, rules: set[str]) -> None:

@@ -92,8 +92,7 @@ def imitator(place: dict[str, str], settings: Imitator | None, history: pd.DataF
         ".".join(row[name] for name in ("split", "decoder", "metric")): float(row["value"])
         for row in [*measured.to_dict("records"), *shared.to_dict("records")]
     }
-    known = pd.json_normalize(settings.model_dump()).iloc[0].to_dict() if settings is not None else {}
-    parameters = {**place, **{str(key): str(value) for key, value in known.items()}}
+    parameters = _parameters(place, settings.model_dump() if settings is not None else {})
     name, curves = "/".join(place.values()), _curves(history)
     identity = digest(parameters)
     return Run(
@@ -105,6 +104,34 @@ def imitator(place: dict[str, str], settings: Imitator | None, history: pd.DataF
         metrics=metrics,
         curves=curves,
     )
+
+
+def scheduler(place: dict[str, str], settings: Scheduler | Imitator | None, results: pd.DataFrame) -> Run:
+    """The run of a scheduler on processor models: cycles, times and proofs as published.
+
+    `place`: experiment and scheduler; `settings`: None for one that the parameters do not name, as GCC; `results`: its
+    own, over all seeds.
+    """
+    metrics = {
+        ".".join(row[name] for name in ("split", "decoder", "metric")): float(row["value"])
+        for row in results.dropna(subset=["value"]).to_dict("records")
+    }
+    parameters = _parameters(place, settings.model_dump(exclude_none=True) if settings is not None else {})
+    identity = digest(parameters)
+    return Run(
+        name="/".join(place.values()),
+        identity=identity,
+        fingerprint=digest(identity, metrics),
+        tags={**place, "group": place["experiment"]},
+        parameters=parameters,
+        metrics=metrics,
+    )
+
+
+def _parameters(place: dict[str, str], settings: dict[str, object]) -> dict[str, str]:
+    """The settings' own names are joined by dots: `encoder.kind`."""
+    known = pd.json_normalize(settings).to_dict("records")[0] if settings else {}
+    return {**place, **{str(key): str(value) for key, value in known.items()}}
 
 
 def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:

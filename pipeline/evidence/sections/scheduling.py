@@ -14,7 +14,7 @@ from pipeline.evidence.cycles import CHOSEN, EXPERIMENT
 from pipeline.evidence.imitation_rows import decoder_label, set_label
 from pipeline.evidence.numbers import count, percent, with_interval
 
-_TO_GCC, _TO_BEST = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_"
+_TO_GCC, _TO_BEST, _MEAN = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_", "mean_cycles_ratio_to_gcc_"
 _SHARES = tuple(
     f"{name}_share_" for name in ("fewer_cycles_than_gcc", "as_many_cycles_as_gcc", "more_cycles_than_gcc", "gcc_order")
 )
@@ -166,15 +166,15 @@ def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
 
 
 def _shares(rows: pd.DataFrame, machine: str) -> list[list[str]]:
-    """Scheduler, decoder, ratio to the best order's cycles, shares of blocks fewer / as many / more / GCC's, blocks."""
+    """Scheduler, decoder, ratio to the best, mean ratio to GCC, shares of fewer / as many / more / GCC's own, blocks."""
     table = []
     for (scheduler, decoder), own in _ranked(rows, machine):
         best = own.get(_TO_BEST + machine)
         if best is None:
             continue
         shares = [percent(own[metric + machine]["value"]) for metric in _SHARES]
-        cells = [plots.label(scheduler), decoder_label(decoder), _ratio(best), *shares, count(best["n_blocks"])]
-        table.append(cells)
+        cells = [_ratio(best), _ratio(own[_MEAN + machine]), *shares, count(best["n_blocks"])]
+        table.append([plots.label(scheduler), decoder_label(decoder), *cells])
     return table
 
 

@@ -1,19 +1,25 @@
-"""Published imitations become flat runs; what is logged stays, what changed is replaced, nothing is trained."""
+"""What was published becomes flat runs; what is logged stays, what changed is replaced, nothing is trained."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from pipeline.stages import track_imitations
-from tests.evidence import imitations, synthetic
+from pipeline.config.params import load
+from pipeline.evidence import tidy
+from pipeline.stages import track_published
+from pipeline.wiring import ROOT
+from tests.evidence import imitations, scheduling, synthetic
 from tests.stages.test_track import everything, ids
+
+SCHEDULING = load(ROOT / "params.yaml").scheduling
 
 
 def log(settings: dict) -> list[str]:
     published = " ".join(map(str, sorted(Path("reports/published").glob("*.csv"))))
-    track_imitations.main(json.dumps(settings), Path("data/tracked/imitations.json"), published)
-    return [run["name"] for run in json.loads(Path("data/tracked/imitations.json").read_text())["runs"]]
+    out = Path("data/tracked/published.json")
+    track_published.main(json.dumps(settings), SCHEDULING.model_dump_json(), out, published)
+    return [run["name"] for run in json.loads(Path("data/tracked/published.json").read_text())["runs"]]
 
 
 def test_published_imitators_are_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,3 +61,19 @@ def test_a_model_that_the_parameters_no_longer_name_has_a_run_without_settings(
     imitations.frozen(tmp_path)
     assert len(log({"imitation": settings})) == 3
     assert {tuple(sorted(run.data.params)) for run in everything()} == {("experiment", "model", "seed")}
+
+
+def test_published_schedulers_are_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "reports/published"
+    folder.mkdir(parents=True)
+    (folder / "latency.csv").write_text(tidy.csv(scheduling.results()))
+    names = [f"latency/{name}" for name in ("cp_sat", "gcc", "learned_atom", "random_legal")]
+    assert log({}) == names == log({})
+    runs = {run.info.run_name: run.data for run in everything()}
+    assert sorted(runs) == names
+    assert runs["latency/cp_sat"].metrics["test_10_40.none.cycles_ratio_to_gcc_atom"] == pytest.approx(0.92)
+    assert runs["latency/cp_sat"].params["method"] == "cp_sat" and "learning" not in runs["latency/cp_sat"].params
+    assert runs["latency/learned_atom"].params["encoder.kind"] == "attention"
+    assert runs["latency/learned_atom"].metrics["test_5.greedy.microseconds_per_block"] == pytest.approx(1147.62)
+    assert set(runs["latency/gcc"].params) == {"experiment", "scheduler"}
