@@ -166,7 +166,7 @@ def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
 
 
 def _shares(rows: pd.DataFrame, machine: str) -> list[list[str]]:
-    """Scheduler, decoder, ratio to the best, mean ratio to GCC, shares of fewer / as many / more / GCC's own, blocks."""
+    """Scheduler, decoder, ratio to the best, mean ratio to GCC, shares: fewer, as many, more, GCC's own; blocks."""
     table = []
     for (scheduler, decoder), own in _ranked(rows, machine):
         best = own.get(_TO_BEST + machine)
