@@ -7,6 +7,7 @@ import re
 import shutil
 import tarfile
 from pathlib import Path
+from typing import IO
 
 from pipeline.config.corpus import CProgram, FolderSource, NpmSource
 from pipeline.corpus.sources import SourceError
@@ -20,16 +21,32 @@ def _inside(folder: Path, name: str, what: str) -> Path:
 
 
 def _unpack(artifact: Path, folder: Path) -> None:
-    """The archive's files below `folder`, without its top folder where it has one."""
+    """The archive's files below `folder`, without its top folder where it has one; a link becomes what it leads to."""
     outside = folder.with_name(folder.name + ".unpacked")
+    outside.mkdir(parents=True, exist_ok=True)
     try:
+        # Member by member: tarfile's own filter came with Python 3.11.4, and Debian 12 has 3.11.2.
         with tarfile.open(artifact) as archive:
-            archive.extractall(outside, filter="data")  # refuses paths and links that lead out
+            for member in archive:
+                content = _content(archive, member)
+                if content is not None:
+                    target = _inside(outside, member.name, str(artifact))
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with content, target.open("wb") as out:
+                        shutil.copyfileobj(content, out)
     except (tarfile.TarError, EOFError, OSError) as error:
         raise SourceError(f"{artifact} cannot be unpacked ({error}); delete it and start again") from error
     tops = list(outside.iterdir())
     (tops[0] if len(tops) == 1 and tops[0].is_dir() else outside).rename(folder)
     shutil.rmtree(outside, ignore_errors=True)
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes] | None:
+    """What the file or link holds; None for folders, and for links to nothing in the archive or to themselves."""
+    try:
+        return archive.extractfile(member)
+    except (KeyError, RecursionError):
+        return None
 
 
 def prepare(program: CProgram, artifact: Path, folder: Path) -> None:

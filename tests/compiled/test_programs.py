@@ -81,6 +81,28 @@ def test_damaged_archive_and_no_match(tmp_path: Path) -> None:
 
 
 def test_a_member_cannot_leave_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot be unpacked"):
-        prepare(program(), tarball(tmp_path / "a", **{"..__out.c": "x"}), tmp_path / "deep" / "p")
-    assert not list(tmp_path.rglob("out.c"))
+    for name in ("..__out.c", "__out.c"):
+        with pytest.raises(SourceError, match=r"out\.c leads out"):
+            prepare(program(), tarball(tmp_path / "a", **{name: "x"}), tmp_path / "deep" / "p")
+    assert not list(tmp_path.rglob("out.c")) and not Path("/out.c").exists()
+
+
+def test_links_become_what_they_lead_to(tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    with tarfile.open(archive, "w:gz") as written:
+        for name, kind, target in [
+            ("t/src/a.c", tarfile.REGTYPE, ""),
+            ("t/b.c", tarfile.SYMTYPE, "src/a.c"),
+            ("t/c.c", tarfile.LNKTYPE, "t/src/a.c"),
+            ("t/d.c", tarfile.SYMTYPE, "../../outside.c"),
+            ("t/e.c", tarfile.SYMTYPE, "e.c"),
+            ("t/lib", tarfile.SYMTYPE, "src"),
+        ]:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size = kind, target, 1 if kind == tarfile.REGTYPE else 0
+            written.addfile(info, io.BytesIO(b"a"))
+    (tmp_path / "outside.c").write_text("secret")
+    prepare(program(), archive, tmp_path / "p")
+    assert c_files(program(), tmp_path / "p") == ["b.c", "c.c", "src/a.c"]
+    assert all((tmp_path / "p" / name).read_text() == "a" for name in ("b.c", "c.c", "src/a.c"))
+    assert not any(path.is_symlink() for path in (tmp_path / "p").rglob("*"))
