@@ -44,6 +44,14 @@ def test_in_short_each_processor_names_who_needs_the_fewest_cycles() -> None:
     assert [cell[:6] for cell in haswell[2:]] == ["0.9650", "-", "0.9650", "-", "-"]
 
 
+def test_what_the_parameters_no_longer_name_comes_last() -> None:
+    *tables, settings = MADE
+    fewer = {"machines": {"haswell": settings.machines["haswell"]}, "schedulers": {}, "models": {}}
+    found = section.section(*tables, settings.model_copy(update=fewer))
+    assert found.machines == ["haswell", "haswell_100", "atom"]
+    assert set(section.figures(*tables, settings.model_copy(update=fewer))) == set(section.figures(*MADE))
+
+
 def test_shares_and_what_is_proven() -> None:
     found = section.section(*MADE)
     best, mean = "1.0000<br><small>0.9900 to 1.0100</small>", "0.9200<br><small>0.9100 to 0.9300</small>"

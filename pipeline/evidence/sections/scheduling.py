@@ -85,10 +85,13 @@ def _rows(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:
-    """Processors as the parameters list them, those of many iterations behind their single pass."""
+    """Processors as the parameters list them, those of many iterations behind their single pass.
+
+    What was published may name more than the parameters now do: those come last.
+    """
     found = [name.removeprefix(_TO_GCC) for name in set(rows["metric"]) if name.startswith(_TO_GCC)]
-    known = list(settings.machines)
-    return sorted(found, key=lambda name: (known.index(name.partition("_")[0]), name))
+    place = {name: k for k, name in enumerate(settings.machines)}
+    return sorted(found, key=lambda name: (place.get(name.partition("_")[0], len(place)), name))
 
 
 def _method(scheduler: str, settings: Scheduling) -> str:
