@@ -22,6 +22,7 @@ class Rollouts(Section):
     rollouts: Positive  # of each ready instruction
     rounds: Positive
     randomness: Annotated[float, Field(ge=0, le=1)]  # of the choices of rollouts after the first round
+    changes: Annotated[int, Field(ge=0)] = 0  # of the weights, tried one after another (on_machine/refinement.py)
 
 
 class Scheduler(Section):

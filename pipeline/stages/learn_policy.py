@@ -17,6 +17,7 @@ from pipeline.models import store
 from pipeline.models.batches import by_length
 from pipeline.models.sample import load
 from pipeline.schedulers import policy
+from pipeline.schedulers.on_machine.refinement import refine
 from pipeline.schedulers.on_machine.rollouts import batch, learn
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -49,7 +50,8 @@ def main(
         raise ValueError("no block to learn from")
     usable = np.sort(np.array(known))
     batches = [held.as_emitted(usable[items]) for items in by_length(held.lengths[usable], _INSTRUCTIONS)]
-    found = learn([batch(chip, one) for one in batches], chosen, rng)
+    blocks = [batch(chip, one) for one in batches]
+    found = refine(blocks, learn(blocks, chosen, rng), chosen.changes, rng)
     for name, weight in zip(policy.FEATURES, found, strict=True):
         print(f"{name:14}{weight:9.4f}", file=sys.stderr)
     policy.save(found, weights)

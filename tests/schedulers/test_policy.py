@@ -13,6 +13,7 @@ from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.dag.sampling import random_ready
 from pipeline.latency import model
 from pipeline.schedulers import Request, policy
+from pipeline.schedulers.on_machine.refinement import cost, refine
 from pipeline.schedulers.on_machine.rollouts import batch, fit, learn
 from tests.models import imitated
 from tests.schedulers.machines import machine
@@ -34,6 +35,18 @@ def test_learned_preferences_beat_random_orders_on_other_blocks(tmp_path: Path, 
     drawn = np.stack([learned, *(random_ready(unseen.precedes, rng) for _ in range(9))], axis=1)
     cycles = model.makespans(model.costs(chip, unseen.instructions), drawn)
     assert cycles[:, 0].mean() < (1 - gain) * cycles[:, 1:].mean()
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_refined_preferences_take_no_more_cycles(in_order: bool) -> None:
+    chip = machine(in_order=in_order)
+    store, _, sample = imitated.corpus(40, shortest=12, longest=12)
+    blocks = [batch(chip, store.as_emitted(sample.rows))]
+    weights = np.random.default_rng(0).normal(size=len(policy.FEATURES))
+    refined = refine(blocks, weights, 60, np.random.default_rng(0))
+    assert cost(blocks, refined) < cost(blocks, weights)
+    np.testing.assert_array_equal(refined, refine(blocks, weights, 60, np.random.default_rng(0)))
+    np.testing.assert_array_equal(weights, refine(blocks, weights, 0, np.random.default_rng(0)))
 
 
 def test_a_fit_finds_what_decides() -> None:

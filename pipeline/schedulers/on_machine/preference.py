@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline.latency.in_order import CYCLE, LEFT, WRITTEN, Block, Pipeline, put, reset, start_of
-from pipeline.schedulers.on_machine.graph import Graph
+from pipeline.latency.in_order import CYCLE, LEFT, WRITTEN, Block, Costs, Pipeline, idle, put, reset, start_of
+from pipeline.schedulers.on_machine.graph import Graph, block_of, graph
 
 FEATURES = (
     "wait",  # cycles until it can issue
@@ -155,3 +155,24 @@ def finish(
         else:
             i = preferred(block, graph, precedes, state, slot, weights, starts, found)
         go_on(block, precedes, state, slot, i)
+
+
+def greedy(costs: Costs, precedes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The orders (B, n) int16 that weights (F,) of the FEATURES prefer; precedes: (B, n, n) bool."""
+    order = np.empty(precedes.shape[:2], np.int16)
+    _greedy(costs, np.ascontiguousarray(precedes), weights, np.random.default_rng(0), order)
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _greedy(
+    costs: Costs, precedes: np.ndarray, weights: np.ndarray, unused: np.random.Generator, order: np.ndarray
+) -> None:
+    size, n = order.shape
+    state = Ready(idle(costs.held.shape[2], len(costs.groups), n), np.zeros(n, np.int64))
+    starts, found = np.zeros(n, np.int64), np.zeros(len(weights))
+    for b in range(size):
+        block = block_of(costs, b)
+        begin(block, precedes[b], state)
+        finish(block, graph(block, precedes[b]), precedes[b], state, 0, weights, 0.0, unused, starts, found)
+        order[b] = state.pipeline.order
