@@ -2,7 +2,7 @@
 
 A (1+1) evolution strategy (Rechenberg, "Evolutionsstrategie", 1973) on the geometric mean of the cycles of greedy
 orders, which is what a policy is judged by; rollouts only tell single choices apart. Differences from the book: a
-change leaves most weights alone, and steps shrink slowly, since most changes alter no order at all.
+change leaves most weights alone, steps shrink slowly, and stay as they are where the cycles do.
 """
 
 from __future__ import annotations
