@@ -45,9 +45,9 @@ from pyarrow import compute
 from scipy.optimize import linear_sum_assignment
 
 from pipeline import tables
-from pipeline.dag.topology import adjacency
-from pipeline.evidence import metrics, tidy
-from pipeline.evidence.statistics import Bootstrap
+from pipeline.analysis import metrics, tidy
+from pipeline.analysis.statistics import Bootstrap
+from pipeline.blocks.dag.topology import adjacency
 from pipeline.operators.decoding import best_order, expected_slots, hungarian, is_legal, topological_fill, weight_of
 from pipeline.operators.orders import PartialOrders, partial_orders
 from pipeline.operators.popocs import popocs

@@ -24,11 +24,11 @@ import torch
 import typer
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.models import instructions, store
-from pipeline.models.imitation import schedule
-from pipeline.models.imitator import Imitator
-from pipeline.models.sample import Sample, load
+from pipeline.analysis import tidy
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.models.ordering_training import schedule
+from pipeline.blocks.problems import instructions, store
+from pipeline.blocks.problems.sample import Sample, load
 
 _CORES, _RUNS, _BLOCKS = 2, 9, 20_000
 
@@ -49,7 +49,8 @@ def main(
     sample = Sample(whole.block_ids[:_BLOCKS], whole.rows[:_BLOCKS], whole.orders[:_BLOCKS])
     encodings = instructions.load(data / "instructions/released/encodings.parquet")
     networks = [
-        (name, Imitator.load(data / f"imitations/{experiment}/{name}/{seed}/weights.safetensors")) for name in scheduler
+        (name, OrderingNetwork.load(data / f"imitations/{experiment}/{name}/{seed}/weights.safetensors"))
+        for name in scheduler
     ]
     rows = []
     for name, network, decoder in [(*one, decoder) for one in networks for decoder in one[1].head.decoders]:

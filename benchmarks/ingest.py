@@ -27,11 +27,11 @@ import psutil
 import typer
 
 from pipeline import tables
+from pipeline.analysis import tidy
+from pipeline.blocks.corpus.fetch import fetch
+from pipeline.blocks.corpus.sources import dealt, read_program
 from pipeline.config.corpus import Corpus
 from pipeline.config.params import load
-from pipeline.corpus.fetch import fetch
-from pipeline.corpus.sources import dealt, read_program
-from pipeline.evidence import tidy
 
 CORES = 2
 MODE = "full"

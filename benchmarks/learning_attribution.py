@@ -19,12 +19,12 @@ from safetensors.torch import load_file
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import tidy
+from pipeline.blocks.models.pocsnet import POCSNet
+from pipeline.blocks.models.pocsnet_training import loss_of
+from pipeline.blocks.problems import problems
+from pipeline.blocks.problems.problems import Blocks
 from pipeline.config.params import load
-from pipeline.evidence import tidy
-from pipeline.models import problems
-from pipeline.models.pocsnet import POCSNet
-from pipeline.models.problems import Blocks
-from pipeline.models.training import loss_of
 from pipeline.operators.decoding import hungarian
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs

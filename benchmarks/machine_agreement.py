@@ -1,4 +1,4 @@
-"""How well the models of pipeline/latency/model.py agree with llvm-mca, and how much faster they are.
+"""How well the models of pipeline/blocks/latency/model.py agree with llvm-mca, and how much faster they are.
 
     python -m benchmarks.machine_agreement --machine haswell --machine btver2
 
@@ -27,15 +27,15 @@ import typer
 from scipy.stats import kendalltau, spearmanr
 
 from pipeline import tables
+from pipeline.blocks.corpus.assembly import gas
+from pipeline.blocks.dag.sampling import random_ready
+from pipeline.blocks.latency import llvm_mca, model
+from pipeline.blocks.latency import machine as machines
+from pipeline.blocks.latency.costs import Processor, processor_of
+from pipeline.blocks.problems import sample, store
+from pipeline.blocks.problems.store import BlockStore
 from pipeline.config.machines import Machine
 from pipeline.config.params import load
-from pipeline.corpus.assembly import gas
-from pipeline.dag.sampling import random_ready
-from pipeline.latency import llvm_mca, model
-from pipeline.latency import machine as machines
-from pipeline.latency.costs import Processor, processor_of
-from pipeline.models import sample, store
-from pipeline.models.store import BlockStore
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Damaged inputs through ingestion: `python -m benchmarks.malformed` (10,000 of them, a quarter of an hour).
 
-For every one (`tests/corpus/malformed.py`): no crash; no hang (a watchdog ends the run and shows where it
+For every one (`tests/blocks/corpus/malformed.py`): no crash; no hang (a watchdog ends the run and shows where it
 was); either blocks that the DAG stage accepts, or a row of `skipped` with reason and remedy. For every
 batch: whole tables from the stages, on two shards, that name the same files.
 """
@@ -27,12 +27,12 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.blocks.corpus.ingest import Ingestion
+from pipeline.blocks.corpus.unique import groups
+from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.config.corpus import Corpus
-from pipeline.corpus.ingest import Ingestion
-from pipeline.corpus.unique import groups
-from pipeline.dag.bulk import COLUMNS, Builder
 from pipeline.stages import deduplicate, ingest, manifest
-from tests.corpus.malformed import inputs, sound_files
+from tests.blocks.corpus.malformed import inputs, sound_files
 
 LIMIT_SECONDS = 20  # per input; the slowest takes a fraction of a second
 _BATCH = 500

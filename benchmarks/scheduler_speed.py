@@ -26,20 +26,20 @@ import torch
 import typer
 
 from pipeline import tables
+from pipeline.analysis import tidy
+from pipeline.analysis.cycles import EXPERIMENT
+from pipeline.blocks.latency.costs import Processor, processor
+from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.processors import supported
+from pipeline.blocks.problems.sample import load
+from pipeline.blocks.schedulers import Request, Scheduler, find
+from pipeline.blocks.schedulers.ordering import Imitating
 from pipeline.config import params
 from pipeline.config.schedulers import Scheduler as Settings
 from pipeline.config.schedulers import Scheduling
-from pipeline.evidence import tidy
-from pipeline.evidence.cycles import EXPERIMENT
-from pipeline.latency.costs import Processor, processor
-from pipeline.models import instructions as known
-from pipeline.models import store
-from pipeline.models.batches import by_length
-from pipeline.models.problems import Problems
-from pipeline.models.processors import supported
-from pipeline.models.sample import load
-from pipeline.schedulers import Request, Scheduler, find
-from pipeline.schedulers.imitator import Imitating
 
 _INSTRUCTIONS = 8192  # of a batch
 
@@ -97,7 +97,7 @@ def _schedulers(
     """The processor's schedulers by name, with the weights of the first seed."""
     folder, seed = data / "scheduling", settings.seeds[0]
     methods = {name: one for name, one in settings.schedulers.items() if machine in (one.machines or [machine])}
-    methods |= {name: Settings(method="imitator") for name, one in settings.models.items() if machine in one.machines}
+    methods |= {name: Settings(method="ordering") for name, one in settings.models.items() if machine in one.machines}
     made = {}
     for name, one in methods.items():
         weights = folder / f"policies/{machine}/{name}.safetensors" if one.learning else None

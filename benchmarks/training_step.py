@@ -11,10 +11,10 @@ from statistics import median
 
 import torch
 
+from pipeline.blocks.models.pocsnet_training import train
+from pipeline.blocks.problems import problems
+from pipeline.blocks.problems.problems import Blocks
 from pipeline.config.params import load
-from pipeline.models import problems
-from pipeline.models.problems import Blocks
-from pipeline.models.training import train
 
 STEPS = 40
 

@@ -1,4 +1,4 @@
-"""Parquet tables with the schemas of `schemas.py`: validated on write and on read; written whole or not at all."""
+"""Parquet tables with the schemas of `schemas/`: validated on write and on read; written whole or not at all."""
 
 from __future__ import annotations
 

@@ -7,6 +7,56 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# A room may import itself and rooms of a lower rank. The two wings have the same ranks and never meet.
+RANKS: dict[str, int] = {
+    "schemas": 0,
+    "config": 0,
+    "tables": 1,
+    "wiring": 1,
+    "places": 1,
+    "recovery": 1,
+    "dvcfile": 2,
+    "operators": 2,
+    "learning": 2,
+    "blocks.corpus": 3,
+    "blocks.dag": 4,
+    "blocks.compiled": 5,
+    "blocks.execution": 5,
+    "blocks.latency": 5,
+    "blocks.problems": 6,
+    "blocks.models": 7,
+    "blocks.schedulers": 8,
+    "graphs": 8,
+    "analysis": 9,
+    "report": 10,
+    "stages": 11,
+    "command": 12,
+}
+WINGS = ("blocks", "graphs")
+
+
+def room(module: str) -> str:
+    """The room that a module of the pipeline is in: `pipeline.blocks.dag.effects` -> `blocks.dag`."""
+    _, *parts = module.split(".")
+    return ".".join(parts[: 2 if parts[:1] == ["blocks"] else 1])
+
+
+def may_import(here: str, there: str) -> bool:
+    """Whether a module of room `here` may import one of room `there`."""
+    return there == here or (RANKS[there] < RANKS[here] and {here.split(".")[0], there.split(".")[0]} != set(WINGS))
+
+
+def describe() -> str:
+    """The map of pipeline/README.md, from the rooms' own first lines: a Markdown table, lowest rank first."""
+    rows = ["| rank | room | holds |", "|---:|---|---|"]
+    for name, rank in RANKS.items():
+        path = _path(f"pipeline.{name}")
+        if path is not None:
+            said = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
+            file = f"{name.replace('.', '/')}{'/' if path.name == '__init__.py' else '.py'}"
+            rows.append(f"| {rank} | `{file}` | {said} |")
+    return "\n".join(rows) + "\n"
+
 
 def _path(module: str) -> Path | None:
     base = ROOT.joinpath(*module.split("."))
@@ -17,9 +67,14 @@ def _path(module: str) -> Path | None:
 
 
 def imports(path: Path) -> set[str]:
-    """Names of the pipeline's modules that the file imports, absolute imports anywhere in it."""
+    """Names of the pipeline's modules that the file imports, absolute imports anywhere in it.
+
+    A string that is the name of a table counts as an import of its schema: tables are named so when they are read.
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            found.add(f"pipeline.schemas.{node.value}")
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -44,3 +99,7 @@ def closure(*modules: str) -> list[str]:
             paths.add(str(path.relative_to(ROOT)))
             pending.extend(imports(path))
     return sorted(paths)
+
+
+if __name__ == "__main__":
+    print(describe(), end="")

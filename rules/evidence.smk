@@ -1,6 +1,6 @@
 """Schedules -> latencies, metrics, reports and MLflow runs."""
 
-from pipeline.evidence.pages import FILES as PAGES
+from pipeline.report.pages import FILES as PAGES
 
 PUBLISHED = sorted(map(str, Path("reports/published").glob("*.csv")))
 
@@ -33,7 +33,7 @@ rule evaluate:
 rule report:
     input:
         src=src("report"),
-        templates=sorted(map(str, [*Path("pipeline/evidence").rglob("*.j2"), "pipeline/evidence/deviations.md"])),
+        templates=sorted(map(str, [*Path("pipeline/report").rglob("*.j2"), "pipeline/report/index/deviations.md"])),
         published=PUBLISHED,
         tuning=sorted(map(str, Path("reports/tuning").glob("*.csv"))),
         results=files(RESULTS, *P.report.experiments),

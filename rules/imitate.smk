@@ -74,7 +74,7 @@ def imitator_weights(wildcards):
 
 def architecture(settings):
     """Modules of an imitator's encoder and head, which are imported by name."""
-    return f"pipeline.models.encoders.{settings.encoder.kind}", f"pipeline.models.heads.{settings.head.kind}"
+    return f"pipeline.blocks.models.encoders.{settings.encoder.kind}", f"pipeline.blocks.models.heads.{settings.head.kind}"
 
 
 def architectures(wildcards):
@@ -86,7 +86,7 @@ def architectures(wildcards):
 def scheduler(wildcards):
     """Settings of the wildcard's imitator or baseline as a scheduler."""
     trained = wildcards.imitator in P.imitations[wildcards.imitation].models
-    return {"method": "imitator"} if trained else config["schedulers"][wildcards.imitator]
+    return {"method": "ordering"} if trained else config["schedulers"][wildcards.imitator]
 
 
 rule following:
@@ -184,7 +184,7 @@ rule imitate:
 rule schedule_set:
     input:
         **INSTRUCTIONS,
-        src=lambda w: src("schedule_set", f"pipeline.schedulers.{scheduler(w)['method']}"),
+        src=lambda w: src("schedule_set", f"pipeline.blocks.schedulers.{scheduler(w)['method']}"),
         weights=imitator_weights,
         chosen="data/sets/{set}.parquet",
     output:

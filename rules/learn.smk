@@ -35,7 +35,7 @@ rule train:
 rule schedule:
     input:
         **NETWORK,
-        src=lambda w: src("schedule", f"pipeline.schedulers.{P.schedulers[w.scheduler].method}"),
+        src=lambda w: src("schedule", f"pipeline.blocks.schedulers.{P.schedulers[w.scheduler].method}"),
         weights=weights,
     output:
         schedules="data/schedules/{experiment}/{dependencies}/{scheduler}/{split}/{seed}.parquet",

@@ -17,7 +17,7 @@ def judge(machine, iterations):
 def settings_of(scheduler):
     """JSON of a scheduler's settings; a network that learned best orders has none."""
     trained = scheduler in P.scheduling.models
-    return json.dumps({"method": "imitator"} if trained else config["scheduling"]["schedulers"][scheduler], sort_keys=True)
+    return json.dumps({"method": "ordering"} if trained else config["scheduling"]["schedulers"][scheduler], sort_keys=True)
 
 
 def weights_of(wildcards):
@@ -79,7 +79,7 @@ def judged():
 
 rule optima:
     input:
-        src=lambda w: src("optima", f"pipeline.schedulers.{P.scheduling.schedulers[w.exact].method}"),
+        src=lambda w: src("optima", f"pipeline.blocks.schedulers.{P.scheduling.schedulers[w.exact].method}"),
         chosen="data/sets/{set}.parquet",
         blocks="data/corpus/blocks.parquet",
         instructions=blocks_of("released")["instructions"],
@@ -160,7 +160,7 @@ rule learn_policy:
 rule schedule_machine:
     input:
         **blocks_of("released"),
-        src=lambda w: src("schedule_set", f"pipeline.schedulers.{json.loads(settings_of(w.scheduler))['method']}"),
+        src=lambda w: src("schedule_set", f"pipeline.blocks.schedulers.{json.loads(settings_of(w.scheduler))['method']}"),
         weights=weights_of,
         chosen="data/sets/{set}.parquet",
         machine=MACHINE,

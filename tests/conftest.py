@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pipeline.latency import llvm_mca
+from pipeline.blocks.latency import llvm_mca
 
 
 @pytest.fixture(scope="session")

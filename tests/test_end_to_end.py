@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from pipeline.evidence.pages import FILES as PAGES
-from pipeline.execution.native import Native
-from pipeline.execution.oracle import OracleError
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.oracle import OracleError
+from pipeline.report.pages import FILES as PAGES
 from pipeline.tables import SCHEMAS
 
 pytestmark = pytest.mark.e2e
@@ -149,8 +149,8 @@ LEARNED = {"train", "sweep", "examples"} | JUDGED
         ("params.yaml", "cpu: atom", "cpu: silvermont", {"latency"} | EVALUATED),
         ("params.yaml", "steps: 30", "steps: 31", LEARNED - {"sweep"}),  # of the first model, sinkhorn
         ("params.yaml", "min_count: 2", "min_count: 3", {"tokens"} | LEARNED),
-        ("pipeline/latency/llvm_mca.py", '"""', '"""\n', {"latency"} | EVALUATED),
-        ("pipeline/schedulers/critical_path.py", '"""', '"""\n', JUDGED),
+        ("pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n', {"latency"} | EVALUATED),
+        ("pipeline/blocks/schedulers/critical_path.py", '"""', '"""\n', JUDGED),
         ("pipeline/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
         ("pipeline/stages/track.py", '"""', '"""\n', {"track", "track_published", "all"}),
     ],
@@ -161,7 +161,7 @@ def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: s
 
 
 def test_an_edited_scheduler_alone_is_run_again(undisturbed: Path) -> None:
-    with changed(undisturbed / "pipeline/schedulers/critical_path.py", '"""', '"""\n'):
+    with changed(undisturbed / "pipeline/blocks/schedulers/critical_path.py", '"""', '"""\n'):
         assert planned(undisturbed)["schedule"] == 2  # dependencies full and paper, of one scheduler
 
 
@@ -242,8 +242,8 @@ def test_schedulers_on_processors_are_compared_and_the_report_shows_them(undistu
     for split, own in ratio.groupby("split"):
         best = own[own.scheduler == "branch_and_bound"].value.item()
         assert (own.value >= best - 1e-6).all(), split
-    assert "scheduling_pareto" not in (folder / "reports/scheduling.md").read_text()  # no time was measured
-    assert "scheduling_length.png" in (folder / "reports/scheduling.md").read_text()
+    assert "scheduling_pareto" not in (folder / "reports/processors.md").read_text()  # no time was measured
+    assert "scheduling_length.png" in (folder / "reports/processors.md").read_text()
     assert not (folder / "data/hardware").exists()  # it runs machine code: only when asked for
     try:
         Native().close()

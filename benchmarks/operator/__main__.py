@@ -17,7 +17,7 @@ from benchmarks.operator.cases import Case, apart
 from benchmarks.operator.dags import SEED, corpus_dags, random_dags
 from benchmarks.operator.peers import NAMES
 from pipeline import tables
-from pipeline.evidence import operator_results, tidy
+from pipeline.analysis import operator_results, tidy
 
 BATCH = 256
 SIZES = "5,10,20,40,64"

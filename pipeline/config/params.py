@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 from pipeline.config.corpus import Compiled, Corpus
 from pipeline.config.evidence import Evaluation, Hardware, Report, Residuals, Verification
 from pipeline.config.experiments import Experiment, Tokens, Trials
-from pipeline.config.imitation import Imitation
 from pipeline.config.machines import Latency
+from pipeline.config.ordering import Imitation
 from pipeline.config.schedulers import Scheduler, Scheduling
 from pipeline.config.section import ConfigError, Section, explain
 from pipeline.config.sets import BlockSet, Split

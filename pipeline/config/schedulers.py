@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.imitation import Imitator
 from pipeline.config.machines import ProcessorModel
+from pipeline.config.ordering import Ordering
 from pipeline.config.section import Positive, Section
 
 Priority = Literal["critical_path", "weighted_height", "register_pressure", "source_order"]
@@ -30,11 +30,11 @@ class Scheduler(Section):
 
     method: str
     model: str | None = None
-    iterations: Annotated[Positive | None, "network"] = None
+    iterations: Annotated[Positive | None, "soft_permutation"] = None
     priority: Annotated[Priority | None, "list_scheduling"] = None
     search: Annotated[Walk | None, "search"] = None
     # orders timed, by search or of those that a network draws
-    evaluations: Annotated[Positive | None, "search", "branch_and_bound", "cp_sat", "imitator"] = None
+    evaluations: Annotated[Positive | None, "search", "branch_and_bound", "cp_sat", "ordering"] = None
     states: Annotated[Positive | None, "branch_and_bound"] = None  # beginnings of orders of each block
     nodes: Annotated[Positive | None, "milp"] = None  # limit for each block
     seconds: Annotated[Annotated[float, Field(gt=0)] | None, "cp_sat"] = None  # the same, of deterministic time
@@ -60,4 +60,4 @@ class Scheduling(Section):
     tested: Annotated[list[str], Field(min_length=1)]  # names of sets
     machines: Annotated[dict[str, ProcessorModel], Field(min_length=1)]
     schedulers: dict[str, Scheduler]
-    models: dict[str, Imitator]  # networks that learn the best orders found
+    models: dict[str, Ordering]  # networks that learn the best orders found

@@ -9,11 +9,11 @@ import numpy as np
 import typer
 
 from pipeline import tables
-from pipeline.dag.sampling import SAMPLERS
-from pipeline.evidence.audit import audit
-from pipeline.models import instructions as known
-from pipeline.models import store
-from pipeline.models.sample import load
+from pipeline.analysis.audit import audit
+from pipeline.blocks.dag.sampling import SAMPLERS
+from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.sample import load
 from pipeline.stages import options
 from pipeline.stages.command import run
 

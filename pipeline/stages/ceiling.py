@@ -10,11 +10,11 @@ import pandas as pd
 import typer
 
 from pipeline import tables
-from pipeline.evidence.canonical import Canonical, canonical
-from pipeline.evidence.ceiling import ceiling, twins
-from pipeline.evidence.naming import shapes
-from pipeline.models import store
-from pipeline.models.sample import load
+from pipeline.analysis.canonical import Canonical, canonical
+from pipeline.analysis.ceiling import ceiling, twins
+from pipeline.analysis.naming import shapes
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.sample import load
 from pipeline.stages import options
 from pipeline.stages.command import run
 

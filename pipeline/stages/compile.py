@@ -16,14 +16,14 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.compiled.compiler import Compiler, unpack
-from pipeline.compiled.corpus import Gathering
-from pipeline.compiled.programs import c_files, prepare
-from pipeline.compiled.selection import Observed, select
+from pipeline.blocks.compiled.archives import c_files, prepare
+from pipeline.blocks.compiled.compiled_blocks import Gathering
+from pipeline.blocks.compiled.compiler import Compiler, unpack
+from pipeline.blocks.compiled.selection import Observed, select
+from pipeline.blocks.corpus.fetch import cached
+from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.config.corpus import Compiled, FolderSource, WheelSource
 from pipeline.config.section import section
-from pipeline.corpus.fetch import cached
-from pipeline.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.stages import options
 from pipeline.stages.command import run
 

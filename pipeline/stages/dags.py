@@ -13,7 +13,7 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.dag.bulk import COLUMNS, Builder
+from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.stages import options
 from pipeline.stages.command import run
 

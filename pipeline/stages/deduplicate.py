@@ -11,8 +11,8 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.corpus.merge import merged
-from pipeline.corpus.unique import GROUPS, REPETITIVE
+from pipeline.blocks.corpus.merge import merged
+from pipeline.blocks.corpus.unique import GROUPS, REPETITIVE
 from pipeline.stages.command import run
 
 

@@ -7,7 +7,7 @@ import sys
 from tqdm import trange
 
 from pipeline import tables
-from pipeline.evidence import corpus
+from pipeline.analysis import composition as corpus
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.evidence.errors import errors, shares, wrong
-from pipeline.evidence.naming import shapes
-from pipeline.models import instructions as known
-from pipeline.models import store
+from pipeline.analysis.errors import errors, shares, wrong
+from pipeline.analysis.naming import shapes
+from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import store
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -12,11 +12,11 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis.reproduction import SPLIT, Schedules, evaluate
 from pipeline.config.dags import Dependencies
 from pipeline.config.evidence import Intervals
 from pipeline.config.machines import Machine
 from pipeline.config.section import section
-from pipeline.evidence.evaluation import SPLIT, Schedules, evaluate
 from pipeline.stages.command import run
 
 

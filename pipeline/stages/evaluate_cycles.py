@@ -12,10 +12,10 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import cycles
+from pipeline.analysis.cycles import Cycles, Scheduled
 from pipeline.config.evidence import Intervals
 from pipeline.config.section import section
-from pipeline.evidence import cycles
-from pipeline.evidence.cycles import Cycles, Scheduled
 from pipeline.stages import options
 from pipeline.stages.command import run
 from pipeline.stages.scheduled import scheduled

@@ -12,14 +12,15 @@ import pandas as pd
 import typer
 
 from pipeline import tables
+from pipeline.analysis import hardware
+from pipeline.analysis.cycles import Cycles
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.latency import simulation as orders
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.latency.modelled import modelled
 from pipeline.config.evidence import Intervals
 from pipeline.config.machines import Machine
 from pipeline.config.section import section
-from pipeline.evidence import hardware
-from pipeline.evidence.cycles import Cycles
-from pipeline.latency import llvm_mca, orders
-from pipeline.latency.costs import processor
-from pipeline.latency.modelled import modelled
 from pipeline.stages import options
 from pipeline.stages.command import run
 from pipeline.stages.scheduled import scheduled

@@ -12,10 +12,10 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import exactness as imitation
+from pipeline.blocks.execution.strata import instruction_class
 from pipeline.config.evidence import Intervals
 from pipeline.config.section import section
-from pipeline.evidence import imitation
-from pipeline.execution.strata import instruction_class
 from pipeline.stages import options
 from pipeline.stages.command import run
 

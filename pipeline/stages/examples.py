@@ -7,16 +7,16 @@ import pandas as pd
 import torch
 
 from pipeline import tables
+from pipeline.blocks.corpus import assembly
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.pocsnet_training import assign
+from pipeline.blocks.problems import problems
+from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers.soft_permutation import Network
 from pipeline.config.experiments import Training
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.corpus import assembly
-from pipeline.dag.topology import count_violations
-from pipeline.models import problems
-from pipeline.models.training import assign
 from pipeline.operators.decoding import hungarian
-from pipeline.schedulers import Request
-from pipeline.schedulers.network import Network
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -62,7 +62,7 @@ def main(
     shown = test.shown(test.input_order)
     networks, matrices, exact, valid = {}, {}, {}, {}
     for name, model, weights in (("sinkhorn", "sinkhorn", sinkhorn), ("popocs_20", "popocs", popocs)):
-        method = Scheduler(method="network", iterations=20)
+        method = Scheduler(method="soft_permutation", iterations=20)
         networks[name] = Network(Request(method, training[model], weights, test)).model
         matrices[name] = assign(networks[name], shown, test.trie, method.iterations or 0)
         order = hungarian(matrices[name]).astype(np.int64)

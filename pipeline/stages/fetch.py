@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pipeline.blocks.corpus.fetch import fetch
 from pipeline.config.corpus import Source
 from pipeline.config.section import section as parse
-from pipeline.corpus.fetch import fetch
 from pipeline.stages.command import run
 
 

@@ -12,12 +12,12 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.blocks.corpus.elf import read_image
+from pipeline.blocks.corpus.following import Following, of_blocks
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.sources import read_program
 from pipeline.config.corpus import BhiveSource, Corpus
 from pipeline.config.section import section
-from pipeline.corpus.elf import read_image
-from pipeline.corpus.following import Following, of_blocks
-from pipeline.corpus.forms import Forms
-from pipeline.corpus.sources import read_program
 from pipeline.stages import options
 from pipeline.stages.command import run
 

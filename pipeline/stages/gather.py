@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.evidence import imitation_limits, operator_results, tidy
-from pipeline.evidence.sections import ingest, verification
+from pipeline.analysis import limits as imitation_limits
+from pipeline.analysis import operator_results, tidy
+from pipeline.report.corpus import ingest, verification
 
 PLACES = {
     "history": "models/{experiment}/{dependencies}/{model}/{seed}/history.parquet",

@@ -13,16 +13,16 @@ import typer
 from torch import distributed
 
 from pipeline import tables
-from pipeline.config.imitation import Imitator
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.models.ordering_training import State, train
+from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.processors import taught
+from pipeline.blocks.problems.sample import load
+from pipeline.config.ordering import Ordering
 from pipeline.config.section import section
-from pipeline.latency.costs import processor
-from pipeline.models import instructions as known
-from pipeline.models import store
-from pipeline.models.imitation import State, train
-from pipeline.models.processors import taught
-from pipeline.models.sample import load
+from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
-from pipeline.stages.checkpoints import Checkpoint
 from pipeline.stages.command import run
 
 
@@ -52,7 +52,7 @@ def main(
     settings, seed, inputs and code. On several processes: `torchrun --nproc-per-node 2 -m pipeline.stages.imitate ...`;
     the settings' threads are then dealt out among them.
     """
-    chosen = section(Imitator, settings)
+    chosen = section(Ordering, settings)
     world = int(os.environ.get("WORLD_SIZE", "1"))
     torch.set_num_threads(max(1, chosen.threads // world))
     if world > 1:
@@ -67,7 +67,7 @@ def main(
         *(best_training or []),
         *(best_development or []),
     ]
-    checkpoint = Checkpoint("pipeline.models.imitation", f"{settings}\n{seed}", inputs)
+    checkpoint = Checkpoint("pipeline.blocks.models.ordering_training", f"{settings}\n{seed}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)

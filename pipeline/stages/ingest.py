@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
+from pipeline.blocks.corpus.ingest import Ingestion
+from pipeline.blocks.corpus.unique import REPETITIVE, groups
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
-from pipeline.corpus.ingest import Ingestion
-from pipeline.corpus.unique import REPETITIVE, groups
 from pipeline.stages.command import run
 
 

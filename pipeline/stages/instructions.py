@@ -10,9 +10,9 @@ import pyarrow as pa
 import typer
 
 from pipeline import tables
-from pipeline.corpus.distinct import distinct_instructions
-from pipeline.models.instructions import tabulate
-from pipeline.models.store import numbered
+from pipeline.blocks.corpus.distinct import distinct_instructions
+from pipeline.blocks.problems.instructions import tabulate
+from pipeline.blocks.problems.store import numbered
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -11,9 +11,10 @@ import pandas as pd
 import typer
 
 from pipeline import tables
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.latency import simulation as orders
 from pipeline.config.machines import Machine
 from pipeline.config.section import section
-from pipeline.latency import llvm_mca, orders
 from pipeline.stages.command import run
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import typer
 
 from pipeline import tables
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.sample import load
+from pipeline.blocks.schedulers import policy
+from pipeline.blocks.schedulers.on_machine.refinement import refine
+from pipeline.blocks.schedulers.on_machine.rollouts import batch, learn
 from pipeline.config.schedulers import Rollouts
 from pipeline.config.section import section
-from pipeline.latency.costs import processor
-from pipeline.models import store
-from pipeline.models.batches import by_length
-from pipeline.models.sample import load
-from pipeline.schedulers import policy
-from pipeline.schedulers.on_machine.refinement import refine
-from pipeline.schedulers.on_machine.rollouts import batch, learn
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import typer
 
 from pipeline import tables
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.latency.machine import read
 from pipeline.config.machines import Machine
 from pipeline.config.section import section
-from pipeline.latency import llvm_mca
-from pipeline.latency.machine import read
 from pipeline.stages import options
 from pipeline.stages.command import run
 

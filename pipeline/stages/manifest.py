@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
+from pipeline.blocks.corpus.sources import deal
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
-from pipeline.corpus.sources import deal
 from pipeline.stages.command import run
 
 

@@ -12,19 +12,20 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.latency import simulation as orders
+from pipeline.blocks.latency.costs import Processor, processor
+from pipeline.blocks.latency.model import costs
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.processors import supported
+from pipeline.blocks.problems.sample import Sample, load
+from pipeline.blocks.schedulers import Exact, Request, find
+from pipeline.blocks.schedulers.list_scheduling import list_schedule
+from pipeline.blocks.schedulers.on_machine.settling import settle
 from pipeline.config.machines import Machine
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.latency import llvm_mca, orders
-from pipeline.latency.costs import Processor, processor
-from pipeline.latency.model import costs
-from pipeline.models import store
-from pipeline.models.batches import by_length
-from pipeline.models.processors import supported
-from pipeline.models.sample import Sample, load
-from pipeline.schedulers import Exact, Request, find
-from pipeline.schedulers.list_scheduling import list_schedule
-from pipeline.schedulers.on_machine.settling import settle
 from pipeline.stages import options
 from pipeline.stages.command import run
 

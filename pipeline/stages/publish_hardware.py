@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.evidence.cycles import EXPERIMENT
+from pipeline.analysis import tidy
+from pipeline.analysis.cycles import EXPERIMENT
 from pipeline.stages.command import run
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 import typer
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.evidence.imitation import DEPENDENCIES
-from pipeline.models.imitator import Imitator
+from pipeline.analysis import tidy
+from pipeline.analysis.exactness import DEPENDENCIES
+from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.stages.command import run
 from pipeline.stages.gather import columns, place
 
@@ -54,7 +54,7 @@ def _sizes(experiment: str, weights: list[Path], training: list[Path]) -> pd.Dat
     n_blocks = {path.stem: tables.RowGroups("sets", path).n_rows for path in training}
     rows = []
     for path in weights:
-        network = Imitator.load(path)
+        network = OrderingNetwork.load(path)
         settings = network.settings
         drawn = min(n_blocks[settings.training], settings.blocks or n_blocks[settings.training])
         sizes = {

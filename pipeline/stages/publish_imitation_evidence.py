@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from pipeline import tables
-from pipeline.evidence import tidy
+from pipeline.analysis import tidy
 from pipeline.stages.command import run
 from pipeline.stages.gather import columns, gather, place
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.execution import summary
+from pipeline.analysis import tidy
+from pipeline.blocks.execution import summary
 from pipeline.stages.command import run
 
 

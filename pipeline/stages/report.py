@@ -13,13 +13,15 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import tidy
+from pipeline.analysis.operator_results import residual_rows
 from pipeline.config.params import Params
 from pipeline.config.section import section
-from pipeline.evidence import plots, report, tidy
-from pipeline.evidence.card import card
-from pipeline.evidence.operator_results import residual_rows
-from pipeline.evidence.sections.experiments import Tables
-from pipeline.evidence.sections.training import curves
+from pipeline.report import build as report
+from pipeline.report import plots
+from pipeline.report.corpus.card import card
+from pipeline.report.index.experiments import Tables
+from pipeline.report.index.training import curves
 from pipeline.stages.command import run
 from pipeline.stages.gather import FROZEN, fingerprint, gather, place, published
 

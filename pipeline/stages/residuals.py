@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import residuals
 from pipeline.config.evidence import Residuals
 from pipeline.config.section import section
-from pipeline.evidence import residuals
 from pipeline.stages import options
 from pipeline.stages.command import run
 

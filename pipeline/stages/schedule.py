@@ -11,12 +11,12 @@ import torch
 import typer
 
 from pipeline import tables
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.problems import problems
+from pipeline.blocks.schedulers import Request, find
 from pipeline.config.experiments import Training
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.dag.topology import count_violations
-from pipeline.models import problems
-from pipeline.schedulers import Request, find
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -13,17 +13,17 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.processors import supported
+from pipeline.blocks.problems.sample import load
+from pipeline.blocks.schedulers import Request, find
+from pipeline.blocks.schedulers.ordering import Ordering
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.dag.topology import count_violations
-from pipeline.latency.costs import processor
-from pipeline.models import instructions as known
-from pipeline.models import store
-from pipeline.models.batches import by_length
-from pipeline.models.processors import supported
-from pipeline.models.sample import load
-from pipeline.schedulers import Request, find
-from pipeline.schedulers.imitator import Imitating
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -66,7 +66,7 @@ def main(
         problems = held.problems(sample.rows[items], shown)
         found = made.schedule(problems, rng)
         ids = sample.block_ids.take(items).to_pylist()
-        if isinstance(made, Imitating):
+        if isinstance(made, Ordering):
             order = next(iter(found.values()))
             exact = np.take_along_axis(shown, order.astype(np.int64), 1) == np.arange(shown.shape[1])
             belief = {"confidence": made.confidence(problems, order), "exact_match": exact.all(1).astype(float)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline import tables
-from pipeline.evidence.cycles import Scheduled
+from pipeline.analysis.cycles import Scheduled
 
 
 def scheduled(path: Path) -> list[Scheduled]:

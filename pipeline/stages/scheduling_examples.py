@@ -11,10 +11,10 @@ import pyarrow as pa
 import typer
 
 from pipeline import tables
-from pipeline.corpus.assembly import gas
-from pipeline.latency.costs import processor
-from pipeline.latency.in_order import simulate
-from pipeline.models import store
+from pipeline.blocks.corpus.assembly import gas
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.latency.in_order import simulate
+from pipeline.blocks.problems import store
 from pipeline.stages import options
 from pipeline.stages.command import run
 

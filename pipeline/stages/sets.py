@@ -12,13 +12,13 @@ import pyarrow as pa
 import typer
 
 from pipeline import tables
+from pipeline.blocks.corpus.sets import members
+from pipeline.blocks.dag.sampling import SAMPLERS
+from pipeline.blocks.problems import store
+from pipeline.blocks.problems.batches import by_length
 from pipeline.config.dags import Sampler
 from pipeline.config.section import section
 from pipeline.config.sets import BlockSet
-from pipeline.corpus.sets import members
-from pipeline.dag.sampling import SAMPLERS
-from pipeline.models import store
-from pipeline.models.batches import by_length
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.evidence.model_card import best, card
-from pipeline.models.imitator import SHIPPED, Imitator
+from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
+from pipeline.report.model_card import best, card
 from pipeline.stages.command import run
 from pipeline.stages.gather import place
 
@@ -39,7 +39,7 @@ def main(
         raise ValueError(f"{len(content)} bytes of weights, at most {_LARGEST} are shipped: a smaller network, please")
     measured = tables.read("results", results)
     measured = measured[measured["scheduler"].isin(models)]
-    network = Imitator.load(by_seed[next(iter(chosen))])
+    network = OrderingNetwork.load(by_seed[next(iter(chosen))])
     n_blocks = tables.RowGroups("sets", training).n_rows
     text = card(SHIPPED.name, network, len(content), chosen, measured, n_blocks, json.loads(sources))
     out.mkdir(parents=True, exist_ok=True)

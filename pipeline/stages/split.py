@@ -7,11 +7,11 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline import tables
+from pipeline.blocks.corpus.split import draw
+from pipeline.blocks.dag.sampling import SAMPLERS
+from pipeline.blocks.dag.topology import adjacency
 from pipeline.config.section import section
 from pipeline.config.sets import Split
-from pipeline.corpus.split import draw
-from pipeline.dag.sampling import SAMPLERS
-from pipeline.dag.topology import adjacency
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -8,17 +8,17 @@ import torch
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.pocsnet_training import assign
+from pipeline.blocks.problems import problems
+from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers.soft_permutation import Network
 from pipeline.config.experiments import Training
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.dag.topology import count_violations
-from pipeline.models import problems
-from pipeline.models.training import assign
 from pipeline.operators.decoding import hungarian
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import residual
-from pipeline.schedulers import Request
-from pipeline.schedulers.network import Network
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -38,7 +38,7 @@ def main(
     torch.set_num_threads(1)
     chosen = section(list[int], settings)
     blocks = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
-    method = Scheduler(method="network", iterations=1)
+    method = Scheduler(method="soft_permutation", iterations=1)
     network = Network(Request(method, section(Training, training), weights, blocks))
     shown = blocks.shown(blocks.input_order)
     orders = partial_orders(shown.precedes)

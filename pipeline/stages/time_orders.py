@@ -11,11 +11,11 @@ import pandas as pd
 import typer
 
 from pipeline import tables
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.oracle import OracleError
+from pipeline.blocks.execution.timing_batch import Block, execute
 from pipeline.config.evidence import Hardware
 from pipeline.config.section import section
-from pipeline.execution.native import Native
-from pipeline.execution.oracle import OracleError
-from pipeline.execution.timing_batch import Block, execute
 from pipeline.stages import options
 from pipeline.stages.command import run
 

@@ -7,9 +7,9 @@ from itertools import chain
 import pandas as pd
 
 from pipeline import tables
+from pipeline.blocks.problems.tokens import block_tokens, token_id, vocabulary
 from pipeline.config.experiments import Tokens
 from pipeline.config.section import section
-from pipeline.models.tokens import block_tokens, token_id, vocabulary
 from pipeline.stages import options
 from pipeline.stages.command import run
 

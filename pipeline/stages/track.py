@@ -18,11 +18,12 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis import runs
 from pipeline.config.experiments import Experiment
 from pipeline.config.schedulers import Scheduler
 from pipeline.config.section import section
-from pipeline.evidence import plots, runs
-from pipeline.evidence.pages import FILES
+from pipeline.report import plots
+from pipeline.report.pages import FILES
 from pipeline.stages.command import run
 from pipeline.stages.gather import fingerprint, gather, place
 

@@ -8,11 +8,11 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from pipeline.config.imitation import Imitation
+from pipeline.analysis import runs
+from pipeline.analysis.cycles import EXPERIMENT
+from pipeline.config.ordering import Imitation
 from pipeline.config.schedulers import Scheduling
 from pipeline.config.section import section
-from pipeline.evidence import runs
-from pipeline.evidence.cycles import EXPERIMENT
 from pipeline.stages.command import run
 from pipeline.stages.gather import published
 from pipeline.stages.track import record

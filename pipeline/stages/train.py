@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline import tables
+from pipeline.blocks.models.pocsnet_training import State, train
+from pipeline.blocks.problems import problems
 from pipeline.config.experiments import Training
 from pipeline.config.section import section
-from pipeline.models import problems
-from pipeline.models.training import State, train
+from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
-from pipeline.stages.checkpoints import Checkpoint
 from pipeline.stages.command import run
 
 
@@ -37,7 +37,7 @@ def main(
     chosen = section(Training, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [dags, splits, tokens, vocabulary]
-    checkpoint = Checkpoint("pipeline.models.training", f"{settings}\n{seed}\n{sampler}", inputs)
+    checkpoint = Checkpoint("pipeline.blocks.models.pocsnet_training", f"{settings}\n{seed}\n{sampler}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)

@@ -9,9 +9,9 @@ import pandas as pd
 import typer
 
 from pipeline import tables
+from pipeline.analysis import tidy
 from pipeline.config.experiments import Trials
 from pipeline.config.section import section
-from pipeline.evidence import tidy
 from pipeline.stages import options
 from pipeline.stages.command import run
 

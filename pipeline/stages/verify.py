@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
+from pipeline.blocks.execution import batch, strata
 from pipeline.config.evidence import Verification
 from pipeline.config.section import section
-from pipeline.execution import batch, strata
 from pipeline.stages import options
 from pipeline.stages.command import run
 

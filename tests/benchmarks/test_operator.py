@@ -10,10 +10,10 @@ from benchmarks.operator import peers
 from benchmarks.operator.cases import Case, apart, measured
 from benchmarks.operator.dags import corpus_dags, random_dags
 from pipeline import tables
-from pipeline.evidence.operator_results import SPEED
+from pipeline.analysis.operator_results import SPEED
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs
-from tests.evidence import synthetic
+from tests.analysis import synthetic
 
 
 def test_random_dags_are_reduced_and_have_two_edges_for_each_instruction() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from pipeline.dag.topology import count_violations
+from pipeline.blocks.dag.topology import count_violations
 from pipeline.operators.decoding import best_order, expected_slots, hungarian, is_legal, topological_fill, weight_of
 from pipeline.operators.matching import bounded, match
 from pipeline.operators.orders import PartialOrders, partial_orders

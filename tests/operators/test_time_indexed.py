@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
-from pipeline.dag.topology import count_violations, slots_of
+from pipeline.blocks.dag.topology import count_violations, slots_of
 from pipeline.operators.decoding import best_order, weight_of
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import residual

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pipeline import tables
+from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.config.params import load
-from pipeline.dag.bulk import COLUMNS, Builder
 from pipeline.stages.compile import main
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def compiled(folder: Path, out: Path, cores: int = 1) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("program")
-    shutil.copy(ROOT / "tests/compiled/program/tiny.c", folder)
+    shutil.copy(ROOT / "tests/blocks/compiled/program/tiny.c", folder)
     (folder / "bad.c").write_text('#include "generated.h"\n')
     (folder / "data.c").write_text("const int table[3] = {1, 2, 3};\n")
     return compiled(folder, tmp_path_factory.mktemp("tables"))
@@ -73,7 +73,7 @@ def test_same_bytes_for_any_number_of_cores(made: dict[str, Path], tmp_path: Pat
     folder.mkdir()
     for name, text in (("bad.c", '#include "generated.h"\n'), ("data.c", "const int table[3] = {1, 2, 3};\n")):
         (folder / name).write_text(text)
-    shutil.copy(ROOT / "tests/compiled/program/tiny.c", folder)
+    shutil.copy(ROOT / "tests/blocks/compiled/program/tiny.c", folder)
     again = compiled(folder, tmp_path, cores=2)
     for name in NAMES:
         assert again[name].read_bytes() == made[name].read_bytes(), name

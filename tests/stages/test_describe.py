@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import tables
 from pipeline.stages import describe
-from tests.evidence import synthetic
+from tests.analysis import synthetic
 
 
 def write(folder: Path, size: int) -> tuple[Path, Path]:

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.models.instructions import tabulate
+from pipeline.blocks.problems.instructions import tabulate
 from pipeline.stages import audit, ceiling, errors
-from tests.evidence.coded import LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX, NEXT_RBX, in_tables
+from tests.analysis.coded import LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX, NEXT_RBX, in_tables
 
 BLOCKS = [
     [LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX, NEXT_RBX],

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline import tables
-from pipeline.dag.bulk import Builder
-from pipeline.models.store import load
+from pipeline.blocks.dag.bulk import Builder
+from pipeline.blocks.problems.store import load
 from pipeline.stages import instructions
 
 XOR, MOV, CALL, RET = (bytes.fromhex(code) for code in ("31c0", "4889e5", "e800000000", "c3"))

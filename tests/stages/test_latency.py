@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.latency import llvm_mca
+from pipeline.blocks.latency import llvm_mca
 from pipeline.stages import latency
 
 CODE = bytes.fromhex("f20f59c8 4883c201 f20f59e3")  # multiply, add, multiply: no dependencies

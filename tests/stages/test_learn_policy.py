@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.schedulers import policy
+from pipeline.blocks.schedulers import policy
 from pipeline.stages import learn_policy
-from tests.models.imitated import INSTRUCTIONS, made_tables
-from tests.schedulers.machines import MULTIPLY, table
+from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
+from tests.blocks.schedulers.machines import MULTIPLY, table
 
 SETTINGS = '{"blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
 

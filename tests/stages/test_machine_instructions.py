@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from pipeline import tables
-from pipeline.latency import llvm_mca
-from pipeline.models.instructions import tabulate
-from pipeline.models.store import numbered
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.problems.instructions import tabulate
+from pipeline.blocks.problems.store import numbered
 from pipeline.stages import machine_instructions
 
 CODES = [bytes.fromhex(code) for code in ("4801c3", "48f7f6", "c5f458d0")]  # addq; divq; vaddps: not in atom

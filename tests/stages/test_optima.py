@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
+from pipeline.blocks.latency import simulation as orders
 from pipeline.config.machines import Machine
-from pipeline.latency import orders
 from pipeline.stages import optima
-from tests.models.imitated import INSTRUCTIONS, made_tables
-from tests.schedulers.machines import MULTIPLY, table
+from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
+from tests.blocks.schedulers.machines import MULTIPLY, table
 
 ATOM = Machine(cpu="atom", iterations=1, metric="cycles_atom_1")
 SCHEDULER = '{"method": "branch_and_bound", "evaluations": 20, "states": 1000}'

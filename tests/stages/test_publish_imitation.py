@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.models.imitator import Imitator
-from pipeline.models.inputs import Vocabulary
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.stages import gather, publish_imitation
-from tests.evidence import imitations
-from tests.models import imitated
+from tests.analysis import imitations
+from tests.blocks.models import imitated
 
 KEY = ["split", "scheduler", "decoder", "metric"]
 
@@ -34,7 +34,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
         ("small", imitated.settings(training="other", blocks=20)),
     ):
         for seed in ("0", "1"):
-            network = Imitator(Vocabulary.of(encodings, store.instructions, 1), settings)
+            network = OrderingNetwork(Vocabulary.of(encodings, store.instructions, 1), settings)
             (data / model / seed).mkdir(parents=True)
             network.save(data / model / seed / "weights.safetensors")
             history = imitations.history().query("seed == @seed")[tables.SCHEMAS["history"].names]

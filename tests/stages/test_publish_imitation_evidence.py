@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.evidence.imitation_limits import COLUMNS
+from pipeline.analysis import tidy
+from pipeline.analysis.limits import COLUMNS
 from pipeline.stages import gather, publish_imitation_evidence
-from tests.evidence import limits
+from tests.analysis import limits
 
 
 @pytest.fixture(scope="module")

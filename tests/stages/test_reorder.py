@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.corpus import assembly
-from pipeline.dag.dependencies import block_dag
-from pipeline.models.imitator import Imitator
-from pipeline.models.inputs import Vocabulary
-from pipeline.stages import reorder
-from tests.models import imitated
+from pipeline.blocks.corpus import assembly
+from pipeline.blocks.dag.dependencies import block_dag
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.command import order as reorder
+from tests.blocks.models import imitated
 
 CODES = ["4883c0014889e5488b0d1000000048ffc1", "31c04801d8", "90", "31c04801d8"]
 
@@ -22,7 +22,7 @@ CODES = ["4883c0014889e5488b0d1000000048ffc1", "31c04801d8", "90", "31c04801d8"]
 def weights(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     _, encodings, _ = imitated.corpus(5)
-    Imitator(Vocabulary(encodings.tokens), imitated.settings()).save(tmp_path / "weights.safetensors")
+    OrderingNetwork(Vocabulary(encodings.tokens), imitated.settings()).save(tmp_path / "weights.safetensors")
     return tmp_path / "weights.safetensors"
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.evidence import tidy
-from pipeline.evidence.pages import FILES, PAGES
+from pipeline.analysis import tidy
+from pipeline.report.pages import FILES, PAGES
 from pipeline.stages import gather, publish, publish_imitation_evidence, report
-from tests.evidence import imitations, limits, scheduling, synthetic
+from tests.analysis import imitations, limits, scheduling, synthetic
 
 NAMES = [page.name for page in PAGES]
 

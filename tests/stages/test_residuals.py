@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from pipeline import tables
+from pipeline.analysis.residuals import measure, proposals
 from pipeline.config.evidence import Residuals
 from pipeline.config.section import ConfigError, section
-from pipeline.evidence.residuals import measure, proposals
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs, residual
 from pipeline.stages import residuals
-from tests.evidence import synthetic
+from tests.analysis import synthetic
 
 SETTINGS = {
     "seed": 3,

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from pipeline import tables
-from pipeline.models.imitator import SHIPPED, Imitator
-from pipeline.models.inputs import Vocabulary
-from pipeline.stages import reorder, ship
-from tests.evidence import imitations
-from tests.models import imitated
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
+from pipeline.command import order as reorder
+from pipeline.stages import ship
+from tests.analysis import imitations
+from tests.blocks.models import imitated
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def trained(tmp_path: Path) -> Path:
         folder = data / f"attention_pointer/{seed}"
         folder.mkdir(parents=True)
         torch.manual_seed(seed)
-        Imitator(Vocabulary(encodings.tokens), imitated.settings()).save(folder / "weights.safetensors")
+        OrderingNetwork(Vocabulary(encodings.tokens), imitated.settings()).save(folder / "weights.safetensors")
         row = {"step": 9, "split": "development", "loss": loss, "exact_match": 0.5, "valid_share": 1.0}
         tables.write(pd.DataFrame([row | {"learning_rate": 0.1}]), "history", folder / "history.parquet")
     tables.write(imitations.main_results(), "results", data / "results.parquet")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pipeline import tables
-from pipeline.corpus.split import TooFewBlocks
-from pipeline.dag.topology import adjacency, count_violations
+from pipeline.blocks.corpus.split import TooFewBlocks
+from pipeline.blocks.dag.topology import adjacency, count_violations
 from pipeline.stages import split
-from tests.evidence import synthetic
+from tests.analysis import synthetic
 
 SETTINGS = {
     "sources": ["qt56"],

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.evidence.pages import FILES
+from pipeline.report.pages import FILES
 from pipeline.stages import track
-from tests.evidence import synthetic
+from tests.analysis import synthetic
 
 
 def log(settings: dict) -> bytes:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.analysis import tidy
 from pipeline.config.params import load
-from pipeline.evidence import tidy
 from pipeline.stages import track_published
 from pipeline.wiring import ROOT
-from tests.evidence import imitations, scheduling, synthetic
+from tests.analysis import imitations, scheduling, synthetic
 from tests.stages.test_track import everything, ids
 
 SCHEDULING = load(ROOT / "params.yaml").scheduling

@@ -1,0 +1,1 @@
+"""Tables -> numbers: metrics, intervals, paired comparisons. No pages. Called by stages and by the report."""

@@ -1,0 +1,108 @@
+"""Wrong blocks of a scheduler, drawn by a seed: where each leaves GCC's order, and what kind of choice that was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from iced_x86 import Decoder
+from scipy.stats import binomtest
+
+from pipeline.analysis.canonical import canonical
+from pipeline.analysis.disagreement import CATEGORIES, Case, classify
+from pipeline.analysis.naming import Shapes
+from pipeline.blocks.corpus.assembly import intel, split
+from pipeline.blocks.problems.relations import relations
+from pipeline.blocks.problems.store import BlockStore
+from pipeline.schemas import SCHEMAS
+
+
+def wrong(schedules: pd.DataFrame, blocks: int, seed: int) -> pd.DataFrame:
+    """`blocks` rows of table `schedules` (of one decoder) that are legal and not GCC's; all where there are fewer."""
+    exact = np.array([(order == np.arange(len(order))).all() for order in schedules["order"]], bool)
+    found = schedules[(schedules["status"] == "ok").to_numpy() & ~exact].sort_values("block_id", ignore_index=True)
+    chosen = np.random.default_rng(seed).permutation(len(found))[:blocks]
+    return found.iloc[np.sort(chosen)].reset_index(drop=True)
+
+
+def also_gcc(store: BlockStore, rows: np.ndarray, orders: list[np.ndarray], shapes: dict[str, Shapes]) -> list[str]:
+    """Where GCC has the predicted orders itself, in the narrowest notion of equal blocks that says so, (B,).
+
+    `exact`, `registers`, `constants`: in another block of the store that is equal up to renaming that. `itself,
+    registers`: in this very block, once its registers are renamed (or constants as well). `nowhere` else.
+    """
+    found = np.full(len(rows), "nowhere", object)
+    predicted = np.concatenate(orders)
+    for notion, shape in shapes.items():
+        everywhere = canonical(store, np.arange(len(store.lengths)), shape).order
+        asked = canonical(store, rows, shape, predicted).order
+        itself = asked == everywhere[rows]
+        said = np.where(itself, f"itself, {notion}", np.where(np.isin(asked, everywhere), notion, "nowhere"))
+        found = np.where(found == "nowhere", said, found)
+    return [str(name) for name in found]
+
+
+def errors(
+    drawn: pd.DataFrame,
+    code: pd.Series,
+    store: BlockStore,
+    compared: np.ndarray,
+    shapes: dict[str, Shapes],
+    confidence: pd.Series,
+) -> pd.DataFrame:
+    """Table `errors` of wrong blocks.
+
+    drawn: of `wrong`; code: block_id -> masked code; compared: of Encodings; confidence: block_id -> probability.
+    """
+    rows = store.rows(pa.array(drawn["block_id"], pa.string()))
+    slots = np.array([np.flatnonzero(order != np.arange(len(order)))[0] for order in drawn["order"]])
+    colours = canonical(store, rows, shapes["registers"], issued=slots).colours
+    start = np.r_[0, np.cumsum(store.lengths[rows])]
+    elsewhere = also_gcc(store, rows, drawn["order"].tolist(), shapes)
+    found = []
+    for number, (block_id, order) in enumerate(zip(drawn["block_id"], drawn["order"], strict=True)):
+        slot = int(slots[number])
+        predicted = int(order[slot])
+        problems = store.as_emitted(rows[[number]])
+        own = colours[start[number] : start[number + 1]]
+        case = Case(
+            instructions=[Decoder(64, one).decode() for one in split(code[block_id])],
+            conflicts=problems.conflicts[0],
+            heights=relations(problems, compared).heights[0],
+            slot=slot,
+            predicted=predicted,
+            interchangeable=bool(own[slot] == own[predicted]),
+        )
+        holds, detail = classify(case)
+        text = intel(code[block_id])
+        found.append(
+            {
+                "block_id": block_id,
+                "n_instructions": len(order),
+                "category": holds[0],
+                "holds": holds,
+                "detail": detail,
+                "also_gcc": elsewhere[number],
+                "slot": slot,
+                "gcc_instruction": text[slot],
+                "predicted_instruction": text[predicted],
+                "gcc_order": "; ".join(text),
+                "predicted_order": "; ".join(text[k] for k in order),
+                "confidence": float(confidence.get(block_id, np.nan)),
+            }
+        )
+    return pd.DataFrame(found, columns=SCHEMAS["errors"].names)
+
+
+def shares(table: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Table `error_shares`: categories and places with Wilson's intervals (1927)."""
+    holds = table["holds"].explode().value_counts()
+    named = [("category", name, int(holds.get(name, 0))) for name in CATEGORIES]
+    named += [("also_gcc", name, 0) for name in sorted(table["also_gcc"].unique())]
+    rows = []
+    for by, name, n_holds in named:
+        count = int((table[by] == name).sum())
+        test = binomtest(count, max(len(table), 1))
+        interval = test.proportion_ci(level, "wilson")
+        rows.append((by, name, count, test.statistic, interval.low, interval.high, n_holds))
+    return pd.DataFrame(rows, columns=SCHEMAS["error_shares"].names)

@@ -1,0 +1,143 @@
+"""C programs -> blocks as GCC schedules them, each with the order in which its scheduler met it."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pipeline.blocks.compiled.archives import c_files
+from pipeline.blocks.compiled.compiler import UNSCHEDULED, Compiler
+from pipeline.blocks.compiled.pairing import Pairs, pair
+from pipeline.blocks.corpus.cut import Blocks
+from pipeline.blocks.corpus.elf import Image, read_image
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unique import binary_array, block_ids, table_of
+from pipeline.config.corpus import Compiled
+
+_log = logging.getLogger(__name__)
+_NO_OTHER = "(?!)"  # matches nothing: no second compiler is accepted
+
+
+class Objects(NamedTuple):
+    """What GCC and the linker made of one C file."""
+
+    scheduled: bytes
+    unscheduled: bytes
+    linked: bytes  # of `scheduled`
+
+
+def _objects(compiler: Compiler, file: str, flags: tuple[str, ...], folder: Path, scratch: Path) -> Objects:
+    """Compile one file twice, with options that differ in the last scheduling pass alone."""
+    with tempfile.TemporaryDirectory(dir=scratch) as own:
+        before, after = Path(own, "before.o"), Path(own, "after.o")
+        return Objects(
+            unscheduled=compiler.compile(file, (*flags, UNSCHEDULED), folder, before),
+            scheduled=compiler.compile(file, flags, folder, after),
+            linked=compiler.link(after, Path(own, "linked")),
+        )
+
+
+def with_addresses(found: list[Blocks], linked: Image) -> list[Blocks]:
+    """The blocks of an object with the bytes and addresses that they have in the linked file; the masks stay.
+
+    Raises UnusableFile where the linker changed code: relaxed an instruction, or joined sections.
+    """
+    sections = {section.name: section for section in linked.sections}
+    moved = []
+    for blocks in found:
+        section = sections.get(blocks.section)
+        if section is None or len(section.code) != len(blocks.code):
+            raise UnusableFile("the linker changed the code's sections", "exclude the file in params.yaml")
+        code = np.frombuffer(section.code, np.uint8)
+        kept = blocks.masked != 0  # zeros of the mask are what the linker may fill in
+        if (code[kept] != blocks.masked[kept]).any():
+            raise UnusableFile("the linker changed instructions", "exclude the file in params.yaml")
+        moved.append(blocks._replace(code=code, address=blocks.begin + section.address))
+    return moved
+
+
+class FileBlocks(NamedTuple):
+    """One C file: its distinct paired blocks, and every pair's block and order."""
+
+    table: pa.Table  # schema `blocks`
+    block_ids: list[str]  # of every pair
+    orders: list[tuple[int, ...]]
+
+
+class Gathering:
+    """Compiles files one after the other; counts and skipped files gather on the way."""
+
+    def __init__(self, settings: Compiled, compiler: Compiler) -> None:
+        self._settings, self._compiler = settings, compiler
+        self._forms = Forms()
+        self._skipped: list[tuple[str, str, str, str]] = []
+        self.counts: Counter[tuple[str, str, str]] = Counter()  # program, statistic, bin
+
+    def skipped(self) -> pd.DataFrame:
+        """Table `skipped`: the files so far that gave nothing, and why."""
+        return pd.DataFrame(self._skipped, columns=["source", "program", "reason", "remedy"])
+
+    def _skip(self, program: str, file: str, error: UnusableFile) -> None:
+        self._skipped.append((self._settings.source, f"{program}/{file}", error.reason, error.remedy))
+        self.counts[program, "files_skipped", ""] += 1
+        _log.warning("skipped %s/%s: %s; %s", program, file, error.reason, error.remedy)
+
+    def _count(self, program: str, pairs: Pairs) -> None:
+        for statistic, value in (
+            ("functions", pairs.functions),
+            ("functions_unpaired", pairs.unpaired_functions),
+            ("blocks", pairs.found),
+            ("blocks_paired", len(pairs.orders)),
+        ):
+            self.counts[program, statistic, ""] += value
+        for reason, count in pairs.unpaired.items():
+            self.counts[program, "blocks_unpaired", reason] += count
+
+    def _read(self, data: bytes) -> Image:
+        return read_image(data, self._settings.comment, _NO_OTHER)
+
+    def _blocks(self, program: str, file: str, objects: Objects) -> FileBlocks:
+        scheduled, settings = self._read(objects.scheduled), self._settings
+        lengths = settings.min_instructions, settings.max_instructions
+        pairs = pair(scheduled, self._read(objects.unscheduled), *lengths, self._forms)
+        linked = self._read(objects.linked)
+        self._count(program, pairs)
+        if not pairs.orders:
+            raise UnusableFile(f"no pair of blocks of {lengths[0]} to {lengths[1]} instructions", "leave it so")
+        found = with_addresses(pairs.blocks, linked)
+        masked = [s.masked[b:e] for s in found for b, e in zip(s.begin, s.end, strict=True)]
+        ids = block_ids(binary_array(masked, np.array([len(code) for code in masked])))
+        table = table_of(settings.source, f"{program}/{file}", scheduled.compiler, False, found)
+        return FileBlocks(table, ids.to_pylist(), pairs.orders)
+
+    def files(self, program: str, folder: Path, scratch: Path, cores: int) -> Iterator[FileBlocks | None]:
+        """The program's files in the order of their names; None for one that is skipped.
+
+        `folder`: where the program is unpacked. The same results for any number of `cores`.
+        """
+        settings = self._settings.programs[program]
+        names = c_files(settings, folder)
+        pool = ThreadPoolExecutor(cores)
+        try:
+            made = [
+                pool.submit(_objects, self._compiler, name, tuple(settings.flags), folder, scratch) for name in names
+            ]
+            for name, future in zip(names, made, strict=True):
+                self.counts[program, "files", ""] += 1
+                try:
+                    yield self._blocks(program, name, future.result())
+                except UnusableFile as error:
+                    self._skip(program, name, error)
+                    yield None
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C nobody wants the rest

@@ -1,0 +1,78 @@
+"""Blocks from a CSV file as of BHive (Chen et al. 2019): machine code in hexadecimal, then what was measured.
+
+There is no header, and only the first column is read. A row's line number, from 1, stands for its address.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+
+from pipeline.blocks.corpus.cut import Blocks
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.leaks import masked
+from pipeline.blocks.corpus.sources import UnusableFile
+
+COMPILER = "unknown"
+_TEXT_PROBE_BYTES = 1 << 16
+_REMEDY = "correct or delete the line; a header is none of the blocks and may stay"
+
+
+def _codes(data: bytes) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
+    """Line numbers and codes of the rows, and (line, reason) of those that are none."""
+    probe = data[:_TEXT_PROBE_BYTES]
+    if b"\0" in probe:
+        raise UnusableFile("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
+    lines: list[int] = []
+    codes: list[bytes] = []
+    bad: list[tuple[int, str]] = []
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", errors="replace", newline="")
+    rows = csv.reader(text, quoting=csv.QUOTE_NONE)
+    while True:
+        try:
+            row = next(rows)
+            code = bytes.fromhex(row[0]) if row else b""
+        except StopIteration:
+            return lines, codes, bad
+        except csv.Error as error:
+            bad.append((rows.line_num, str(error)))
+        except ValueError:
+            bad.append((rows.line_num, f"not hexadecimal: {row[0][:40]!r}"))
+        else:
+            if code:
+                lines.append(rows.line_num)
+                codes.append(code)
+            elif row:
+                bad.append((rows.line_num, "empty hex field"))
+
+
+def blocks(data: bytes, least: int, most: int, forms: Forms) -> tuple[Blocks, list[tuple[str, str]]]:
+    """The file's blocks of `least` to `most` instructions, and (reason, remedy) of every bad row.
+
+    A row is bad where it is not hexadecimal, not made of whole instructions, or transfers control.
+    Raises UnusableFile where the file is no text.
+    """
+    lines, codes, bad = _codes(data)
+    bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)
+    code, begin, end = np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:]
+    found = forms.decode(code, begin, end)
+    facts = forms.facts[found.form]
+
+    def rows_with(instructions: np.ndarray) -> np.ndarray:
+        return np.unique(np.searchsorted(found.first, np.flatnonzero(instructions), "right") - 1)
+
+    whole = found.whole.copy()
+    whole[rows_with(~facts["valid"])] = False
+    straight = np.ones(len(whole), bool)
+    straight[rows_with(facts["control"])] = False
+    for row in np.flatnonzero(~(whole & straight)).tolist():
+        fault = "transfers control before its end or at it" if whole[row] else "not made of whole x86-64 instructions"
+        bad.append((lines[row], f"{fault}: {codes[row][:20].hex()}"))
+    n = np.diff(found.first)
+    wanted = whole & straight & (n >= least) & (n <= most)
+    hidden = masked(code, begin, found, forms.facts)
+    address = np.array(lines, np.int64)
+    chosen = Blocks("", code, hidden, address[wanted], begin[wanted], end[wanted], n[wanted])
+    return chosen, [(f"line {line}: {reason}", _REMEDY) for line, reason in sorted(bad)]

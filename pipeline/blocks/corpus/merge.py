@@ -1,0 +1,27 @@
+"""Runs of blocks of many shards -> the corpus, one row group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.blocks.corpus.unique import GROUPS, REPETITIVE, first_of_each, joined
+from pipeline.tables import SCHEMAS, RowGroups, TableError
+
+
+def merged(shards: list[Path]) -> Iterator[pa.Table]:
+    """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
+
+    Does not depend on how the files were dealt to shards. Memory: a 64th of the corpus.
+    Raises TableError where a shard is not one that stage ingest wrote.
+    """
+    runs = []
+    for path in shards:
+        shard = RowGroups("blocks", path, repetitive=REPETITIVE)
+        if len(shard) % GROUPS:
+            raise TableError(f"{path}: not in runs of {GROUPS} row groups; delete the file and run the pipeline again")
+        runs += [(shard, start) for start in range(0, len(shard), GROUPS)]
+    for group in range(GROUPS if runs else 0):
+        yield first_of_each(joined([shard[start + group] for shard, start in runs])).cast(SCHEMAS["blocks"])

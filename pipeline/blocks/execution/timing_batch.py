@@ -1,0 +1,86 @@
+"""Many blocks timed on this processor: tables `timings` and `timed_blocks`, whatever a block does."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from pipeline import tables
+from pipeline.blocks.dag.sampling import random_ready
+from pipeline.blocks.execution.legal_orders import Order
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.timing import Lost, Timing, time_orders
+from pipeline.config.evidence import Hardware
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block to be timed, and what schedulers made of it."""
+
+    block_id: str
+    code: bytes
+    address: int
+    before: np.ndarray  # (E,) edges before[e] -> after[e]
+    after: np.ndarray  # (E,)
+    n_instructions: int
+    scheduled: frozenset[Order]
+
+
+def processor() -> str:
+    """What the system calls this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    found = dict(reversed([(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in lines)]))
+    family, model = found.get("cpu family", "?"), found.get("model", "?")
+    return f"{found.get('model name', 'unknown')} (family {family}, model {model})"
+
+
+def random_orders(block: Block, count: int, rng: np.random.Generator) -> list[Order]:
+    """Distinct legal orders of a block, `count` at most, by `sampling.random_ready`."""
+    n = block.n_instructions
+    precedes = np.zeros((count, n, n), bool)
+    precedes[:, block.before, block.after] = True
+    return list(dict.fromkeys(map(tuple, random_ready(precedes, rng).tolist())))
+
+
+def execute(native: Native, blocks: Sequence[Block], settings: Hardware) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Tables `timings` and `timed_blocks`. Orders that several schedulers found are timed once, GCC's order twice.
+
+    One block after the other: on a machine that does something else besides, times are longer and less alike.
+    """
+    rows: list[tuple] = []
+    found: list[tuple] = []
+    name = processor()
+    for block in tqdm(blocks, "blocks timed", unit="block", file=sys.stderr):
+        rng = np.random.default_rng([settings.seed, int(block.block_id[:16], 16)])
+        drawn = random_orders(block, settings.random_orders, rng)
+        gcc: Order = tuple(range(block.n_instructions))
+        orders = [gcc, gcc, *sorted({*drawn, *block.scheduled} - {gcc})]
+        timing = time_orders(native, block.code, block.address, orders, settings, rng)
+        place = (block.block_id, block.n_instructions)
+        if isinstance(timing, Lost):
+            found.append((*place, timing.reason, timing.example, 0, 0.0, 0.0, name))
+            continue
+        found.append((*place, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, name))
+        rows += _rows(block.block_id, orders, set(drawn), timing)
+    return _frame(rows, "timings"), _frame(found, "timed_blocks")
+
+
+def _rows(block_id: str, orders: list[Order], drawn: set[Order], timing: Timing) -> list[tuple]:
+    return [
+        (block_id, order, number == 1, order in drawn and number != 1, *cycles)
+        for number, (order, *cycles) in enumerate(zip(orders, timing.cycles, *timing.halves, strict=True))
+    ]
+
+
+def _frame(rows: list[tuple], name: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=tables.SCHEMAS[name].names)

@@ -1,0 +1,32 @@
+"""Cycles of orders on a processor, in order or not, by the fast models that stand in for llvm-mca in a search.
+
+llvm-mca stays the judge of every published figure; benchmarks/machine_agreement.py says how well they agree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.blocks.latency import in_order, out_of_order, packing
+from pipeline.blocks.latency.costs import Processor
+
+Costs = in_order.Costs | packing.Costs
+
+
+def costs(processor: Processor, instructions: np.ndarray) -> Costs:
+    """Costs of B blocks of n instructions. instructions: (B, n) int, rows of the processor's table.
+
+    Raises ValueError for an instruction that the processor does not know.
+    """
+    return processor.costs(instructions) if processor.issues_in_order else processor.out_of_order_costs(instructions)
+
+
+def makespans(costs: Costs, orders: np.ndarray) -> np.ndarray:
+    """Cycles of a single pass of K orders of each block, (B, K) int32.
+
+    orders: (B, K, n) int, [b, k, t] is the instruction of block b in slot t. Raises ValueError where the shapes differ
+    or an order is no permutation.
+    """
+    if isinstance(costs, in_order.Costs):
+        return in_order.simulate(costs, orders).makespan
+    return out_of_order.simulate(costs, orders)

@@ -1,0 +1,24 @@
+"""Orders of blocks of all lengths -> cycles on a fast model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pipeline.blocks.latency import model
+from pipeline.blocks.latency.costs import Processor
+
+
+def modelled(orders: pd.DataFrame, instructions: dict[str, np.ndarray], chip: Processor) -> dict[str, np.ndarray]:
+    """Cycles of a single pass on a fast model: block_id -> (K,), in the sequence of its K rows of `orders`.
+
+    instructions: block_id -> (n,) rows of the processor's table. Blocks with an instruction that it does not know are
+    left out.
+    """
+    found = {}
+    for block, own in orders.groupby("block_id", sort=True):
+        numbers = instructions[str(block)]
+        if chip.known[numbers].all():
+            costs = model.costs(chip, numbers[None])
+            found[str(block)] = model.makespans(costs, np.array(own["order"].tolist())[None])[0]
+    return found

@@ -1,0 +1,146 @@
+"""Which registers an instruction reads and writes as llvm-mca sees it; bit sets of `dag/resources.py`.
+
+They are not those of the dependency DAG (`dag/effects.py`), which holds what a processor does. LLVM's tables differ:
+
+- The status flags are one register: whoever writes one of them writes them all.
+- No idiom breaks a dependency (on atom; later models know some): `xor eax, eax` waits for eax.
+- What may be left as it was (the target of `bsf`, flags after a shift by cl) is not read.
+- x87 instructions read the control word and write the status word; nobody waits for their stack.
+- A `rep` prefix neither reads nor writes rcx.
+- `cdq` writes eax as well as edx, `cbw` all of ax.
+
+An operand in a register beside one in memory is wanted late, when the load is back (`ReadAfterLd`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from iced_x86 import (
+    Code,
+    Instruction,
+    InstructionInfoFactory,
+    OpAccess,
+    OpKind,
+    Register,
+    Register_,
+    RegisterExt,
+    RflagsBits,
+)
+
+from pipeline.blocks.dag.corrections import SHIFTS
+from pipeline.blocks.dag.opcodes import opcode
+from pipeline.blocks.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
+
+_READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
+_WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
+_DIRECTION = flags(RflagsBits.DF)  # a register of its own
+_STATUS = FLAGS & ~_DIRECTION
+_WITH_CARRY = {"ADC", "SBB"}
+# All that these read is wanted at once; the second line by name in LLVM's model of atom.
+_ALL_EARLY = {*SHIFTS, "XCHG", "XADD", "CMPXCHG"}
+_ALL_EARLY_CODES = {Code.CVTSI2SD_XMM_RM64, Code.CVTSI2SS_XMM_RM64, Code.PADDQ_XMM_XMMM128, Code.PSUBQ_XMM_XMMM128}
+_WRITES_ACCUMULATOR = {"CBW": Register.AX, "CWD": Register.AX, "CDQ": Register.EAX, "CQO": Register.RAX}
+_CONDITIONAL_MOVES = {
+    code for name, code in vars(Code).items() if name.startswith("CMOV") and isinstance(code, int)
+}  # LLVM has all of them read their target, iced-x86 those of 16 and 32 bits
+_LOADS_CONTROL = {"FLDCW", "FLDENV", "FNINIT", "FRSTOR"}
+_READS_STATUS = {"FNSTSW", "FSTSW"}
+_REGISTERS: dict[int, Register_] = {value: value for name, value in vars(Register).items() if name.isupper()}
+_info = InstructionInfoFactory()
+
+
+class RegisterAccess(NamedTuple):
+    """Registers of one instruction."""
+
+    reads: int  # wanted when it issues
+    late_reads: int  # wanted when its load is back
+    writes: int
+
+
+def register_access(instruction: Instruction) -> RegisterAccess:
+    """Registers of a decoded, valid instruction."""
+    code = opcode(instruction.code)
+    reads = writes = 0
+    for used in _info.info(instruction).used_registers():
+        reads |= LANES[used.register] if used.access in _READS else 0
+        writes |= LANES[used.register] if used.access in _WRITES else 0
+    operands = _read_operands(instruction)
+    reads |= operands | _flags(instruction.rflags_read)
+    writes |= _flags(instruction.rflags_modified)
+    if instruction.has_rep_prefix or instruction.has_repne_prefix:
+        reads &= ~LANES[Register.RCX]
+        writes &= ~LANES[Register.RCX]
+    if code.name in _WRITES_ACCUMULATOR:
+        writes |= LANES[_WRITES_ACCUMULATOR[code.name]]
+    if code.is_x87:
+        reads, writes = _x87(code.name, reads, writes)
+    late = 0
+    if _loads(instruction) and code.name not in _ALL_EARLY and instruction.code not in _ALL_EARLY_CODES:
+        carry = _STATUS if code.name in _WITH_CARRY else 0
+        late = (operands | carry) & reads & ~LANES[instruction.memory_base] & ~LANES[instruction.memory_index]
+    return RegisterAccess(reads & ~late, late, writes)
+
+
+def _read_operands(instruction: Instruction) -> int:
+    """What it reads of the registers that it names, but for its address."""
+    info = _info.info(_on_two_registers(instruction))
+    found = 0
+    for k in range(instruction.op_count):
+        kept = info.op_access(k) == OpAccess.COND_WRITE and instruction.code in _CONDITIONAL_MOVES
+        if instruction.op_kind(k) == OpKind.REGISTER and (kept or info.op_access(k) in _READS):
+            found |= LANES[instruction.op_register(k)]
+    return found
+
+
+def double_reads(instruction: Instruction) -> int:
+    """Registers that two of its operands, or of its address, read: in LLVM each of them is a read of its own."""
+    info = _info.info(_on_two_registers(instruction))
+    read = [instruction.memory_base, instruction.memory_index]
+    once = twice = 0
+    for k in range(instruction.op_count):
+        if instruction.op_kind(k) == OpKind.REGISTER and info.op_access(k) in _READS:
+            read.append(instruction.op_register(k))
+    for register in read:
+        twice |= once & LANES[register]
+        once |= LANES[register]
+    return twice
+
+
+def _flags(rflags: int) -> int:
+    found = flags(rflags)
+    return (found & _DIRECTION) | (_STATUS if found & _STATUS else 0)
+
+
+def _x87(name: str, reads: int, writes: int) -> tuple[int, int]:
+    """Reads and writes of an x87 instruction: X87 stands for the status word."""
+    reads, writes = reads & ~X87, writes | X87
+    if name in _LOADS_CONTROL:
+        return reads, writes | X87_CONTROL
+    return reads | X87_CONTROL | (X87 if name in _READS_STATUS else 0), writes
+
+
+def _loads(instruction: Instruction) -> bool:
+    """Whether it reads its own memory operand."""
+    info = _info.info(instruction)
+    return any(
+        instruction.op_kind(k) == OpKind.MEMORY and info.op_access(k) in _READS for k in range(instruction.op_count)
+    )
+
+
+def _on_two_registers(instruction: Instruction) -> Instruction:
+    """The same operation where its last two operands are not one register: iced-x86 knows idioms."""
+    last = instruction.op_count - 1
+    if last < 1 or not instruction.op_kind(last - 1) == instruction.op_kind(last) == OpKind.REGISTER:
+        return instruction
+    register = instruction.op_register(last)
+    if register != instruction.op_register(last - 1) or not LANES[register] & ~X87:
+        return instruction
+    changed = instruction.copy()
+    changed.set_op_register(last, _neighbour(register))
+    return changed
+
+
+def _neighbour(register: Register_) -> Register_:
+    """Another register of the same kind: iced-x86 numbers each kind in a row."""
+    return _REGISTERS[register - 1 if RegisterExt.number(register) else register + 1]

@@ -1,0 +1,72 @@
+"""llvm-mca's statistics of a processor: what instructions keep and queue for, and how much of it there is.
+
+They come as text alone. Nothing is printed of load and store queues.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.blocks.latency.llvm_mca import LlvmMcaError
+from pipeline.config.machines import Machine
+
+_OPTIONS = [
+    *("-mtriple=x86_64-unknown-unknown", "-iterations=1", "-instruction-info=false", "-resource-pressure=false"),
+    *("-scheduler-stats", "-register-file-stats", "-retire-stats"),
+]
+_REGION = re.compile(r"^\[\d+\] Code Region.*$", re.MULTILINE)
+_BUFFER = re.compile(r"^(\S+) +\d+ +(\d+) +(\d+) *$", re.MULTILINE)
+_REORDER = re.compile(r"^Total ROB Entries: +(\d+)\nMax Used ROB Entries: +(\d+)", re.MULTILINE)
+_RETIRED = re.compile(r"^ (\d+), +\d+  \(", re.MULTILINE)
+_FILE = re.compile(r"physical registers: +(\d+)\n +Total number of mappings created: +(\d+)")
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of one region. Pools are the reorder buffer, then the register files."""
+
+    pools: tuple[int, ...]  # sizes; a reorder buffer of 0: the processor issues in order
+    kept: tuple[int, ...]  # entries of each pool taken at once, at most; of register files, all that are ever taken
+    # The schedulers' buffers by name: size, and entries taken at once, at most. A region may leave some unmentioned.
+    buffers: dict[str, tuple[int, int]]
+    retired: int  # instructions in one cycle, at most
+
+
+def read(regions: Sequence[Sequence[str]], machine: Machine, binary: str) -> list[Statistics]:
+    """Statistics of regions of instructions that llvm-mca takes. Raises LlvmMcaError where it fails."""
+    lines = [line for region in regions for line in ("# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END")]
+    process = subprocess.run(
+        [binary, f"-mcpu={machine.cpu}", *_OPTIONS],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    parts = _REGION.split(process.stdout)[1:]
+    if process.returncode != 0 or len(parts) != len(regions):
+        raise LlvmMcaError(
+            f"{binary} gave statistics of {len(parts)} of {len(regions)} regions: {process.stderr.strip()[-2000:]}"
+        )
+    return [_parsed(part) for part in parts]
+
+
+def _parsed(text: str) -> Statistics:
+    schedulers, rest = text.split("Retire Control Unit", 1)
+    [(reorder, entries)] = _REORDER.findall(rest)
+    buffers = _BUFFER.findall(schedulers.split("queue usage:", 1)[1])
+    files = _FILE.findall(rest)
+    return Statistics(
+        pools=(int(reorder), *(int(size) for size, _ in files)),
+        kept=(int(entries), *(int(taken) for _, taken in files)),
+        buffers={name: (int(size), int(taken)) for name, taken, size in buffers},
+        retired=max(int(count) for count in _RETIRED.findall(rest)),
+    )
+
+
+def retire_width(machine: Machine, binary: str) -> int:
+    """Instructions that the processor retires in a cycle at most, seen behind a long one; 0: it issues in order."""
+    [seen] = read([["sqrtpd (%rsp), %xmm1", *["nop"] * 500]], machine, binary)
+    return seen.retired if seen.pools[0] else 0

@@ -1,0 +1,53 @@
+"""POCSNet's encoder for blocks of any length: an LSTM over each instruction's tokens, then a perceptron.
+
+Deviation from the paper (section 4), whose perceptron reads the five embeddings of a block side by side: that fixes
+the length and the order in which they are shown. Here it reads an instruction's embedding beside the block's mean.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+
+from pipeline.blocks.models.inputs import Inputs
+from pipeline.blocks.problems.relations import N_NODE
+from pipeline.config.ordering import Encoder as Settings
+
+
+class Lstm(nn.Module):
+    """With settings.relations off, the network sees the instructions alone, not where they stand in the DAG."""
+
+    def __init__(self, n_tokens: int, settings: Settings) -> None:
+        super().__init__()
+        if settings.positions or settings.following or settings.dropout or settings.token_dropout:
+            raise ValueError("the encoder lstm has no positions, no following and no dropout; use attention")
+        width = settings.width
+        self.tokens = nn.Embedding(n_tokens + 1, width)  # the last: an instruction none of whose tokens is known
+        self.lstm = nn.LSTM(width, width, batch_first=True)
+        self.nodes = nn.EmbeddingBag(N_NODE, width, mode="sum") if settings.relations else None
+        inner = settings.expansion * width
+        self.perceptron = nn.Sequential(
+            nn.Linear(2 * width, inner), nn.ReLU(), nn.Linear(inner, inner), nn.ReLU(), nn.Linear(inner, width)
+        )
+
+    def forward(self, batch: Inputs) -> torch.Tensor:
+        """Returns (B, n, width)."""
+        size, n = batch.instructions.shape
+        bounds = torch.cat([batch.starts, batch.starts.new_tensor([len(batch.tokens)])])
+        counts = bounds.diff().tolist()
+        unknown = batch.tokens.new_tensor([self.tokens.num_embeddings - 1])
+        sequences = [part if len(part) else unknown for part in batch.tokens.split(counts)]
+        lengths = torch.tensor([len(part) for part in sequences])
+        words = self.tokens(pad_sequence(sequences, batch_first=True))
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+        _, (last, _) = self.lstm(packed)
+        x = functional.embedding(batch.instructions, last[0].to(words.dtype))
+        if self.nodes is not None:
+            x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
+        found: torch.Tensor = self.perceptron(torch.cat([x, x.mean(1, keepdim=True).expand_as(x)], -1))
+        return found
+
+
+make = Lstm

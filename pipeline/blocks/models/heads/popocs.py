@@ -1,0 +1,52 @@
+"""Slot scores projected onto the partial order (POCSNet's operator), with the loss made for the projection.
+
+`nearest` and Fenchel-Young: of the operator's methods and losses the pair that learned best at five instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from pipeline.blocks.models.heads.slots import DECODERS, SlotScores, decoded, true_slots
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import Relations
+from pipeline.config.ordering import Head as Settings
+from pipeline.operators.losses import fenchel_young
+from pipeline.operators.orders import partial_orders
+from pipeline.operators.popocs import popocs
+
+
+class Popocs(nn.Module):
+    decoders = DECODERS
+
+    def __init__(self, width: int, settings: Settings) -> None:
+        super().__init__()
+        self.scores = SlotScores(width)
+
+    def loss(
+        self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
+    ) -> tuple[torch.Tensor, int]:
+        """Fenchel-Young loss of GCC's permutation, summed over blocks; its value is the squared distance to it."""
+        scores = self.scores(embedded)
+        with torch.no_grad():
+            matrix = popocs(scores, partial_orders(problems.precedes), method="nearest")
+        return fenchel_young(scores, matrix, true_slots(order, embedded.device)) * len(order), order.size
+
+    @torch.no_grad()
+    def decode(
+        self,
+        embedded: torch.Tensor,
+        problems: Problems,
+        related: Relations,
+        rng: np.random.Generator,
+        decoders: Sequence[str],
+    ) -> dict[str, np.ndarray]:
+        orders = partial_orders(problems.precedes)
+        return decoded(popocs(self.scores(embedded), orders, method="nearest"), problems, decoders)
+
+
+make = Popocs

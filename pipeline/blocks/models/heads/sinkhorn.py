@@ -1,0 +1,48 @@
+"""Slot scores made doubly stochastic by Sinkhorn iteration: the baseline of POCSNet, for blocks of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from pipeline.blocks.models.heads.slots import DECODERS, SlotScores, decoded, true_slots
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import Relations
+from pipeline.config.ordering import Head as Settings
+from pipeline.operators.losses import cross_entropy
+from pipeline.operators.sinkhorn import sinkhorn
+
+_FLOOR = 1e-6  # of the cross-entropy's logarithm
+
+
+class Sinkhorn(nn.Module):
+    decoders = DECODERS
+
+    def __init__(self, width: int, settings: Settings) -> None:
+        super().__init__()
+        self.iterations = settings.iterations
+        self.scores = SlotScores(width)
+
+    def loss(
+        self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
+    ) -> tuple[torch.Tensor, int]:
+        """Cross-entropy of GCC's slots, nats."""
+        matrix = sinkhorn(self.scores(embedded), self.iterations)
+        return cross_entropy(matrix, true_slots(order, embedded.device), _FLOOR) * order.size, order.size
+
+    @torch.no_grad()
+    def decode(
+        self,
+        embedded: torch.Tensor,
+        problems: Problems,
+        related: Relations,
+        rng: np.random.Generator,
+        decoders: Sequence[str],
+    ) -> dict[str, np.ndarray]:
+        return decoded(sinkhorn(self.scores(embedded), self.iterations), problems, decoders)
+
+
+make = Sinkhorn

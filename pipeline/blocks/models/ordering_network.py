@@ -1,0 +1,105 @@
+"""An encoder and a head: a network that schedules blocks of every length; a file of weights says all about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from pipeline import tables
+from pipeline.blocks.models.heads import Confident, Drawing, Head
+from pipeline.blocks.models.inputs import Bags, Vocabulary, inputs
+from pipeline.blocks.problems.instructions import Encodings
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import Relations, relations
+from pipeline.config.ordering import Ordering as Settings
+
+SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # made by the rule `ship`; its card beside it
+_DESCRIPTION = "imitator"  # key in a file's metadata
+
+
+class OrderingNetwork(nn.Module):
+    """`encoder` and `head` are files of their folders, named by the settings."""
+
+    head: Head
+
+    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
+        super().__init__()
+        self.vocabulary, self.settings = vocabulary, settings
+        encoder, head = settings.encoder, settings.head
+        self.encoder = import_module(f"pipeline.blocks.models.encoders.{encoder.kind}").make(len(vocabulary), encoder)
+        self.head = import_module(f"pipeline.blocks.models.heads.{head.kind}").make(encoder.width, head)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
+        """(B, n, width) of blocks of one length, in the precision of the settings."""
+        low = self.settings.precision == "bfloat16"
+        batch = inputs(problems, related, bags, self.settings.encoder.following).to(self.device)
+        with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
+            found: torch.Tensor = self.encoder(batch)
+        return found.float()
+
+    def schedule(
+        self,
+        problems: Problems,
+        encodings: Encodings,
+        bags: Bags,
+        rng: np.random.Generator,
+        decoders: Sequence[str],
+    ) -> dict[str, np.ndarray]:
+        """Orders of blocks of one length for each of `decoders`: name -> (B, n)."""
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            return self.head.decode(self.embed(problems, related, bags), problems, related, rng, decoders)
+
+    def draws(
+        self, problems: Problems, encodings: Encodings, bags: Bags, rng: np.random.Generator, count: int
+    ) -> np.ndarray:
+        """Orders of blocks of one length, (B, count, n): the greedy one, and others drawn from the distribution."""
+        assert isinstance(self.head, Drawing)
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            return self.head.draws(self.embed(problems, related, bags), problems, related, rng, count)
+
+    def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
+        """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""
+        if not isinstance(self.head, Confident):
+            return np.full(len(order), np.nan)
+        related = relations(problems, encodings.compared)
+        with torch.no_grad():
+            return self.head.confidence(self.embed(problems, related, bags), problems, related, order)
+
+    def save(self, path: Path) -> None:
+        """Weights in half precision with vocabulary and settings, safetensors."""
+        # One entry: safetensors writes several in any sequence.
+        described = json.dumps({"settings": self.settings.model_dump(), "vocabulary": self.vocabulary.tokens})
+        half = {name: weight.half().contiguous() for name, weight in self.state_dict().items()}
+        with tables.replacing(path) as temporary:
+            save_file(half, temporary, {_DESCRIPTION: described})
+
+    @staticmethod
+    def load(path: Path) -> OrderingNetwork:
+        """A network from its file. Raises ValueError where it is not one."""
+        try:
+            with safe_open(path, "pt") as file:
+                described = (file.metadata() or {}).get(_DESCRIPTION)
+                weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+        if described is None:
+            raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
+        parts = json.loads(described)
+        network = OrderingNetwork(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))
+        network.load_state_dict(weights)
+        return network.eval()

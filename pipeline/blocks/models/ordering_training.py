@@ -1,0 +1,218 @@
+"""Training an imitator: every choice that GCC made in millions of blocks, resumable, on one process or several.
+
+Several processes (`torchrun`, gloo) share every batch; gradients and counts are summed, so the numbers are those of
+one process up to rounding, where nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import torch
+from torch import distributed
+from tqdm import tqdm
+
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.inputs import Bags, Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.models.pocsnet_training import Diverged
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.instructions import Encodings
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import Relations, relations
+from pipeline.blocks.problems.sample import Sample
+from pipeline.blocks.problems.store import BlockStore
+from pipeline.config.ordering import Ordering as Settings
+
+State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
+_INFERENCE_INSTRUCTIONS = 8192  # of a batch
+_CLIP = 1.0  # largest norm of a step's gradient
+_LEAST_RATE = 0.02  # of the learning rate, at the end of the cosine
+
+
+def schedule(
+    network: OrderingNetwork,
+    store: BlockStore,
+    encodings: Encodings,
+    sample: Sample,
+    rng: np.random.Generator,
+    decoders: Sequence[str],
+) -> dict[str, list[np.ndarray]]:
+    """Orders of blocks of all lengths for each of `decoders`, numbered as GCC emitted them: name -> B arrays (n,)."""
+    bags = network.vocabulary.bags(encodings)
+    found: dict[str, list[np.ndarray]] = {name: [np.empty(0, np.int16)] * len(sample.rows) for name in decoders}
+    for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
+        shown = np.stack([sample.orders[item] for item in items])
+        problems = store.problems(sample.rows[items], shown)
+        for decoder, order in network.schedule(problems, encodings, bags, rng, decoders).items():
+            for item, emitted in zip(items, np.take_along_axis(shown, order.astype(np.int64), 1), strict=True):
+                found[decoder][item] = emitted
+    return found
+
+
+def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, sample: Sample) -> dict[str, float]:
+    """Loss, exact match and valid share of the head's first decoder, on blocks in their stored orders."""
+    network.eval()
+    decoder = network.head.decoders[0]
+    bags = network.vocabulary.bags(encodings)
+    total, terms, exact, valid = 0.0, 0, 0, 0
+    for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
+        problems, related, wanted = _posed(store, encodings, sample, items)
+        with torch.no_grad():
+            embedded = network.embed(problems, related, bags)
+            loss, choices = network.head.loss(embedded, problems, related, wanted)
+            order = network.head.decode(embedded, problems, related, np.random.default_rng(0), [decoder])[decoder]
+        total, terms = total + float(loss), terms + choices
+        exact += int((order == wanted).all(1).sum())
+        valid += int((count_violations(problems.precedes, order) == 0).sum())
+    network.train()
+    n_blocks = len(sample.rows)
+    return {"loss": total / max(terms, 1), "exact_match": exact / n_blocks, "valid_share": valid / n_blocks}
+
+
+def _posed(
+    store: BlockStore, encodings: Encodings, sample: Sample, items: np.ndarray
+) -> tuple[Problems, Relations, np.ndarray]:
+    """Blocks as shown, their relations, and the orders to be learned, (B, n)."""
+    shown = np.stack([sample.orders[item] for item in items])
+    problems = store.problems(sample.rows[items], shown)
+    order = np.argsort(shown, axis=1)
+    if sample.targets is not None:
+        order = np.take_along_axis(order, np.stack([sample.targets[item] for item in items]).astype(np.int64), 1)
+    return problems, relations(problems, encodings.compared), order
+
+
+def _loss(
+    network: OrderingNetwork, store: BlockStore, encodings: Encodings, bags: Bags, sample: Sample, items: np.ndarray
+) -> tuple[torch.Tensor, int]:
+    problems, related, wanted = _posed(store, encodings, sample, items)
+    return network.head.loss(network.embed(problems, related, bags), problems, related, wanted)
+
+
+def _rate(settings: Settings, step: int) -> float:
+    """Of step 0, 1, ...: linear warm-up, then half a cosine."""
+    cosine = 0.5 * (1 + np.cos(np.pi * step / settings.steps))
+    return float(settings.learning_rate * min(1.0, (step + 1) / settings.warmup) * max(_LEAST_RATE, cosine))
+
+
+def _sum_over_processes(network: OrderingNetwork, terms: int) -> int:
+    """Gradients become the sums over all processes; so does the number of terms."""
+    if distributed.is_initialized():
+        parameters = [p for p in network.parameters() if p.requires_grad]
+        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
+        flat = torch.cat([flat, flat.new_tensor([terms])])
+        distributed.all_reduce(flat)
+        terms = int(flat[-1])
+        for p, part in zip(parameters, flat[:-1].split([p.numel() for p in parameters]), strict=True):
+            p.grad = part.view_as(p)
+    return terms
+
+
+def _mean_over_processes(total: torch.Tensor, terms: int) -> float:
+    both = torch.tensor([float(total), terms], dtype=torch.float64)
+    if distributed.is_initialized():
+        distributed.all_reduce(both)
+    return float(both[0] / both[1].clamp_min(1))
+
+
+def train(
+    store: BlockStore,
+    encodings: Encodings,
+    training: Sample,
+    development: Sample,
+    settings: Settings,
+    seed: int,
+    resume: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+) -> tuple[OrderingNetwork, list[dict[str, Any]]]:
+    """Train on blocks of the store; returns the network that was best on `development`, and rows of table `history`.
+
+    `save` is called with the whole state at every measurement; training resumed from it goes on to the same numbers.
+    It ends early after settings.patience measurements without a lower loss on the development blocks.
+    Raises Diverged where the loss is not finite.
+    """
+    rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    threads = torch.get_num_threads()
+    torch.manual_seed(seed)
+    chosen = np.arange(len(training.rows))
+    if settings.blocks is not None:
+        chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
+    seen = store.instructions_of(training.rows[chosen])
+    if settings.encoder.following:
+        behind = store.following[training.rows[chosen]]
+        seen = np.concatenate([seen, behind[behind >= 0]])
+    vocabulary = Vocabulary.of(encodings, seen, settings.min_count)
+    chosen = chosen[store.has_choice(training.rows[chosen])]  # the others teach nothing
+    lengths = store.lengths[training.rows[chosen]]
+    network = OrderingNetwork(vocabulary, settings)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
+    bags = network.vocabulary.bags(encodings)
+    optimiser = torch.optim.AdamW(
+        network.parameters(), settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
+    )
+    history: list[dict[str, Any]] = []
+    first, best = 0, {name: weight.clone() for name, weight in network.state_dict().items()}
+    if resume is not None:
+        network.load_state_dict(resume["model"])
+        optimiser.load_state_dict(resume["optimiser"])
+        history, first, best = list(resume["history"]), resume["step"], resume["best"]
+    every = max(1, settings.steps // settings.measurements)
+    progress = tqdm(
+        _batches(lengths, settings, seed, first), "training", settings.steps, initial=first, unit="step",
+        file=sys.stderr, mininterval=5, disable=rank > 0,
+    )  # fmt: skip
+    total, terms = torch.zeros(()), 0
+    for step, items in zip(range(first, settings.steps), progress, strict=False):
+        rate = _rate(settings, step)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        optimiser.zero_grad()
+        # What is dropped depends on the step, not on earlier ones.
+        torch.manual_seed((seed << 32) + step * world + rank)
+        own = items[rank::world]
+        choices = 0
+        if len(own):
+            loss, choices = _loss(network, store, encodings, bags, training, chosen[own])
+            loss.backward()
+            total, terms = total + loss.detach().cpu(), terms + choices
+        choices = _sum_over_processes(network, choices)
+        if choices:
+            for p in network.parameters():
+                if p.grad is not None:
+                    p.grad /= choices
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+            optimiser.step()
+        if (step + 1) % every == 0 or step + 1 == settings.steps:
+            mean = _mean_over_processes(total, terms)
+            if not np.isfinite(mean):
+                raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
+            found = measure(network, store, encodings, development)
+            torch.set_num_threads(threads)  # decoding leaves OpenMP with numba's number
+            earlier = [row["loss"] for row in history if row["split"] == "development"]
+            if found["loss"] < min(earlier, default=np.inf):
+                best = {name: weight.clone() for name, weight in network.state_dict().items()}
+            unknown = {"exact_match": np.nan, "valid_share": np.nan}
+            history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
+            history.append({"step": step + 1, "split": "development", **found, "learning_rate": rate})
+            progress.set_postfix(loss=f"{mean:.4f}", exact=f"{found['exact_match']:.4f}", refresh=False)
+            total, terms = torch.zeros(()), 0
+            state = {"model": network.state_dict(), "best": best, "optimiser": optimiser.state_dict()}
+            if rank == 0:
+                save({**state, "history": history, "step": step + 1})
+            since = len(earlier) - int(np.argmin([*earlier, found["loss"]]))
+            if since >= settings.patience:
+                break
+    network.load_state_dict(best)
+    return network.eval(), history
+
+
+def _batches(lengths: np.ndarray, settings: Settings, seed: int, first: int) -> Iterator[np.ndarray]:
+    """Batches of items, epoch after epoch, from step `first` on; they depend on the seed and the step alone."""
+    for epoch in count():
+        batches = by_length(lengths, settings.batch_instructions, np.random.default_rng([seed, 1, epoch]))
+        yield from batches[first:]
+        first = max(0, first - len(batches))

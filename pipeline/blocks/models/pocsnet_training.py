@@ -1,0 +1,157 @@
+"""Training loop: fresh random input orders, cross-entropy to GCC's order, resumable at any measurement."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import trange
+
+from pipeline.blocks.dag.sampling import SAMPLERS
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.pocsnet import POCSNet
+from pipeline.blocks.problems.problems import Blocks, Problems, TokenTrie
+from pipeline.config.dags import Sampler
+from pipeline.config.experiments import Training
+from pipeline.operators.decoding import hungarian
+from pipeline.operators.losses import cross_entropy, fenchel_young
+from pipeline.operators.orders import PartialOrders, partial_orders
+
+
+class Diverged(ValueError):
+    """The network's numbers are no longer finite."""
+
+
+State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
+_MEASUREMENTS = 20  # over a training, at equal distances
+_INFERENCE_BATCH = 1024  # blocks
+
+
+def constrained(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> torch.Tensor:
+    """Soft assignments (B, n, n) of a batch of problems, instructions numbered as shown."""
+    logits = model.logits(problems, trie)
+    return model.constrain(logits, partial_orders(problems.precedes), iterations)
+
+
+def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: torch.Tensor) -> torch.Tensor:
+    """The loss that the model's settings name. logits: (B, n, n); slots: (B, n) true slot of each instruction."""
+    settings = model.settings
+    if settings.loss == "fenchel_young":
+        with torch.no_grad():
+            matrix = model.constrain(logits, orders, settings.iterations)
+        return fenchel_young(model.proposal(logits), matrix, slots)
+    return cross_entropy(model.constrain(logits, orders, settings.iterations), slots, settings.floor)
+
+
+@torch.no_grad()
+def assign(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> np.ndarray:
+    """Soft assignments (B, n, n) by a trained network, in batches that fit the cache."""
+    parts = range(0, len(problems), _INFERENCE_BATCH)
+    found = [constrained(model, problems[s : s + _INFERENCE_BATCH], trie, iterations) for s in parts]
+    matrix = torch.cat(found)
+    if not matrix.isfinite().all():
+        raise Diverged("the network gives numbers that are not finite; lower learning_rate and train again")
+    return matrix.numpy()
+
+
+def measure(model: POCSNet, blocks: Blocks) -> dict[str, float]:
+    """Loss, exact match and valid share with Hungarian decoding, on the stored input orders."""
+    # Instruction i as shown is GCC's instruction truth[i], which GCC put into slot truth[i].
+    shown, truth = blocks.shown(blocks.input_order), blocks.input_order.astype(np.int64)
+    model.eval()
+    matrix = assign(model, shown, blocks.trie, model.settings.iterations)
+    model.train()
+    order = hungarian(matrix).astype(np.int64)
+    exact = (np.take_along_axis(truth, order, 1) == np.arange(model.n)).all(1)
+    loss = cross_entropy(torch.from_numpy(matrix), torch.from_numpy(truth), model.settings.floor)
+    valid = count_violations(shown.precedes, order) == 0
+    return {"loss": float(loss), "exact_match": float(exact.mean()), "valid_share": float(valid.mean())}
+
+
+def _batch(size: int, batch_size: int, step: int, seed: int) -> np.ndarray:
+    """Items of a step: epochs are random permutations, and a step depends on the seed and its number alone."""
+    epoch, within = divmod(step, max(1, size // batch_size))
+    return _permutation(size, seed, epoch)[within * batch_size : (within + 1) * batch_size]
+
+
+@lru_cache(maxsize=1)
+def _permutation(size: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng([seed, 0, epoch]).permutation(size)
+
+
+def _optimiser(model: POCSNet, settings: Training) -> tuple[torch.optim.Optimizer, Any]:
+    optimiser: torch.optim.Optimizer
+    if settings.optimiser == "adam":
+        optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=True)
+    else:  # momentum 0.9: the paper names Nesterov's method and not its momentum
+        optimiser = torch.optim.SGD(model.parameters(), settings.learning_rate, momentum=0.9, nesterov=True, fused=True)
+    if settings.decay == "cosine":
+        return optimiser, torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
+    return optimiser, torch.optim.lr_scheduler.ConstantLR(optimiser, 1.0, 0)
+
+
+def train(
+    training: Blocks,
+    development: Blocks,
+    settings: Training,
+    seed: int,
+    resume: State | None = None,
+    save: Callable[[State], None] = lambda state: None,
+    sampler: Sampler = "random_ready",
+) -> tuple[POCSNet, list[dict[str, Any]]]:
+    """Train the network; returns it and the rows of table `history`.
+
+    Every batch sees its blocks in legal orders that `sampler` draws afresh (POCSNet, section 4). `save` is called
+    with the whole state at every measurement; training resumed from it goes on to the same numbers.
+    Raises Diverged where the loss or the assignments are not finite.
+    """
+    torch.manual_seed(seed)
+    model = POCSNet(training.input_order.shape[1], training.trie.n_tokens, settings)
+    optimiser, decay = _optimiser(model, settings)
+    history: list[dict[str, Any]] = []
+    first = 0
+    if resume is not None:
+        model.load_state_dict(resume["model"])
+        optimiser.load_state_dict(resume["optimiser"])
+        decay.load_state_dict(resume["decay"])
+        history, first = list(resume["history"]), resume["step"]
+    every = max(1, settings.steps // _MEASUREMENTS)
+    progress = trange(first, settings.steps, initial=first, total=settings.steps, file=sys.stderr, mininterval=5)
+    losses: list[torch.Tensor] = []
+    for step in progress:
+        items = _batch(len(training.block_ids), settings.batch_size, step, seed)
+        orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
+        problems = training.shown(orders, items)
+        logits = model.logits(problems, training.trie)
+        loss = loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        decay.step()
+        losses.append(loss.detach())
+        if (step + 1) % every == 0 or step + 1 == settings.steps:
+            mean = float(torch.stack(losses).mean())
+            if not np.isfinite(mean):
+                raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
+            found = measure(model, development)
+            rate = optimiser.param_groups[0]["lr"]
+            unknown = {"exact_match": np.nan, "valid_share": np.nan}
+            history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
+            history.append({"step": step + 1, "split": "development", **found, "learning_rate": rate})
+            progress.set_postfix(loss=f"{mean:.3f}", exact=f"{found['exact_match']:.3f}", refresh=False)
+            losses = []
+            save(
+                {
+                    "model": model.state_dict(),
+                    "optimiser": optimiser.state_dict(),
+                    "decay": decay.state_dict(),
+                    "history": history,
+                    "step": step + 1,
+                }
+            )
+    model.eval()
+    return model, history

@@ -1,0 +1,30 @@
+"""Blocks of all lengths, each with the order in which it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline import tables
+from pipeline.blocks.problems.store import BlockStore
+
+
+@dataclass(frozen=True)
+class Sample:
+    """B blocks of a store."""
+
+    block_ids: pa.StringArray
+    rows: np.ndarray  # (B,) int64, of the store
+    orders: list[np.ndarray]  # of each block (n,) int16: GCC's index of the instruction in slot t
+    targets: list[np.ndarray] | None = None  # the orders to be learned, in the same numbers; None: GCC's own
+
+
+def load(path: Path, store: BlockStore) -> Sample:
+    """The blocks of a table `sets`. Raises ValueError for one that the store does not hold."""
+    found = tables.arrow("sets", path)
+    ids, orders = found["block_id"].combine_chunks(), found["input_order"].combine_chunks()
+    parts = np.split(orders.values.to_numpy(), orders.offsets.to_numpy()[1:-1])
+    return Sample(ids, store.rows(ids), parts)

@@ -1,0 +1,46 @@
+"""A greedy policy: every slot takes the ready instruction that a learned linear preference likes best.
+
+After McGovern & Moss 1998 (on_machine/rollouts.py), refined where asked for (on_machine/refinement.py);
+stages/learn_policy.py learns the weights.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.schedulers import Request, needed_machine
+from pipeline.blocks.schedulers.on_machine.preference import FEATURES, greedy
+
+
+def save(weights: np.ndarray, path: Path) -> None:
+    """Write weights (F,) of the FEATURES."""
+    save_file({"weights": weights}, path, metadata={"features": " ".join(FEATURES)})
+
+
+def load(path: Path) -> np.ndarray:
+    """Weights (F,). Raises ValueError where they are those of other features."""
+    with safe_open(path, "numpy") as file:
+        names = (file.metadata() or {}).get("features", "")
+        if names != " ".join(FEATURES):
+            raise ValueError(f"{path} has weights of the features {names!r}; these are {FEATURES}: learn them anew")
+        weights: np.ndarray = file.get_tensor("weights")
+    return weights
+
+
+class Policy:
+    def __init__(self, request: Request) -> None:
+        self._machine = needed_machine(request, "policy")
+        if request.weights is None:
+            raise ValueError("the scheduler `policy` needs weights, which stages/learn_policy.py learns")
+        self._weights = load(request.weights)
+
+    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"none": greedy(self._machine.costs(problems.instructions), problems.precedes, self._weights)}
+
+
+make = Policy

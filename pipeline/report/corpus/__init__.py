@@ -1,0 +1,1 @@
+"""The page `corpus`: its tables, figures and templates."""

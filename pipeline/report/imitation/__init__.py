@@ -1,0 +1,1 @@
+"""The page `imitation`: its tables, figures and templates."""

@@ -1,0 +1,1 @@
+"""The page `index`: its tables, figures and templates."""

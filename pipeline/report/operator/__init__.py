@@ -1,0 +1,1 @@
+"""The page `operator`: its tables, figures and templates."""

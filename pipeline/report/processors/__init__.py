@@ -1,0 +1,1 @@
+"""The page `processors`: its tables, figures and templates."""

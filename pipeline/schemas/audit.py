@@ -1,0 +1,18 @@
+"""How well a single feature alone sorts independent instructions as GCC did: one row each (analysis/audit.py)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("feature", pa.string()),
+        ("group", pa.string()),  # token | node | pair | step | control | leak reference
+        ("pairs", pa.int64()),  # of independent instructions that differ in it
+        ("agreement", pa.float64()),  # share that GCC left in ascending order
+        ("ci_low", pa.float64()),
+        ("ci_high", pa.float64()),
+        ("same_opcode_pairs", pa.int64()),
+        ("same_opcode_agreement", pa.float64()),
+    ]
+)

@@ -1,0 +1,22 @@
+"""Orders of blocks that are equal up to renaming: one row per notion of equal (analysis/ceiling.py)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("notion", pa.string()),  # exact | registers | constants: what may be renamed
+        ("lengths", pa.string()),  # instructions
+        ("legal_orders", pa.string()),  # all | several: blocks with more than one
+        ("members", pa.string()),  # blocks | occurrences: what is counted
+        ("least", pa.int32()),  # members of a group that enters
+        ("groups", pa.int64()),
+        ("in_groups", pa.int64()),  # members
+        ("total", pa.int64()),  # members of all groups, however small
+        ("alone", pa.int64()),  # in no group but their own
+        ("several_orders", pa.float64()),  # share of the groups that have more than one
+        ("majority", pa.float64()),  # share of the members that have the commonest order of their group
+        ("leave_one_out", pa.float64()),  # share that is guessed from the other members of the group
+    ]
+)

@@ -1,0 +1,24 @@
+"""Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order
+(analysis/errors.py).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("block_id", pa.string()),
+        ("n_instructions", pa.int16()),
+        ("category", pa.string()),  # the first of `holds`
+        ("holds", pa.list_(pa.string())),  # all categories that are true of it
+        ("detail", pa.string()),  # which way round GCC had it
+        ("also_gcc", pa.string()),  # where GCC itself has the order predicted: the narrowest notion of equal blocks
+        ("slot", pa.int16()),
+        ("gcc_instruction", pa.string()),
+        ("predicted_instruction", pa.string()),
+        ("gcc_order", pa.string()),
+        ("predicted_order", pa.string()),
+        ("confidence", pa.float64()),  # NaN where not known
+    ]
+)

@@ -1,0 +1,13 @@
+"""One row per block, in the order of table blocks: what stands behind it in its program (corpus/following.py)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+MOST_FOLLOWING = 4  # instructions behind a block
+SCHEMA = pa.schema(
+    [
+        ("block_id", pa.string()),
+        ("code", pa.list_(pa.binary())),  # up to MOST_FOLLOWING masked instructions, without branches' distances
+    ]
+)

@@ -1,0 +1,15 @@
+"""One row per block of compiled sources: the order in which GCC's last scheduling pass met it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("block_id", pa.string()),
+        (
+            "input_order",
+            pa.list_(pa.int16()),
+        ),  # input_order[t]: GCC's index of what stood in slot t before
+    ]
+)

@@ -1,0 +1,13 @@
+"""One row per block, in the order of table blocks: rows of `encodings`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("block_id", pa.string()),
+        ("encodings", pa.list_(pa.int32())),  # as GCC emitted them
+        ("following", pa.list_(pa.int32())),  # what stands behind the block, nearest first; empty where not known
+    ]
+)

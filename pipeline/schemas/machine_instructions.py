@@ -1,0 +1,32 @@
+"""One row per (instruction, processor model): what llvm-mca says of it (latency/machine.py)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("code", pa.binary()),  # masked, as in table `encodings`
+        ("machine", pa.string()),
+        ("issue_width", pa.int16()),  # of the machine: micro-ops per cycle
+        ("retire_width", pa.int16()),  # of the machine: instructions per cycle; 0: it issues in order
+        ("pools", pa.list_(pa.int32())),  # of the machine: entries of the reorder buffer, registers of the files
+        ("buffers", pa.list_(pa.int32())),  # of the machine: entries of the schedulers' buffers
+        ("micro_ops", pa.int32()),
+        ("latency", pa.int32()),  # cycles from issue to write-back
+        ("units", pa.list_(pa.int16())),  # that it holds, ascending
+        ("unit_cycles", pa.list_(pa.int32())),  # for how long it holds each of them
+        ("choices", pa.list_(pa.list_(pa.int16()))),  # groups of units: of each it holds any one besides
+        ("choice_cycles", pa.list_(pa.int32())),  # for how long
+        ("reads", pa.list_(pa.uint64())),  # registers, three words of dag/resources.py
+        ("late_reads", pa.list_(pa.uint64())),  # those wanted only when its load is back
+        ("writes", pa.list_(pa.uint64())),
+        ("double_reads", pa.list_(pa.uint64())),  # those that two of its operands read
+        ("read_advance", pa.int16()),  # cycles by which its late reads come later
+        ("memory", pa.string()),  # none | load | store (which may load as well)
+        ("kept", pa.list_(pa.int32())),  # of each pool, from dispatch to retirement
+        ("queued", pa.list_(pa.int32())),  # of each buffer, from dispatch to issue
+        ("status", pa.string()),  # ok | unsupported: all zeros
+        ("message", pa.string()),
+    ]
+)

@@ -1,0 +1,7 @@
+"""One row per block of a set of params.yaml's imitation.sets."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema([("block_id", pa.string()), ("input_order", pa.list_(pa.int16()))])

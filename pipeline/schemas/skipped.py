@@ -1,0 +1,14 @@
+"""One row per file that gave nothing, or not all it holds."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("source", pa.string()),
+        ("program", pa.string()),
+        ("reason", pa.string()),
+        ("remedy", pa.string()),
+    ]
+)

@@ -1,0 +1,13 @@
+"""One row per block; token ids of its instructions in GCC's order, one after the other."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("block_id", pa.string()),
+        ("token_ids", pa.list_(pa.int32())),
+        ("tokens_per_instruction", pa.list_(pa.int16())),
+    ]
+)

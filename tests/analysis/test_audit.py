@@ -1,0 +1,92 @@
+"""Sorting by single features: known answers, and a leak that is found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.analysis.audit import audit
+from pipeline.analysis.features import leaks, of_tokens, parsed
+from pipeline.blocks.dag.sampling import random_ready
+from pipeline.blocks.problems.instructions import Encodings
+from pipeline.schemas import SCHEMAS
+from tests.analysis.coded import NEXT_RAX
+from tests.blocks.models.imitated import INSTRUCTIONS, corpus
+
+
+@pytest.mark.parametrize(
+    ("token", "kind", "value"),
+    [
+        ("disp:-24", "disp", -24),
+        ("disp~-5", "disp~", -5),
+        ("op1=imm:7", "op1=imm", 7),
+        ("op1=imm~+3", "op1=imm~", 3),
+        ("op0=mem:16", "op0=mem", 16),
+    ],
+)
+def test_a_token_is_kind_and_value(token: str, kind: str, value: float) -> None:
+    assert parsed(token) == (kind, value)
+
+
+def test_names_are_numbers() -> None:
+    assert parsed("reg:rax")[1] < parsed("reg:rbx")[1]
+    assert parsed("base:rax")[0] == "base"
+    assert parsed("base:rbx+-8")[0] == "base+disp"
+    assert parsed("base:rax+64")[1] < parsed("base:rbx+-8")[1] < parsed("base:rbx+0")[1]
+    assert parsed("index:rdx*4")[0] == "index*scale"
+    assert parsed("code:add_rm8_r8")[0] == "code"
+    with pytest.raises(ValueError):
+        parsed("something")
+
+
+def test_the_first_token_of_a_kind_counts() -> None:
+    compared = np.zeros((2, 7), np.int64)
+    encodings = Encodings(["disp:1", "disp:5"], np.array([1, 0], np.int32), np.array([0, 2, 2]), compared)
+    found = of_tokens(encodings)
+    assert found["disp"][0] == 5
+    assert np.isnan(found["disp"][1])
+    assert found["has disp"].tolist() == [1, 0]
+
+
+def test_every_token_has_a_value() -> None:
+    _, encodings, _ = corpus(20)
+    assert {parsed(token)[0] for token in encodings.tokens} >= {"code", "mnemonic", "op0=reg", "disp", "op1=imm"}
+
+
+def audited(size: int = 300) -> pd.DataFrame:
+    store, encodings, sample = corpus(size)
+    rows = store.instructions  # the corpus' distinct instructions are INSTRUCTIONS, sorted by their bytes
+    known = sorted(INSTRUCTIONS)
+
+    def found_at(items: np.ndarray) -> list[tuple[bytes, int]]:
+        return [(b"".join(known[row] for row in rows[store.first[i] : store.first[i + 1]]), 4096) for i in items]
+
+    return audit(store, encodings, sample, found_at, random_ready, 0.95, 0)
+
+
+def test_features_are_sorted_by() -> None:
+    """The made-up compiler loads from low addresses first."""
+    table = audited()
+    assert list(table.columns) == SCHEMAS["audit"].names
+    found = table.set_index("feature")
+    offset = found.loc["byte offset"]
+    assert (offset.agreement, offset.ci_low, offset.ci_high) == (1, 1, 1)
+    chance = found.loc["random number"]
+    assert chance.ci_low < 0.5 < chance.ci_high
+    assert offset.pairs == chance.pairs == found.loc["shown slot"].pairs
+    loads = found.loc["address, right next"]
+    assert loads.pairs > 0
+    assert loads.agreement == 1
+    assert found.loc["ready"].pairs == 0
+    assert np.isnan(found.loc["ready"].agreement)
+    shown, redrawn = found.loc["shown slot"], found.loc["slot in another random legal order"]
+    assert shown.ci_low < redrawn.agreement < shown.ci_high
+
+
+def test_leak_references_are_of_the_code_as_found() -> None:
+    code = bytes.fromhex("488b0510000000488b0d09000000" + NEXT_RAX)  # two loads of one place
+    found = leaks(code, 4096)
+    assert found["byte offset"].tolist() == [0, 7, 14]
+    assert found["rip displacement"][:2].tolist() == [16, 9]
+    assert found["rip target"][0] == found["rip target"][1] == 4096 + 7 + 16
+    assert np.isnan(found["rip target"][2])
+    assert found["bytes of the instruction"].tolist() == [7, 7, 4]

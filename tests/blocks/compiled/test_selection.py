@@ -1,0 +1,71 @@
+"""Which of several input orders of a block stays, and what is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.blocks.compiled.selection import Observed, select
+from pipeline.tables import SCHEMAS
+
+FREE = "01d889d129f7"  # add eax, ebx; mov ecx, edx; sub edi, esi: flags of add and sub keep their order
+CHAIN = "89d189c8"  # mov ecx, edx; mov eax, ecx
+
+
+def blocks(**codes: str) -> pa.Table:
+    rows = {
+        "block_id": list(codes),
+        "source": ["s"] * len(codes),
+        "program": ["p"] * len(codes),
+        "compiler": ["c"] * len(codes),
+        "section": [".text"] * len(codes),
+        "address": np.zeros(len(codes), np.uint64),
+        "relocatable": [False] * len(codes),
+        "n_instructions": np.array([len(code) // 4 for code in codes.values()], np.int16),
+        "occurrences": np.ones(len(codes), np.int32),
+        "code": [bytes.fromhex(code) for code in codes.values()],
+        "masked_code": [bytes.fromhex(code) for code in codes.values()],
+    }
+    return pa.table(rows, SCHEMAS["blocks"])
+
+
+def chosen(observed: dict[tuple[str, str, tuple[int, ...]], int]) -> dict[str, list[int]]:
+    frame = select(blocks(free=FREE, chain=CHAIN), Observed(observed)).orders
+    return {row.block_id: list(row.input_order) for row in frame.itertuples()}
+
+
+def test_the_most_frequent_stays() -> None:
+    assert chosen({("p", "free", (0, 1, 2)): 2, ("p", "free", (1, 0, 2)): 3}) == {"free": [1, 0, 2]}
+    assert chosen({("p", "free", (0, 2, 1)): 1, ("q", "free", (0, 2, 1)): 1, ("p", "free", (0, 1, 2)): 1}) == {
+        "free": [0, 2, 1]
+    }
+
+
+def test_of_equals_the_smallest_stays() -> None:
+    assert chosen({("p", "free", (1, 0, 2)): 1, ("q", "free", (0, 2, 1)): 1}) == {"free": [0, 2, 1]}
+
+
+def test_an_illegal_order_is_counted_and_left_out() -> None:
+    found = select(blocks(free=FREE, chain=CHAIN), Observed({("p", "chain", (1, 0)): 4, ("p", "free", (2, 1, 0)): 1}))
+    assert found.orders.empty
+    assert found.counts["p", "pairs_illegal", "registers"] == 4
+    assert found.counts["p", "pairs_illegal", "flags"] == 1
+    assert found.counts["", "unique_illegal", ""] == 2
+
+
+def test_a_legal_order_stays_beside_a_more_frequent_illegal_one() -> None:
+    assert chosen({("p", "chain", (1, 0)): 4, ("p", "chain", (0, 1)): 1}) == {"chain": [0, 1]}
+
+
+def test_numbers() -> None:
+    observed = Observed({("p", "free", (1, 0, 2)): 2, ("p", "free", (0, 1, 2)): 1, ("q", "chain", (0, 1)): 1})
+    counts = select(blocks(free=FREE, chain=CHAIN), observed).counts
+    assert counts["p", "pairs_legal", ""] == 3
+    assert counts["p", "pairs_moved", ""] == 2
+    assert counts["p", "pairs_legal_several_moved", ""] == 2
+    assert counts["q", "pairs_legal_several", ""] == 0
+    assert counts["", "unique_blocks", ""] == 2
+    assert counts["", "unique_several_legal", ""] == 1
+    assert counts["", "unique_several_input_orders", ""] == 1
+    assert counts["", "kendall_distance_total", ""] == 1
+    assert counts["", "instruction_pairs_total", ""] == 4

@@ -1,0 +1,205 @@
+"""Cutting and masking on hand-assembled bytes, and against a slow but obvious cutter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from iced_x86 import Decoder, FlowControl, Mnemonic
+
+from pipeline.blocks.corpus import cut as cutting
+from pipeline.blocks.corpus.elf import Image, read_image
+from pipeline.blocks.corpus.forms import Forms
+
+BuildElf = Callable[..., bytes]
+TINY = Path(__file__).parents[2] / "tiny"
+
+ADD = bytes.fromhex("01d8")  # add eax, ebx
+MOV = bytes.fromhex("89d1")  # mov ecx, edx
+RET = b"\xc3"
+CALL = bytes.fromhex("e800000000")
+
+
+def blocks(image: Image, least: int, most: int) -> Iterator[tuple[str, int, int, bytes, bytes]]:
+    """(section, address, n, code, masked code) of every block."""
+    for found in cutting.blocks(image, least, most, Forms()):
+        for address, n, begin, end in zip(
+            found.address.tolist(), found.n_instructions.tolist(), found.begin, found.end, strict=True
+        ):
+            yield found.section, address, n, found.code[begin:end].tobytes(), found.masked[begin:end].tobytes()
+
+
+def cut(elf: bytes, least: int = 1, most: int = 1000) -> list[tuple[int, int, str]]:
+    """(address, n, code) of every block."""
+    image = read_image(elf, r"4\.9", r"4\.4")
+    return [(address, n, code.hex()) for _, address, n, code, _ in blocks(image, least, most)]
+
+
+def masks(elf: bytes) -> list[str]:
+    return [hidden.hex() for *_, hidden in blocks(read_image(elf, r"4\.9", r"4\.4"), 1, 1000)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param(CALL, id="call"),
+        pytest.param(bytes.fromhex("ffd0"), id="indirect call"),
+        pytest.param(bytes.fromhex("ffe0"), id="indirect jump"),
+        pytest.param(bytes.fromhex("7400"), id="conditional jump"),
+        pytest.param(bytes.fromhex("eb00"), id="jump"),
+        pytest.param(RET, id="return"),
+        pytest.param(bytes.fromhex("0f0b"), id="trap"),
+        pytest.param(b"\x90", id="nop"),
+        pytest.param(bytes.fromhex("66662e0f1f840000000000"), id="long nop"),
+        pytest.param(bytes.fromhex("f30f1efa"), id="endbr64"),
+    ],
+)
+def test_block_ends_before_and_begins_after(build_elf: BuildElf, between: bytes) -> None:
+    found = cut(build_elf(ADD + MOV + between + MOV + RET, address=0x1000))
+    assert found == [(0x1000, 2, "01d889d1"), (0x1004 + len(between), 1, "89d1")]
+
+
+def test_rest_of_a_function_is_dropped_behind_an_invalid_byte(build_elf: BuildElf) -> None:
+    code = ADD + MOV + b"\x06" + MOV + RET + MOV + RET
+    assert [n for _, n, _ in cut(build_elf(code + code, [(0, 10), (10, 20)]))] == [2, 2]
+
+
+def test_repeated_string_instruction_stays_inside(build_elf: BuildElf) -> None:
+    assert [n for _, n, _ in cut(build_elf(ADD + bytes.fromhex("f348ab") + MOV + RET))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("code", "lengths"),
+    [
+        pytest.param(ADD + MOV + ADD + bytes.fromhex("74fa") + RET, [1, 2], id="backwards, to the second"),
+        pytest.param(bytes.fromhex("7402") + ADD + MOV + RET, [1, 1], id="forwards, to the second"),
+        pytest.param(bytes.fromhex("7404") + ADD + MOV + RET, [2], id="to the terminator"),
+        pytest.param(bytes.fromhex("7401") + ADD + MOV + RET, [2], id="into an instruction"),
+    ],
+)
+def test_branch_target_opens_a_block(build_elf: BuildElf, code: bytes, lengths: list[int]) -> None:
+    assert [n for _, n, _ in cut(build_elf(code))] == lengths
+
+
+def test_branch_from_another_function_opens_a_block(build_elf: BuildElf) -> None:
+    code = ADD + MOV + RET + bytes.fromhex("ebfb")  # to MOV
+    assert [n for _, n, _ in cut(build_elf(code, [(0, 5), (5, 7)]))] == [1, 1]
+
+
+def test_sections_of_an_object_file_do_not_branch_into_each_other(build_elf: BuildElf) -> None:
+    elf = build_elf(ADD + MOV + RET, kind="rel", more=bytes.fromhex("7400") + RET)  # to 2 in its own section
+    assert cut(elf) == [(0, 2, "01d889d1")]
+
+
+def test_only_functions_that_eh_frame_covers(build_elf: BuildElf) -> None:
+    code = MOV + RET + ADD + ADD + RET + MOV + RET
+    assert cut(build_elf(code, [(3, 8)], address=0)) == [(3, 2, "01d801d8")]
+
+
+def test_no_block_runs_from_one_function_into_the_next(build_elf: BuildElf) -> None:
+    assert [n for _, n, _ in cut(build_elf(ADD + MOV + MOV + RET, [(0, 4), (4, 7)]))] == [2, 1]
+
+
+def test_range_of_lengths(build_elf: BuildElf) -> None:
+    code = RET.join([ADD, ADD + MOV, ADD * 3, ADD * 4])
+    assert [n for _, n, _ in cut(build_elf(code), 2, 3)] == [2, 3]
+
+
+def test_blocks_of_an_object_file(build_elf: BuildElf) -> None:
+    elf = build_elf(ADD + MOV + RET, kind="rel", more=MOV * 3 + RET)
+    found = list(blocks(read_image(elf, "4.9", "4.4"), 2, 64))
+    assert [(section, address, n) for section, address, n, *_ in found] == [(".text", 0, 2), (".text.more", 0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("code", "hidden"),
+    [
+        pytest.param("488b0544332211", "488b0500000000", id="load"),
+        pytest.param("488d3544332211", "488d3500000000", id="lea"),
+        pytest.param("c7054433221178563412", "c7050000000078563412", id="immediate of four bytes behind"),
+        pytest.param("803d4433221107", "803d0000000007", id="immediate of one byte behind"),
+        pytest.param("66c705443322113412", "66c705000000003412", id="immediate of two bytes behind"),
+        pytest.param("488b8344332211", "488b8344332211", id="displacement from a register stays"),
+    ],
+)
+def test_rip_relative_displacement_is_masked(build_elf: BuildElf, code: str, hidden: str) -> None:
+    assert masks(build_elf(bytes.fromhex(code) + RET)) == [hidden]
+
+
+@pytest.mark.parametrize(
+    ("code", "hidden"),
+    [
+        pytest.param("bf34124000", "bf00000000", id="immediate of 32 bits"),
+        pytest.param("48c7c734124000", "48c7c700000000", id="sign-extended immediate"),
+        pytest.param("48bf3412400000000000", "48bf0000000000000000", id="immediate of 64 bits"),
+        pytest.param("48bf3412400001000000", "48bf3412400001000000", id="64 bits, only its half inside"),
+        pytest.param("8b042534124000", "8b042500000000", id="absolute displacement"),
+        pytest.param("488b04c534124000", "488b04c500000000", id="table of the image"),
+        pytest.param("c783341240000a104000", "c783000000000a104000", id="displacement inside, immediate below"),
+        pytest.param("bf34120000", "bf34120000", id="constant outside the image"),
+        pytest.param("b034b312b740b600", "b034b312b740b600", id="address across instructions"),
+    ],
+)
+def test_absolute_address_is_masked_where_the_image_cannot_move(build_elf: BuildElf, code: str, hidden: str) -> None:
+    machine_code = bytes.fromhex(code) + RET
+    assert masks(build_elf(machine_code, kind="exec", address=0x401020)) == [hidden]
+    assert masks(build_elf(machine_code, kind="dyn", address=0x401020)) == [code]
+
+
+def test_bytes_that_the_linker_fills_in_are_masked(build_elf: BuildElf) -> None:
+    code = bytes.fromhex("bf1122334448be1122334455667788") + RET
+    elf = build_elf(code, kind="rel", relocations=((1, 10), (7, 1)))  # R_X86_64_32, R_X86_64_64
+    assert masks(elf) == ["bf0000000048be0000000000000000"]
+
+
+def obvious(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
+    """(address, n, code, masked code), one instruction object at a time, straight from the definition."""
+    (section,) = [s for s in read_image(elf, "4.9", "4.4").sections if s.name == ".text"]
+    lines = []
+    for begin, end in section.functions.tolist():
+        decoder = Decoder(64, section.code[begin - section.address : end - section.address], ip=begin)
+        while decoder.can_decode:
+            instruction = decoder.decode()
+            raw = section.code[instruction.ip - section.address :][: instruction.len]
+            hidden = bytearray(raw)
+            if instruction.is_ip_rel_memory_operand:
+                at = decoder.get_constant_offsets(instruction).displacement_offset
+                hidden[at : at + 4] = bytes(4)
+            lines.append((instruction, instruction.ip == begin, raw, bytes(hidden)))
+    targets = {i.near_branch_target for i, *_ in lines if i.near_branch_target}
+    found: list[tuple[int, int, bytes, bytes]] = []
+    open_block = lost = False
+    for instruction, first, raw, hidden in lines:
+        lost = (lost and not first) or instruction.mnemonic == Mnemonic.INVALID
+        plain = instruction.flow_control == FlowControl.NEXT and not lost
+        plain = plain and instruction.mnemonic not in (Mnemonic.NOP, Mnemonic.ENDBR64)
+        if plain and open_block and not first and instruction.ip not in targets:
+            address, n, code, masked = found[-1]
+            found[-1] = (address, n + 1, code + raw, masked + hidden)
+        elif plain:
+            found.append((instruction.ip, 1, raw, hidden))
+        open_block = plain
+    return found
+
+
+@settings(deadline=None)  # the first compiles
+@given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=4))
+def test_agrees_with_the_obvious_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
+    bounds, code = [], b""
+    for function in functions:
+        bounds.append((len(code), len(code) + len(function)))
+        code += function
+    elf = build_elf(code, bounds)
+    image = read_image(elf, "4.9", "4.4")
+    assert [found[1:] for found in blocks(image, 1, 1000)] == obvious(elf)
+
+
+@pytest.mark.parametrize("name", ["tiny1.so", "tiny2.so"])
+def test_agrees_with_the_obvious_cutter_on_compiled_code(name: str) -> None:
+    elf = (TINY / name).read_bytes().replace(b"GCC: (Debian 12.2", b"GCC: (Debian 4.9.")
+    found = [b[1:] for b in blocks(read_image(elf, "4.9", "4.4"), 1, 1000)]
+    assert found == obvious(elf)
+    assert any(code != hidden for _, _, code, hidden in found)

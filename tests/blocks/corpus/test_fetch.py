@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.blocks.corpus.fetch import FetchError, cached, fetch
+from pipeline.config.corpus import DebianSource, FilesSource, NpmSource, WheelSource
+
+CONTENT = b"\x7fELF, or so it says"
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+def wheel(content: bytes = CONTENT, **change: object) -> WheelSource:
+    pinned: dict[str, object] = {
+        "kind": "wheel",
+        "package": "thing",
+        "version": "1.0",
+        "platform": "manylinux1_x86_64",
+        "python_version": "35",
+        "abi": "cp35m",
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "include": ["**"],
+    }
+    return WheelSource.model_validate(pinned | change)
+
+
+def npm(member: str = "package/bin/thing") -> NpmSource:
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    return NpmSource(kind="npm", package="thing", version="1.0", bytes=len(CONTENT), sha256=digest, include=[member])
+
+
+def debian() -> DebianSource:
+    digest, size = hashlib.sha256(CONTENT).hexdigest(), len(CONTENT)
+    return DebianSource(
+        kind="debian", package="thing", version="1.0", file="thing_1.0.orig.tar.gz", bytes=size, sha256=digest
+    )
+
+
+class Network:
+    """Stands for pip and npm: leaves a file in the working folder and counts how often it was asked."""
+
+    def __init__(self, name: str, content: bytes, fault: Exception | None = None) -> None:
+        self.name, self.content, self.fault, self.commands = name, content, fault, list[list[str]]()
+
+    def __call__(self, command: list[str], cwd: Path, **_: object) -> None:
+        self.commands.append(command)
+        (cwd / self.name).write_bytes(self.content)
+        if self.fault is not None:
+            raise self.fault
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
+    def install(*arguments: object) -> Network:
+        stand_in = Network(*arguments)  # type: ignore[arg-type]
+        monkeypatch.setattr(subprocess, "run", stand_in)
+        return stand_in
+
+    return install
+
+
+def kept(cache: Path) -> list[str]:
+    return sorted(path.name for path in cache.iterdir()) if cache.exists() else []
+
+
+def test_downloaded_once(network: Callable[..., Network], tmp_path: Path) -> None:
+    manager = network("thing.whl", CONTENT)
+    cache, source = tmp_path / "cache", wheel()
+    for name in ("one", "two"):
+        fetch(source, tmp_path / name, cache)
+        assert (tmp_path / name).read_bytes() == CONTENT
+    assert len(manager.commands) == 1
+    assert {"thing==1.0", "--no-deps", "cp35m", "manylinux1_x86_64"} <= set(manager.commands[0])
+    assert kept(cache) == [source.sha256]
+
+
+def test_damaged_cache_is_replaced(network: Callable[..., Network], tmp_path: Path) -> None:
+    network("thing.whl", CONTENT)
+    cache, source = tmp_path / "cache", wheel()
+    cache.mkdir()
+    (cache / source.sha256).write_bytes(CONTENT[:-1] + b"?")
+    (cache / f".{source.sha256}.part").mkdir()  # of a killed process
+    (cache / f".{source.sha256}.part" / "half.whl").write_bytes(CONTENT[:3])
+    fetch(source, tmp_path / "out", cache)
+    assert (tmp_path / "out").read_bytes() == CONTENT
+    assert kept(cache) == [source.sha256]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (CONTENT[:-1], f"expected {len(CONTENT)} bytes, found {len(CONTENT) - 1}"),
+        (CONTENT[::-1], f"found {hashlib.sha256(CONTENT[::-1]).hexdigest()}"),
+    ],
+    ids=["size", "checksum"],
+)
+def test_wrong_file_is_thrown_away(network: Callable[..., Network], tmp_path: Path, found: bytes, words: str) -> None:
+    network("thing.whl", found)
+    (tmp_path / "out").write_bytes(b"what was there before")
+    with pytest.raises(FetchError, match=words):
+        fetch(wheel(), tmp_path / "out", tmp_path / "cache")
+    assert kept(tmp_path / "cache") == []
+    assert (tmp_path / "out").read_bytes() == b"what was there before"
+    assert not list(tmp_path.glob(".out*"))
+
+
+@pytest.mark.parametrize("source", [wheel(), npm()], ids=["wheel", "npm"])
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (subprocess.CalledProcessError(1, "it"), "download failed .*exit code 1.*check the network"),
+        (FileNotFoundError("it"), "is not installed"),
+    ],
+    ids=["no network", "no program"],
+)
+def test_failure_of_the_package_manager(
+    network: Callable[..., Network], tmp_path: Path, source: WheelSource | NpmSource, fault: Exception, words: str
+) -> None:
+    network("thing.whl", CONTENT[:5], fault)
+    with pytest.raises(FetchError, match=words):
+        fetch(source, tmp_path / "out", tmp_path / "cache")
+    assert kept(tmp_path / "cache") == []
+    assert not (tmp_path / "out").exists()
+
+
+def package(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as pack:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            pack.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_member_of_an_npm_package(network: Callable[..., Network], tmp_path: Path) -> None:
+    content = package(**{"package/bin/thing": CONTENT, "../../escaped": b"never unpacked"})
+    manager = network("thing-1.0.tgz", content)
+    fetch(npm(), tmp_path / "a" / "out", tmp_path / "a" / "cache")
+    assert manager.commands == [["npm", "pack", "thing@1.0"]]
+    assert (tmp_path / "a" / "out").read_bytes() == CONTENT
+    assert not list(tmp_path.rglob("escaped"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(package(other=CONTENT), "holds no package/bin/thing"), (package(other=CONTENT)[:20], "damaged")],
+)
+def test_npm_package_without_the_member(
+    network: Callable[..., Network], tmp_path: Path, content: bytes, words: str
+) -> None:
+    network("thing-1.0.tgz", content)
+    with pytest.raises(FetchError, match=words):
+        fetch(npm(), tmp_path / "out", tmp_path / "cache")
+
+
+def test_own_files(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name, content in (("b.so", CONTENT), ("deep/a.o", CONTENT), ("notes.txt", b"not ELF"), ("empty", b"")):
+        (tmp_path / name).write_bytes(content)
+    fetch(FilesSource(kind="files", include=[f"{tmp_path}/**", f"{tmp_path}/*.so"]), tmp_path / "out.json")
+    listing = json.loads((tmp_path / "out.json").read_text())
+    assert [entry["path"] for entry in listing] == [f"{tmp_path}/b.so", f"{tmp_path}/deep/a.o"]
+    assert listing[0] | {"path": ""} == {
+        "path": "",
+        "size_bytes": len(CONTENT),
+        "sha256": hashlib.sha256(CONTENT).hexdigest(),
+    }
+
+
+def test_no_own_file_matches(tmp_path: Path) -> None:
+    with pytest.raises(FetchError, match=r"no ELF file matches .*nothing/\*"):
+        fetch(FilesSource(kind="files", include=[f"{tmp_path}/nothing/*"]), tmp_path / "out.json")
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_upstreams_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
+    manager = network("thing_1.0.orig.tar.gz", CONTENT)
+    found = cached(debian(), tmp_path / "cache")
+    assert found == tmp_path / "cache" / debian().sha256
+    assert found.read_bytes() == CONTENT
+    assert manager.commands[0][0] == "apt-get" and manager.commands[0][-1] == "thing"
+    assert cached(debian(), tmp_path / "cache") == found and len(manager.commands) == 1
+
+
+def test_another_version_of_the_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
+    network("thing_2.0.orig.tar.gz", CONTENT)
+    remedy = rf"apt-get brought thing_2.0.orig.tar.gz .* Debian 12.* put the file, .*{debian().sha256}"
+    with pytest.raises(FetchError, match=remedy):
+        cached(debian(), tmp_path / "cache")
+
+
+def test_a_changed_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
+    network("thing_1.0.orig.tar.gz", CONTENT[::-1])
+    with pytest.raises(FetchError, match=r"thing 1\.0: expected sha256"):
+        cached(debian(), tmp_path / "cache")
+    assert not (tmp_path / "cache" / debian().sha256).exists()
+
+
+def test_no_apt_get(network: Callable[..., Network], tmp_path: Path) -> None:
+    network("nothing", b"", FileNotFoundError("apt-get"))
+    with pytest.raises(FetchError, match="no apt-get here; use Debian, or put the file"):
+        cached(debian(), tmp_path / "cache")

@@ -1,0 +1,97 @@
+"""Fetch, manifest, ingest and deduplicate by their commands, on the tiny corpus and on bad files beside it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipeline import tables
+from pipeline.stages import deduplicate, fetch, ingest, manifest
+
+ROOT = Path(__file__).parents[3]
+BuildElf = Callable[..., bytes]
+
+
+def settings(folder: Path, **change: object) -> dict[str, object]:
+    corpus = yaml.safe_load((ROOT / "params.test.yaml").read_text())["corpus"]
+    return corpus | {"sources": {"tiny": {"kind": "files", "include": [f"{folder}/*"]}}} | change
+
+
+def run(corpus: dict[str, object], shards: int, out: Path) -> None:
+    text = json.dumps(corpus | {"shards": shards})
+    fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")  # type: ignore[index]
+    manifest.main(text, [out / "tiny"], out / "manifest.parquet")
+    for shard in range(shards):
+        ingest.main(text, shard, out / "manifest.parquet", out / f"b{shard}.parquet", out / f"s{shard}.parquet")
+    blocks, skipped = ([out / f"{kind}{shard}.parquet" for shard in range(shards)] for kind in "bs")
+    deduplicate.main(blocks, skipped, out / "blocks.parquet", out / "skipped.parquet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "tests" / "tiny", tmp_path / "files")
+    return tmp_path / "files"
+
+
+def test_tiny_corpus(folder: Path, tmp_path: Path) -> None:
+    for shards in (1, 2, 3):
+        run(settings(folder), shards, tmp_path / str(shards))
+    blocks = tables.read("blocks", tmp_path / "1" / "blocks.parquet")
+    assert (blocks["n_instructions"] == 5).sum() >= 300
+    assert blocks["block_id"].is_unique and blocks["block_id"].is_monotonic_increasing
+    assert (blocks["code"] != blocks["masked_code"]).any()
+    assert blocks["program"].nunique() == 2
+    same = {(tmp_path / str(shards) / "blocks.parquet").read_bytes() for shards in (1, 2, 3)}
+    assert len(same) == 1
+
+
+def test_bad_files_are_skipped_by_name(build_elf: BuildElf, folder: Path, tmp_path: Path) -> None:
+    good = (folder / "tiny1.so").read_bytes()
+    gcc = "GCC: (Debian) 12.2.0"
+    code = bytes.fromhex("01d889d1c3")
+    bad = {
+        "truncated.so": (good[:5000], "truncated"),
+        "arm.so": (build_elf(code, machine=183, comments=(gcc,)), "another architecture"),
+        "bare.so": (build_elf(code, eh_frame=False, comments=(gcc,)), "no .eh_frame"),
+        "clang.so": (build_elf(code, comments=("clang version 3.6",)), "built by another compiler: clang version 3.6"),
+        "short.so": (build_elf(code[2:], comments=(gcc,)), "no block of 2 to 64 instructions"),
+    }
+    for name, (content, _) in bad.items():
+        (folder / name).write_bytes(content)
+    run(settings(folder), 2, tmp_path / "out")
+    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet").set_index("program")
+    assert sorted(skipped.index) == sorted(str(folder / name) for name in bad)
+    for name, (_, reason) in bad.items():
+        assert skipped.loc[str(folder / name), "reason"].startswith(reason)
+        assert skipped.loc[str(folder / name), "remedy"]
+    assert tables.read("blocks", tmp_path / "out" / "blocks.parquet")["program"].nunique() == 2
+
+
+def test_no_block_at_all(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"no block in the whole corpus .*tiny1\.so: built by another compiler.*correct"
+    ):
+        run(settings(folder, compiler=r"GCC: \(.*\) 4\.9\.\d"), 2, tmp_path / "out")
+    assert not (tmp_path / "out" / "blocks.parquet").exists()
+    assert not (tmp_path / "out" / "skipped.parquet").exists()
+
+
+def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "skl.csv").write_text("hex,value\n01d889d1,100.0\n,0.05\n01d8488b0544332211,2\n01d889d1,7\n")
+    run(
+        settings(tmp_path, sources={"tiny": {"kind": "bhive", "include": [f"{tmp_path}/files/*"]}}), 2, tmp_path / "out"
+    )
+    blocks = tables.read("blocks", tmp_path / "out" / "blocks.parquet").set_index("address")
+    assert sorted(blocks.index) == [2, 4]
+    row = blocks.loc[2]
+    assert [row.source, row.program, row.compiler] == ["tiny", str(tmp_path / "files" / "skl.csv"), "unknown"]
+    assert (row.occurrences, row.relocatable, row.code) == (2, True, bytes.fromhex("01d889d1"))
+    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet")
+    assert skipped["reason"].tolist() == ["line 1: not hexadecimal: 'hex'", "line 3: empty hex field"]
+    assert skipped["remedy"].str.len().min() > 0

@@ -1,0 +1,94 @@
+"""The cross-check with capstone: over the tiny corpus, and its rules over made-up claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from iced_x86 import Decoder, FlowControl
+
+from pipeline.blocks.corpus.elf import read_image
+from pipeline.blocks.dag.effects import effects
+from tests.blocks.dag.crosscheck import TABLE, UNEXPLAINED, distinct_instructions, table
+from tests.blocks.dag.disagreement_rules import RULES, rule_of
+from tests.blocks.dag.disagreements import compare, disagreements
+from tests.blocks.dag.named import bits, decode
+from tests.blocks.dag.second_decoder import Claims, UnknownToCapstone, claims
+
+TINY = Path(__file__).parents[2] / "tiny"
+
+
+@pytest.fixture(scope="module")
+def instructions() -> list[bytes]:
+    """Of the tiny corpus, control transfers apart: these are never in a block."""
+    functions = [
+        section.code[begin - section.address : end - section.address]
+        for name in ("tiny1.so", "tiny2.so")
+        for section in read_image((TINY / name).read_bytes(), "GCC", "-").sections
+        for begin, end in section.functions.tolist()
+    ]
+    found = distinct_instructions([functions])
+    return [code for code in found if Decoder(64, code).decode().flow_control == FlowControl.NEXT]
+
+
+def test_every_disagreement_over_the_tiny_corpus_is_explained(instructions: list[bytes]) -> None:
+    assert len(instructions) > 300
+    found = table(instructions)
+    assert len(found) > 10
+    assert found[found.rule == UNEXPLAINED].empty, found[found.rule == UNEXPLAINED].to_string()
+
+
+def test_an_unexplained_disagreement_shows() -> None:
+    instruction = decode("4801c8")  # add rax, rcx
+    ours = effects(instruction)
+    right = claims(bytes.fromhex("4801c8"), instruction)
+    assert compare(ours, right) == []
+    wrong = Claims(right.reads | bits("RDX"), right.writes & ~bits("CF"), bits("AF"), True, False, 8)
+    found = compare(ours, wrong)
+    assert [(d.field, d.side, d.kind) for d in found] == [
+        ("reads", "theirs", "general"),
+        ("writes", "ours", "CF"),
+        ("undefined", "theirs", "AF"),
+        ("loads", "theirs", "memory"),
+    ]
+    assert all(rule_of(instruction, d) is None for d in found)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "rule"),
+    [
+        ("48d3e0", "shl rax, cl", "flags that may stay"),
+        ("480f44c1", "cmove rax, rcx", "destination that may stay"),
+        ("850424", "test [rsp], eax", "test with memory"),
+        ("f20f5ac1", "cvtsd2ss xmm0, xmm1", "scalar that merges"),
+        ("f20f1007", "movsd xmm0, [rdi]", "vector instruction taken for a string instruction"),
+        ("31c0", "xor eax, eax", "result that does not depend on the operand"),
+        ("0ffcc1", "paddb mm0, mm1", "MMX tags"),
+        ("dec1", "faddp", "x87 stack as one"),
+        ("c5f877", "vzeroupper", "vzeroupper"),
+        ("480fb10f", "cmpxchg [rdi], rcx", "accumulator of cmpxchg"),
+        ("660f2f07", "comisd xmm0, [rdi]", "size of a scalar"),
+    ],
+)
+def test_rules(code: str, text: str, rule: str) -> None:
+    instruction, found = disagreements(bytes.fromhex(code))
+    named = [rule_of(instruction, d) for d in found]
+    assert rule in {holding.name for holding in named if holding}
+    assert None not in named
+
+
+def test_bytes_that_capstone_does_not_know() -> None:
+    with pytest.raises(UnknownToCapstone):
+        claims(bytes.fromhex("06"), decode("4801c8"))
+
+
+def test_the_committed_table_is_explained() -> None:
+    committed = pd.read_csv(TABLE)
+    right = {rule.name: rule.right for rule in RULES}
+    assert len(right) == len(RULES)
+    assert set(zip(committed.rule, committed.right, strict=True)) <= set(right.items())
+    assert set(committed.right) <= {"ours", "both"}
+    for code, rule in zip(committed.example, committed.rule, strict=True):  # it is what the rules say today
+        instruction, found = disagreements(bytes.fromhex(code))
+        assert rule in {holding.name for d in found if (holding := rule_of(instruction, d))}, code

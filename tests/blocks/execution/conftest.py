@@ -1,0 +1,40 @@
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.blocks.execution.machine_code import assemble
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.oracle import OracleError
+from pipeline.blocks.execution.verification import Block
+from pipeline.config.evidence import Verification
+
+SETTINGS = Verification(
+    seed=5,
+    blocks=100,
+    control_blocks=20,
+    sensitivity_blocks=50,
+    orders=12,
+    states=6,
+    aliased_states=2,
+    search_states=16,
+)
+
+
+def block(text: str, source: str = "made", address: int = 0x401230) -> Block:
+    """A block from GAS text."""
+    from pipeline.blocks.dag.effects import decode_block
+
+    code = assemble(text).code
+    # An id of its own, as the hash of the code is in the corpus.
+    block_id = code.hex().ljust(32, "0")[-32:]
+    return Block(block_id, source, "integer", len(decode_block(code)), code, address, True)
+
+
+@pytest.fixture(scope="session")
+def native() -> Iterator[Native]:
+    try:
+        executor = Native()
+    except OracleError as error:
+        pytest.skip(f"no native oracle here: {error}")
+    with executor:
+        yield executor

@@ -1,0 +1,69 @@
+import pytest
+from iced_x86 import Decoder
+
+from pipeline.blocks.execution import layout
+from pipeline.blocks.execution.executable import HOME, NotRunnable, assemble_all, prepare
+from pipeline.blocks.execution.machine_code import assemble
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("syscall", "system call"),
+        ("int $0x80", "system call"),
+        ("ud2", "undefined by design"),
+        ("x: jmp x", "branch"),
+        ("ret", "branch"),
+        ("hlt", "privileged"),
+        ("in %dx, %al", "privileged"),
+        ("mov %eax, %fs", "segment"),
+        ("cpuid", "run to run"),
+        ("rdtsc", "run to run"),
+        ("rdrand %eax", "run to run"),
+        ("popfq", "how the processor runs"),
+        ("wrfsbase %rax", "how the processor runs"),
+        ("fnstenv (%rax)", "x87"),
+    ],
+)
+def test_what_is_never_executed(text: str, reason: str) -> None:
+    with pytest.raises(NotRunnable, match=reason) as caught:
+        prepare(assemble(f"nop\n{text}").code, 0)
+    assert caught.value.example or text == "x: jmp x"
+
+
+def test_bytes_that_are_no_code_are_not_executed() -> None:
+    with pytest.raises(NotRunnable, match="not an instruction"):
+        prepare(b"\x06", 0)
+
+
+@pytest.mark.parametrize("address", [0x1000, 0x401FFB, 0x7FFFFF00])
+def test_operands_relative_to_the_instruction_keep_their_targets(address: int) -> None:
+    """In any order, and wherever the pieces lie: their distances are those of the original."""
+    text = "mov 0x2000(%rip), %rax\n lea -0x30(%rip), %rcx\n nop\n addl $3, 0x123(%rip)"
+    program = prepare(assemble(text).code, address)
+    code = assemble(text).code
+    original = [i.ip_rel_memory_address for i in Decoder(64, code, ip=address) if i.is_ip_rel_memory_operand]
+    shift = HOME - address // 4096 * 4096
+    orders = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]]
+    slot = layout.slot_bytes(len(code))
+    for number, piece in enumerate(assemble_all(program, orders)):
+        at = program.start + number * slot
+        found = [i.ip_rel_memory_address for i in Decoder(64, piece, ip=at) if i.is_ip_rel_memory_operand]
+        targets = {k: target + shift for k, target in zip((0, 1, 3), original, strict=True)}
+        assert found == [targets[k] for k in orders[number] if k in targets]
+
+
+def test_code_moves_away_from_what_it_refers_to() -> None:
+    program = prepare(assemble("addl $1, (%rip)").code, 0x1000)
+    (instruction,) = program.instructions
+    assert abs(instruction.ip_rel_memory_address - program.start) > 1 << 18
+
+
+def test_flags_that_stay_undefined() -> None:
+    def undefined(text: str) -> int:
+        return prepare(assemble(text).code, 0).undefined_flags
+
+    assert undefined("mul %rcx") == 0x4 | 0x10 | 0x40 | 0x80
+    assert undefined("mul %rcx\n add %rax, %rcx") == 0
+    assert undefined("test %eax, %eax\n shl %cl, %ebx") & 0x10  # by the test, or by the shift
+    assert undefined("add %eax, %ebx\n mov %eax, %ecx") == 0

@@ -1,0 +1,92 @@
+"""What a swap of neighbours is found to be, for pairs whose answer is known."""
+
+import pytest
+
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.sensitivity import Swap, swaps
+from pipeline.config.evidence import Verification
+from tests.blocks.execution.conftest import SETTINGS, block
+
+
+def outcome(
+    native: Native, text: str, position: int = 0, mode: str = "full", settings: Verification = SETTINGS
+) -> Swap:
+    found = swaps(native, block(text), [mode], settings)  # type: ignore[list-item]
+    return next(swap for swap in found if swap.position == position)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mov %rax, %rcx\n add %rcx, %rdx",
+        "mov %rcx, %rdx\n mov %rax, %rcx",
+        "mov $1, %eax\n mov $2, %eax",
+        "mov %rax, (%rsi)\n mov 8(%rdi), %rcx",  # addresses have to be made to meet
+        "mov %rax, 16(%rsi)\n mov %ecx, 8(%rdi, %rdx, 4)",
+        "mov %rax, (%rsp)\n mov %rcx, 0x1000(%rip)",
+        "mov 8(%rsi, %rcx), %rax\n mov %rdx, (%rsi)",  # the same base: only the index can make them meet
+        "cmp %rax, %rcx\n sete %dl",
+        "movss (%rax), %xmm0\n vaddps %ymm0, %ymm1, %ymm2",
+        "fld %st(1)\n fmul %st, %st(2)",
+        "add $8, %rsp\n push %rax",
+        "and $7, %ecx\n cld\n rep stosb",  # from states in which strings go downwards
+    ],
+)
+def test_a_real_dependency_is_seen(native: Native, text: str) -> None:
+    assert outcome(native, text, position=text.count("\n") - 1).outcome == "changed"
+
+
+def test_what_the_rest_hides_is_a_dead_value(native: Native) -> None:
+    found = outcome(native, "mov %rax, %rcx\n mov %rcx, %rdx\n xor %edx, %edx")
+    assert found.outcome == "dead value"
+
+
+def test_what_the_values_hide_is_a_coincidence(native: Native) -> None:
+    # Both are 0 when the pair begins.
+    found = outcome(native, "xor %eax, %eax\n mov %rax, %rcx\n mov %rax, %rdx\n or %rcx, %rdx\n mov %rdx, %rcx", 3)
+    assert found.outcome == "value coincidence"
+
+
+@pytest.mark.parametrize("text", ["mulsd %xmm0, %xmm1\n ucomisd %xmm1, %xmm1", "pand %mm4, %mm2\n psrlq %mm2, %mm0"])
+def test_infinities_and_small_counts_are_tried(native: Native, text: str) -> None:
+    thorough = SETTINGS.model_copy(update={"search_states": 64})
+    assert outcome(native, text, settings=thorough).outcome in ("changed", "value coincidence")
+
+
+@pytest.mark.parametrize(
+    ("text", "explanation"),
+    [
+        ("push $0\n push $0", "identical"),
+        ("xor %eax, %eax\n xor %ecx, %ecx", "same constants"),
+        ("mov %eax, %ecx\n cltq", "in place"),
+        ("cmove %eax, %ebx\n imul %edx, %ecx", "undefined"),
+        ("setb %sil\n sbb %ecx, %ecx", "keeps the carry"),
+        ("fld %st(0)\n fldcw (%rax)", "control word"),
+        ("paddd %xmm1, %xmm0\n paddd %xmm2, %xmm0", "commute"),
+        ("movb $0, (%rax)\n movb $0, (%rcx)", "same value"),
+        ("sar $2, %eax\n cltd", "keeps the sign"),
+        ("pshufw $255, %mm0, %mm1\n pshufw $255, %mm0, %mm0", "its own result"),
+        ("cmovl %edx, %edx\n mov %edx, %edi", "in place"),
+        ("lea 32(%rbx, %rcx), %rcx\n prefetcht0 (%rcx)", "prefetch"),
+        ("mfence\n mov %rax, %rcx", "barrier"),
+        ("lock incl (%rax)\n mov (%rcx), %edx", "locked"),
+    ],
+)
+def test_edges_that_nothing_needs_have_a_reason(native: Native, text: str, explanation: str) -> None:
+    found = outcome(native, text)
+    if found.outcome == "changed":
+        assert explanation == "locked"  # the addresses did meet
+    else:
+        assert found.outcome == "over-conservative edge" and explanation in found.explanation
+
+
+def test_addresses_that_never_meet_are_the_conservative_mode_s(native: Native) -> None:
+    text = "mov %rax, 8(%rsp)\n mov 16(%rsp), %rcx"
+    found = outcome(native, text, mode="conservative")
+    assert (found.outcome, found.explanation) == ("over-conservative edge", "addresses never meet")
+    assert not swaps(native, block(text), ["full"], SETTINGS)
+
+
+def test_swaps_are_the_same_every_time(native: Native) -> None:
+    made = block("mov %rax, (%rsi)\n mov (%rdi), %rcx\n add %rcx, %rdx\n and $1, %rdx")
+    assert swaps(native, made, ["full"], SETTINGS) == swaps(native, made, ["full"], SETTINGS)

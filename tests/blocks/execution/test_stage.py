@@ -1,0 +1,109 @@
+"""Stages verify and publish_verification on made blocks, bad ones among them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline import tables
+from pipeline.blocks.execution.machine_code import assemble
+from pipeline.blocks.execution.native import Native
+from pipeline.wiring import ROOT
+from tests.blocks.execution.conftest import SETTINGS
+
+pytestmark = pytest.mark.e2e  # processes of processes: too slow for a unit test
+
+TEXTS = [
+    "mov %rax, (%rsi)\n mov 8(%rdi), %rcx\n add %rcx, %rdx\n nop",
+    "add %rax, %rcx\n adc %rdx, %rbx\n mov %r8, %r9",
+    "xor %ecx, %ecx\n xor %edx, %edx\n div %ecx\n mov %r8, %r9",  # division fault
+    "mov $-1, %rcx\n rep stosb\n mov %r8, %r9",  # touches too many pages
+    "mov %rax, %rcx\n syscall\n mov %r8, %r9",
+    "mov $1, %ebx\n ror $1, %rbx\n mov (%rbx), %rax\n mov %rdx, %rsi",
+    "movss (%rax), %xmm0\n mulss %xmm0, %xmm1\n mov %rdx, 0x100(%rip)\n fld1",
+]
+
+
+def write(folder: Path) -> None:
+    rows = []
+    for number, text in enumerate(TEXTS * 4):
+        code = assemble(text).code + b"\x90" * (number // len(TEXTS))
+        n = len(text.split("\n")) + number // len(TEXTS)
+        rows.append((f"{number:032x}", "ab"[number % 2], "p", "c", ".text", 0x401000, False, n, 1, code, code))
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["blocks"].names), "blocks", folder / "blocks.parquet")
+    dags = pd.DataFrame({name: [[]] * len(rows) for name in tables.SCHEMAS["dags"].names}).assign(
+        block_id=[row[0] for row in rows],
+        n_instructions=[row[7] for row in rows],
+        n_legal_orders=[1.0 if row[9] == rows[0][9] else 2.0 for row in rows],
+        orders_exact=True,
+    )
+    tables.write(dags, "dags", folder / "dags.parquet")
+
+
+def stage(name: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", f"pipeline.stages.{name}", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def verified(folder: Path, cores: int) -> tuple[bytes, bytes]:
+    out = folder / f"{cores}"
+    places = {"verification": out / "v.parquet", "sensitivity": out / "s.parquet"}
+    stage(
+        "verify",
+        *("--settings", SETTINGS.model_dump_json(), "--cores", f"{cores}"),
+        *("--blocks", f"{folder / 'blocks.parquet'}", "--dags", f"{folder / 'dags.parquet'}"),
+        *(word for name, path in places.items() for word in (f"--{name}", f"{path}")),
+    )
+    return places["verification"].read_bytes(), places["sensitivity"].read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, native: Native) -> Path:
+    made = tmp_path_factory.mktemp("verify")
+    write(made)
+    return made
+
+
+def test_tables_are_the_same_for_any_number_of_processes(folder: Path) -> None:
+    assert verified(folder, 1) == verified(folder, 3)
+
+
+def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
+    verified(folder, 1)
+    found = tables.read("verification", folder / "1/v.parquet")
+    full = found[found["dependencies"] == "full"].set_index("block_id")
+    assert len(full) == 4 * len(TEXTS) - 1, "all but the block that has a single order"
+    reasons = {int(block_id, 16) % len(TEXTS): row.reason for block_id, row in full.iterrows()}
+    assert reasons[0] == reasons[1] == reasons[6] == ""
+    assert reasons[2] == "division fault" and "too many pages" in reasons[3] and "system call" in reasons[4]
+    assert set(full["outcome"]) == {"equal", "not runnable"}
+    assert not full["different"].any()
+    # The control leaves flags out, and is caught.
+    control = found[(found["dependencies"] == "paper") & (found["outcome"] == "different")]
+    assert set(control["block_id"].map(lambda block_id: int(block_id, 16) % len(TEXTS))) == {1}
+    swaps = tables.read("sensitivity", folder / "1/s.parquet")
+    assert set(swaps["dependencies"]) == {"full", "conservative"}
+    assert (swaps["outcome"] == "changed").mean() > 0.5
+
+
+def test_the_summary_has_the_columns_that_the_report_reads(folder: Path) -> None:
+    verified(folder, 1)
+    out = folder / "published"
+    stage(
+        "publish_verification",
+        *("--verification", f"{folder / '1/v.parquet'}", "--sensitivity", f"{folder / '1/s.parquet'}"),
+        *("--out", f"{out}"),
+    )
+    columns = {path.name: list(pd.read_csv(path).columns) for path in out.iterdir()}
+    assert columns == {
+        "dag_verification.csv": tables.SCHEMAS["results"].names,
+        "dag_verification_strata.csv": [
+            *("dependencies", "by", "name", "blocks", "runnable", "orders", "state_runs", "different"),
+        ],
+        "dag_verification_reasons.csv": ["dependencies", "reason", "blocks", "example"],
+        "dag_verification_sensitivity.csv": ["dependencies", "kind", "outcome", "swaps"],
+        "dag_verification_explanations.csv": ["dependencies", "outcome", "explanation", "swaps", "example"],
+    }

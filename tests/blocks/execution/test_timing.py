@@ -1,0 +1,165 @@
+"""Code that times itself: what it encodes, what it tells apart, and that a bad block is named and stops nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from iced_x86 import Decoder, Mnemonic
+
+from pipeline import tables
+from pipeline.blocks.execution import layout
+from pipeline.blocks.execution.executable import HOME, prepare
+from pipeline.blocks.execution.legal_orders import Order
+from pipeline.blocks.execution.machine_code import assemble
+from pipeline.blocks.execution.native import Native
+from pipeline.blocks.execution.oracle import TimedTask
+from pipeline.blocks.execution.roles import roles
+from pipeline.blocks.execution.timed_code import clock, fenced, timed
+from pipeline.blocks.execution.timing import Lost, Timing, start_state, time_orders
+from pipeline.blocks.execution.timing_batch import Block, execute
+from pipeline.config.evidence import Hardware
+
+SETTINGS = Hardware(
+    seed=5, blocks=9, machines=["atom"], random_orders=6, copies=20, rounds=5, trials=6, states=8
+)  # fmt: skip
+
+
+def measure(native: Native, text: str, *orders: Order) -> Timing | Lost:
+    code = assemble(text).code
+    own = orders or (tuple(range(text.count("\n") + 1)),)
+    return time_orders(native, code, 0x401230, own, SETTINGS, np.random.default_rng(0))
+
+
+def cycles(native: Native, text: str) -> float:
+    found = measure(native, text)
+    assert isinstance(found, Timing), found
+    return float(found.cycles[0])
+
+
+def test_operands_relative_to_the_instruction_keep_their_targets_in_every_copy() -> None:
+    program = prepare(assemble("mov 0x2000(%rip), %rax\n nop\n addl $3, 0x123(%rip)").code, 0x1000)
+    targets = {i.ip_rel_memory_address for i in program.instructions if i.is_ip_rel_memory_operand}
+    body = fenced(program, [2, 0, 1], 3, HOME - layout.NOTES_BELOW, [0, 12])
+    decoded = list(Decoder(64, body(program.start), ip=program.start))
+    own = ["ADD", "MOV", "NOP", "MOV", "MOV", "LFENCE"]
+    assert [i.mnemonic for i in decoded] == [getattr(Mnemonic, name) for name in own] * 3
+    renewed = {HOME - layout.NOTES_BELOW + layout.FIRST_REGISTERS + 8 * number for number in (0, 12)}
+    assert {i.ip_rel_memory_address for i in decoded if i.is_ip_rel_memory_operand} == targets | renewed
+
+
+def test_a_piece_reads_the_counter_twice_and_jumps_to_its_body() -> None:
+    code, begin = timed(clock, HOME, HOME - layout.NOTES_BELOW, 7)
+    decoded = list(Decoder(64, code, ip=HOME))
+    assert sum(i.mnemonic == Mnemonic.RDTSC for i in decoded) == 2
+    jumps = [i.near_branch_target for i in decoded if i.mnemonic == Mnemonic.JNE]
+    places = {i.ip: i for i in decoded}
+    assert jumps[1] == HOME + begin and places[jumps[0]].mnemonic == Mnemonic.DEC
+
+
+def test_a_chain_takes_longer_than_as_many_independent_instructions(native: Native) -> None:
+    chain = "\n".join(["imul %rax, %rax"] * 24)
+    apart = "\n".join(["imul %rax, %rax", "imul %rcx, %rcx", "imul %rsi, %rsi", "imul %rdi, %rdi"] * 6)
+    assert cycles(native, chain) > 1.5 * cycles(native, apart)
+
+
+def test_cycles_of_a_chain_are_those_of_the_clock(native: Native) -> None:
+    """40 and 80 dependent multiplications differ by 40 times 3 cycles, whatever the fence costs."""
+    short, long = ("\n".join(["imul %eax, %eax"] * n) for n in (40, 80))
+    assert cycles(native, long) - cycles(native, short) == pytest.approx(120, rel=0.3)
+
+
+def test_a_block_that_walks_or_loses_its_pointers_runs_again_and_again(native: Native) -> None:
+    found = measure(native, "mov (%rdi), %rax\n add $0x1000, %rdi\n push %rax\n xor %edi, %edi\n pop %rsi")
+    assert isinstance(found, Timing) and found.pages <= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "example"),
+    [
+        ("nop\n xor %ecx, %ecx\n xor %edx, %edx\n div %ecx", "division fault", "div ecx"),
+        ("mov %rax, %rcx\n syscall", "system call", "syscall"),
+        ("mov $-1, %rcx\n rep stosb", "too many pages", "rep stosb"),
+        ("nop\n movaps 1(%rax), %xmm0", "general protection", "movaps"),
+    ],
+)
+def test_a_block_that_cannot_be_timed_says_why(native: Native, text: str, reason: str, example: str) -> None:
+    found = measure(native, text)
+    assert isinstance(found, Lost)
+    assert reason in found.reason and example in found.example
+    assert cycles(native, "nop") > 0
+
+
+def test_orders_that_do_not_leave_the_same_state_are_not_compared(native: Native) -> None:
+    found = measure(native, "mov $1, %eax\n mov $2, %eax", (0, 1), (1, 0))
+    assert found == Lost("piece 1 leaves another state than the first")
+
+
+def task(seconds: float, text: str, seed: int = 0, trials: int = 2) -> TimedTask:
+    program = prepare(assemble("nop").code, 0)
+    piece = assemble(text).code
+    state = start_state(roles(program), 0, np.random.default_rng(0))
+    return TimedTask(HOME, [piece, piece], 2, [state], trials, seed, seconds=seconds)
+
+
+def test_endless_code_meets_its_limit_and_the_next_one_runs(native: Native) -> None:
+    assert native.time(task(0.5, "x: jmp x")).lost == "time limit"
+    assert native.time(task(5.0, "nop")).lost == ""
+
+
+def test_many_trials_meet_the_limit_as_well(native: Native) -> None:
+    assert native.time(task(0.5, "nop", trials=10_000_000)).lost == "time limit"
+
+
+def test_code_under_the_clock_makes_no_system_calls(native: Native) -> None:
+    assert "SIGSYS" in native.time(task(2.0, "mov $57, %eax\n syscall")).lost  # fork
+
+
+def test_the_sequence_of_the_pieces_is_drawn_anew_in_each_trial_and_seeded(native: Native) -> None:
+    """By pieces that count their runs instead of ticks: each tells when its turn came."""
+
+    def turns(seed: int) -> list[list[int]]:
+        pieces = [_counting() for _ in range(5)]
+        state = start_state(roles(prepare(assemble("nop").code, 0)), 0, np.random.default_rng(0))
+        found = native.time(TimedTask(HOME, pieces, 1, [state], 3, seed))
+        assert not found.lost, found
+        return [[int(n) for n in np.argsort(np.argsort(row))] for row in found.ticks]
+
+    first = turns(1)
+    assert first == turns(1)
+    assert len({tuple(row) for row in first + turns(2)}) > 1
+
+
+def _counting() -> bytes:
+    """Adds one to what stands for the end of the timing; it is never set back."""
+    place = HOME - layout.NOTES_BELOW + layout.END
+    first = assemble("incq 0x1000(%rip)").code  # seven bytes
+    return first[:3] + (place - HOME - len(first)).to_bytes(4, "little", signed=True)
+
+
+def block(number: int, text: str, edges: list[tuple[int, int]], *scheduled: Order) -> Block:
+    code = assemble(text).code
+    before, after = (np.array([edge[side] for edge in edges], np.intp) for side in (0, 1))
+    return Block(f"{number:032x}", code, 0x401230, before, after, text.count("\n") + 1, frozenset(scheduled))
+
+
+def test_tables_have_every_block_and_every_order_once_but_gccs(native: Native) -> None:
+    blocks = [
+        block(1, "mov $1, %eax\n mov $2, %ecx\n nop\n add %eax, %ecx", [(0, 3), (1, 3)], (1, 0, 2, 3), (0, 1, 2, 3)),
+        block(2, "mov $1, %eax\n syscall", []),
+        block(3, "mov $1, %eax\n mov $2, %ecx", [], (1, 0)),
+    ]  # fmt: skip
+    timings, found = execute(native, blocks, SETTINGS)
+    assert list(found["reason"] != "") == [False, True, False]
+    assert "system call" in found["reason"][1] and found["processor"].nunique() == 1
+    assert set(timings["block_id"]) == {blocks[0].block_id, blocks[2].block_id}
+    for one in (blocks[0], blocks[2]):
+        own = timings[timings["block_id"] == one.block_id]
+        gcc = tuple(range(one.n_instructions))
+        orders = [tuple(order) for order in own["order"]]
+        assert orders[:2] == [gcc, gcc] and list(own["control"]) == [False, True] + [False] * (len(own) - 2)
+        assert len(set(orders[1:])) == len(orders) - 1 and one.scheduled <= set(orders)
+        assert (own["random"].to_numpy()[2:] | [order in one.scheduled for order in orders[2:]]).all()
+        fewest = own[["even_cycles", "odd_cycles"]].min(axis=1)
+        pd.testing.assert_series_equal(own["cycles"], fewest, check_names=False)
+    assert list(timings.columns) == tables.SCHEMAS["timings"].names

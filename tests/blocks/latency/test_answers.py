@@ -1,0 +1,65 @@
+"""Kept answers of llvm-mca: the same as fresh ones, asked for once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.blocks.latency import answers, llvm_mca
+from pipeline.config.machines import Machine
+
+ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")
+REGIONS = [
+    ["addq %rax, %rbx"],
+    ["vaddps %ymm0, %ymm1, %ymm2"],
+    ["imulq %rax, %rbx", "addq %rbx, %rcx"],
+    ["addq %rax, %rbx"],
+]
+
+
+def test_kept_answers_are_those_of_llvm_mca(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = llvm_mca.simulate(REGIONS, ATOM, binary)
+    cache = tmp_path / "answers.sqlite"
+    asked: list[list[str]] = []
+    simulate = llvm_mca.simulate
+
+    def counted(regions, *rest):  # type: ignore[no-untyped-def]
+        asked.extend(regions)
+        return simulate(regions, *rest)
+
+    monkeypatch.setattr(llvm_mca, "simulate", counted)
+    for _ in range(2):
+        found = answers.simulate(REGIONS, ATOM, binary, cache=cache)
+        assert [(a.status, a.message) for a in found] == [(a.status, a.message) for a in fresh]
+        assert [a.cycles for a in found if a.status == "ok"] == [a.cycles for a in fresh if a.status == "ok"]
+    assert asked == REGIONS[:3]
+    answers.simulate(REGIONS[:1], ATOM.model_copy(update={"iterations": 100}), binary, cache=cache)
+    answers.simulate(REGIONS[:1], ATOM.model_copy(update={"cpu": "haswell"}), binary, cache=cache)
+    assert asked[3:] == [REGIONS[0], REGIONS[0]]
+
+
+def test_a_killed_run_goes_on_where_it_stopped(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "answers.sqlite"
+    monkeypatch.setattr(answers, "_PORTION", 1)
+    simulate, asked = llvm_mca.simulate, 0
+
+    def dying(regions, *rest):  # type: ignore[no-untyped-def]
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            raise KeyboardInterrupt
+        return simulate(regions, *rest)
+
+    monkeypatch.setattr(llvm_mca, "simulate", dying)
+    with pytest.raises(KeyboardInterrupt):
+        answers.simulate(REGIONS, ATOM, binary, cache=cache)
+    answers.simulate(REGIONS, ATOM, binary, cache=cache)
+    assert asked == 4
+
+
+def test_another_file_is_named_with_the_remedy(binary: str, tmp_path: Path) -> None:
+    cache = tmp_path / "answers.sqlite"
+    cache.write_bytes(b"no database at all" * 100)
+    with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .* delete it"):
+        answers.simulate(REGIONS, ATOM, binary, cache=cache)

@@ -1,0 +1,75 @@
+"""What a network knows of an instruction: all that its bytes say, and nothing of where it stood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from iced_x86 import Decoder
+
+from pipeline.blocks.corpus.distinct import distinct_instructions
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.problems.instructions import NO_ADDRESS, RIP_ADDRESS, describe, encoded, tabulate
+
+
+def described(code: str):  # type: ignore[no-untyped-def]
+    return describe(Decoder(64, bytes.fromhex(code)).decode())
+
+
+def test_every_operand_has_its_tokens() -> None:
+    found = described("488b4cd708")  # mov rcx, [rdi+rdx*8+8]
+    assert found.tokens == [
+        "code:mov_r64_rm64", "mnemonic:mov", "op0=reg:rcx", "reg:rcx", "op1=mem:8", "base:rdi", "reg:rdi",
+        "index:rdx*8", "reg:rdx", "disp:8", "disp~+4", "base:rdi+8",
+    ]  # fmt: skip
+    assert (found.displacement, found.access_bytes) == (8, 8)
+
+
+def test_parts_of_a_register_are_the_register() -> None:
+    assert "op0=reg:rax" in described("04ff").tokens  # add al, -1
+    assert "op0=reg:rax" in described("6605ff00").tokens  # add ax, 255
+
+
+def test_a_rip_relative_operand_says_nothing_but_that() -> None:
+    near, far = described("488b0500000000"), described("488b0578563412")
+    assert near == far
+    assert near.address == RIP_ADDRESS
+    assert near.displacement == 0
+
+
+def test_addresses_are_equal_where_their_registers_are() -> None:
+    one, same, other = (described(code).address for code in ("488b4f08", "48895710", "488b4e08"))
+    assert one == same != other
+    assert described("31c0").address == NO_ADDRESS
+
+
+def test_blocks_are_taken_apart_into_distinct_instructions() -> None:
+    blocks = pa.array([bytes.fromhex(code) for code in ("31c04889e5", "4889e531c031c0", "90")], pa.binary())
+    encodings, numbers = distinct_instructions(blocks[:2])
+    assert encodings == sorted(encodings) == [bytes.fromhex("31c0"), bytes.fromhex("4889e5")]
+    assert numbers.to_pylist() == [[0, 1], [1, 0, 0]]
+    assert distinct_instructions(blocks[2:])[1].to_pylist() == [[0]]  # a slice
+
+
+def test_bytes_that_are_no_whole_instruction_are_refused() -> None:
+    with pytest.raises(ValueError, match="not made of whole instructions: 488b; cut the blocks anew"):
+        distinct_instructions(pa.array([bytes.fromhex("488b")], pa.binary()))
+
+
+def test_a_vocabulary_leaves_out_what_is_rare() -> None:
+    known = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
+    often, rarely = np.array([0, 0, 0, 1]), np.array([0, 1, 1, 1])
+    for instructions, expected in ((often, "xor"), (rarely, "mov")):
+        vocabulary = Vocabulary.of(known, instructions, 2)
+        bags = vocabulary.bags(known)
+        row = ["xor", "mov"].index(expected)
+        tokens = [vocabulary.tokens[k] for k in bags.tokens[bags.bounds[row] : bags.bounds[row + 1]]]
+        assert f"mnemonic:{expected}" in tokens
+        assert sum(token.startswith("mnemonic:") for token in vocabulary.tokens) == 1
+
+
+def test_counts_weigh_every_occurrence() -> None:
+    known = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
+    counts = dict(zip(known.tokens, known.counts(np.array([[0, 1], [1, 1]])), strict=True))
+    assert counts["mnemonic:mov"] == 3
+    assert counts["reg:rax"] == 2  # both operands of xor

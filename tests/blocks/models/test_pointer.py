@@ -1,0 +1,125 @@
+"""Pointer decoding: what is seen at every step, and orders by beam, against slow definitions."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.heads.pointer import Pointer
+from pipeline.blocks.models.issue import SEEN, decisions
+from pipeline.blocks.problems.relations import relations
+from tests.blocks.models import imitated
+
+N = 6
+STORE, ENCODINGS, SAMPLE = imitated.corpus(60, shortest=N, longest=N)
+PROBLEMS = STORE.problems(SAMPLE.rows, np.stack(SAMPLE.orders))
+RELATED = relations(PROBLEMS, ENCODINGS.compared)
+GCC = np.argsort(np.stack(SAMPLE.orders), 1)
+STARTS = np.cumsum(list(SEEN.values())) - list(SEEN.values())
+
+
+@pytest.fixture
+def pointer() -> Pointer:
+    torch.manual_seed(0)
+    head = Pointer(8, imitated.settings().head.model_copy(update={"beam": 400}))
+    torch.nn.init.normal_(head.weight, std=2.0)  # clear preferences
+    return head
+
+
+@pytest.fixture
+def embedded() -> torch.Tensor:
+    return torch.randn(len(PROBLEMS), N, 8, generator=torch.Generator().manual_seed(1))
+
+
+def legal(b: int) -> list[np.ndarray]:
+    orders = np.array(list(permutations(range(N))))
+    wrong = count_violations(np.broadcast_to(PROBLEMS.precedes[b], (len(orders), N, N)), orders)
+    return list(orders[wrong == 0])
+
+
+def test_choices_are_the_steps_with_several_ready_instructions() -> None:
+    found = decisions(PROBLEMS, RELATED, GCC)
+    row = step = 0
+    for b in range(len(PROBLEMS)):
+        issued: list[int] = []
+        for i in GCC[b]:
+            needed = [set(np.flatnonzero(PROBLEMS.precedes[b, :, k])) for k in range(N)]
+            ready = [k for k in range(N) if k not in issued and needed[k] <= set(issued)]
+            if len(ready) > 1:
+                assert (found.instruction[row : row + len(ready)] - b * N).tolist() == ready
+                assert (found.step[row : row + len(ready)] == step).all()
+                assert found.taken[step] == row + ready.index(i)
+                before = [b * N + k for k in issued]
+                assert [found.last[step], found.last_but_one[step]] == [*reversed(before), -1, -1][:2]
+                for at, k in enumerate(ready, row):
+                    seen = dict(zip(SEEN, found.seen[at] - STARTS, strict=True))
+                    conflicting = [t for t, m in enumerate(issued) if PROBLEMS.conflicts[b, m, k]]
+                    assert seen["slots_since_conflict"] == (len(issued) - conflicting[-1] if conflicting else 0)
+                    assert seen["conflict_with_last"] == (PROBLEMS.conflicts[b, issued[-1], k] if issued else 0)
+                    assert seen["ready"] == len(ready)
+                    assert (seen["issued"], seen["to_issue"]) == (len(issued), N - len(issued))
+                    heights = RELATED.heights[b]
+                    assert seen["below_highest"] == max(heights[m] for m in ready) - heights[k]
+                    waits_alone = [
+                        m for m in np.flatnonzero(PROBLEMS.precedes[b, k]) if needed[m] - set(issued) == {k}
+                    ]  # fmt: skip
+                    assert seen["frees"] == len(waits_alone)
+                row, step = row + len(ready), step + 1
+            issued.append(int(i))
+    assert (row, step) == (len(found.seen), len(found.taken))
+
+
+def test_probabilities_of_all_legal_orders_sum_to_one(pointer: Pointer, embedded: torch.Tensor) -> None:
+    for b in range(15):
+        orders = np.array(legal(b))
+        part = PROBLEMS[np.full(len(orders), b)]
+        related = relations(part, ENCODINGS.compared)
+        chances = pointer.confidence(embedded[[b]].expand(len(orders), -1, -1), part, related, orders)
+        assert chances.sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
+    pointer: Pointer, embedded: torch.Tensor
+) -> None:
+    found = pointer.decode(embedded, PROBLEMS, RELATED, np.random.default_rng(0), pointer.decoders)
+    differs = 0
+    for b in range(25):
+        orders = np.array(legal(b))
+        part = PROBLEMS[np.full(len(orders), b)]
+        related = relations(part, ENCODINGS.compared)
+        chances = pointer.confidence(embedded[[b]].expand(len(orders), -1, -1), part, related, orders)
+        np.testing.assert_array_equal(found["beam"][b], orders[chances.argmax()])
+        left, weights = orders, chances
+        for t in range(N):  # the instruction whose orders together weigh most is the likeliest next one
+            chosen = max(set(left[:, t]), key=lambda i: weights[left[:, t] == i].sum())
+            assert found["greedy"][b, t] == chosen
+            keep = left[:, t] == chosen
+            left, weights = left[keep], weights[keep]
+        differs += (found["beam"][b] != found["greedy"][b]).any()
+    assert differs  # else the test above says nothing of the beam
+
+
+def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) -> None:
+    b = max(range(20), key=lambda b: -abs(len(legal(b)) - 8))
+    orders = np.array(legal(b))
+    draws = 4000
+    part = PROBLEMS[np.full(draws, b)]
+    related = relations(part, ENCODINGS.compared)
+    same = embedded[[b]].expand(draws, -1, -1)
+    found = pointer.decode(same, part, related, np.random.default_rng(2), ["sample"])["sample"]
+    few = PROBLEMS[np.full(len(orders), b)]
+    chances = pointer.confidence(same[: len(orders)], few, relations(few, ENCODINGS.compared), orders)
+    for order, chance in zip(orders, chances, strict=True):
+        share = (found == order).all(1).mean()
+        assert share == pytest.approx(chance, abs=4 * np.sqrt(chance * (1 - chance) / draws) + 1e-3)
+
+
+def test_the_loss_is_that_of_gccs_choices(pointer: Pointer, embedded: torch.Tensor) -> None:
+    loss, terms = pointer.loss(embedded, PROBLEMS, RELATED, GCC)
+    chances = pointer.confidence(embedded, PROBLEMS, RELATED, GCC)
+    assert loss.item() == pytest.approx(-np.log(chances).sum(), rel=1e-4)
+    assert terms == len(decisions(PROBLEMS, RELATED, GCC).taken)

@@ -1,0 +1,85 @@
+"""The loss and the loop: learning, determinism, resuming."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from pipeline.blocks.models.pocsnet_training import Diverged, State, train
+from pipeline.operators.losses import cross_entropy, fenchel_young
+from pipeline.operators.popocs import popocs
+from tests.blocks.models import made
+
+
+def test_cross_entropy_of_a_known_matrix() -> None:
+    matrix = torch.tensor([[[0.5, 0.5], [0.25, 0.75]]])
+    found = cross_entropy(matrix, torch.tensor([[0, 1]]), 1e-6)
+    assert found.item() == pytest.approx(-(math.log(0.5) + math.log(0.75)) / 2)
+
+
+def test_cross_entropy_is_smooth_at_its_floor_and_learns_below() -> None:
+    entry = torch.tensor([-0.5, 0.0, 0.0999, 0.1001], requires_grad=True)
+    found = [cross_entropy(e.view(1, 1, 1), torch.zeros(1, 1, dtype=torch.long), 0.1) for e in entry]
+    assert found[0] > found[1] > found[2] > found[3]
+    assert found[2].item() == pytest.approx(found[3].item(), abs=3e-3)
+    torch.stack(found).sum().backward()
+    assert entry.grad is not None and entry.grad.tolist() == pytest.approx([-10, -10, -10, -1 / 0.1001], rel=1e-4)
+
+
+def test_fenchel_young_gradient_is_projection_minus_truth() -> None:
+    proposal = torch.randn(3, 4, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    precedes = torch.ones(3, 4, 4).triu(1).bool()
+    slots = torch.arange(4).repeat(3, 1)
+    matrix = popocs(proposal, precedes, method="nearest")
+    fenchel_young(proposal, matrix, slots).backward()
+    assert proposal.grad is not None
+    torch.testing.assert_close(proposal.grad, (matrix.detach() - torch.eye(4)) / 3)
+
+
+@pytest.mark.parametrize("operator", ["sinkhorn", "popocs"])
+def test_training_lowers_the_loss(operator: str) -> None:
+    settings = made.SETTINGS.model_copy(update={"operator": operator, "steps": 150, "learning_rate": 0.03})
+    _, history = train(made.blocks(64), made.blocks(32, seed=1), settings, 0)
+    losses = [row["loss"] for row in history if row["split"] == "training"]
+    assert losses[-1] < losses[0] * 0.9
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+def test_resumed_training_ends_in_the_same_weights(optimiser: str) -> None:
+    settings = made.SETTINGS.model_copy(update={"optimiser": optimiser, "steps": 20})
+    states: list[State] = []
+
+    def keep(state: State) -> None:
+        states.append({**state, "model": {k: v.clone() for k, v in state["model"].items()}, "optimiser": copied(state)})
+
+    def copied(state: State) -> dict[str, Any]:
+        groups = [dict(group) for group in state["optimiser"]["param_groups"]]
+        moments = {
+            key: {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in value.items()}
+            for key, value in state["optimiser"]["state"].items()
+        }
+        return {"param_groups": groups, "state": moments}
+
+    data = made.blocks(64), made.blocks(32, seed=1)
+    whole, history = train(*data, settings, 3, save=keep)
+    middle = {**states[9], "history": states[9]["history"][:20], "decay": dict(states[9]["decay"])}
+    middle["decay"] = {**middle["decay"], "last_epoch": 10, "_step_count": 11}
+    resumed, again = train(*data, settings, 3, resume=middle)
+    assert str(again) == str(history)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+
+
+def test_seeds_differ_and_repeat() -> None:
+    data = made.blocks(64), made.blocks(32, seed=1)
+    first, second, third = (str(train(*data, made.SETTINGS, seed)[1]) for seed in (0, 0, 1))
+    assert first == second != third
+
+
+def test_a_diverging_loss_is_an_error() -> None:
+    settings = made.SETTINGS.model_copy(update={"optimiser": "sgd", "learning_rate": 1e30})
+    with pytest.raises(Diverged, match="lower learning_rate"):
+        train(made.blocks(64), made.blocks(32, seed=1), settings, 0)
