@@ -31,8 +31,8 @@ test: $(READY) llvm ## lint, types, unit tests, then the whole pipeline on a tin
 	ruff format --check .
 	mypy
 	mypy examples/*.py
-	pytest -q -m "not e2e"
-	pytest -q -m e2e
+	pytest -q -n 2 --dist loadfile -m "not e2e"
+	pytest -q -n 2 --dist loadfile -m e2e
 
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard of all runs, until Ctrl-C

@@ -23,17 +23,11 @@ localrules:
 rule all:
     input:
         "reports/index.html",
-        files(RUNS, *P.report.experiments),
-        "data/tracked/published.json",
+        path("tracked"),
 
 
 include: "rules/corpus.smk"
-include: "rules/compiled.smk"
-include: "rules/learn.smk"
-include: "rules/imitate.smk"
-include: "rules/latency.smk"
-include: "rules/scheduling.smk"
-include: "rules/hardware.smk"
-include: "rules/operators.smk"
+include: "rules/experiments.smk"
 include: "rules/evidence.smk"
+include: "rules/publish.smk"
 include: "rules/versions.smk"

@@ -1,6 +1,6 @@
 """From soft assignments to orders: every relaxation with every decoder, on real DAGs with a known answer.
 
-    python -m benchmarks.decoding --output reports/published/operator_decoding.csv
+    python -m benchmarks.decoding
 
 Blocks: a seeded draw of 2,000 of the corpus (dependencies `full`) at each of n = 5, 10, 20 and 40
 instructions, or all where there are fewer, only blocks with more than one legal order. The instructions are
@@ -9,11 +9,11 @@ entries, 0 elsewhere, plus normal noise; a stand-in for a network that is right 
 independent of the block. Their row softmax, or the logits for Sinkhorn, goes through a relaxation and then
 through a decoder.
 
-The table's columns are those of reports/results.csv: scheduler = relaxation, decoder = decoder,
-split = `noise_` and the standard deviation, or `speed`; experiment `operator_decoding`. Metrics, by n:
+It publishes the experiment `operator_decoding`: method = relaxation, set = `noise_` and the standard deviation, or
+`speed`. Metrics, by n (column lengths):
 
 - exact_match, slot_accuracy, kendall_tau_distance, valid_share, with bootstrap intervals over blocks;
-- exact_match_minus_none and, for `time_indexed`, exact_match_minus_popocs_extrapolated: the exact match less that
+- the difference of exact_match to `none` and, for `time_indexed`, to `popocs_extrapolated`: the exact match less that
   of the other relaxation with the same decoder on the same logits, paired by block;
 - gap: mean of (bound - weight) / bound, weight that of the decoded order in the relaxed matrix and bound a
   proven upper bound on the weight of every legal order (the best order's own, where it is proven best);
@@ -21,7 +21,7 @@ split = `noise_` and the standard deviation, or `speed`; experiment `operator_de
 - optimal_share: blocks whose `best` order is proven best;
 - residual_max and converged_share (decoder `none`, relaxation `time_indexed`): violation of its
   constraints, and blocks at or below 1e-5 within its 200 iterations;
-- blocks_per_second (split `speed`): the same blocks repeated to a batch of at least 0.1 s, row softmax, the
+- blocks_per_second (set `speed`): the same blocks repeated to a batch of at least 0.1 s, row softmax, the
   largest noise, float64, partial orders read before, compiled and warmed up, two threads; median, smallest
   and largest of 5 runs.
   `hungarian_scipy` is a loop over scipy's linear_sum_assignment.
@@ -38,14 +38,15 @@ from typing import Annotated
 
 import numba
 import numpy as np
-import pandas as pd
 import torch
 import typer
 from pyarrow import compute
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
-from pipeline.analysis import metrics, tidy
+from pipeline.analysis import metrics
+from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.analysis.statistics import Bootstrap
 from pipeline.blocks.dag.topology import adjacency
 from pipeline.operators.decoding import best_order, expected_slots, hungarian, is_legal, topological_fill, weight_of
@@ -54,7 +55,7 @@ from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
 from pipeline.operators.time_indexed import time_indexed, time_indexed_residual
 
-EXPERIMENT, DEPENDENCIES = "operator_decoding", "full"
+EXPERIMENT = "operator_decoding"
 SIZES = (5, 10, 20, 40)
 SCALE = 4.0  # logits; with the levels of noise below exact matches lie between 20% and 95%
 NOISE = (1.75, 2.25)
@@ -108,7 +109,7 @@ def logits_of(answer: np.ndarray, noise: float, rng: np.random.Generator) -> tor
     return torch.from_numpy(values)
 
 
-def accuracy(dags: Path, n: int, blocks: int, noises: tuple[float, ...]) -> Iterator[dict[str, object]]:
+def accuracy(dags: Path, n: int, blocks: int, noises: tuple[float, ...]) -> Iterator[Row]:
     """Rows of every noise, relaxation and decoder at one size."""
     rng = np.random.default_rng(n)
     orders, names, answer = draw(dags, n, blocks, rng)
@@ -119,20 +120,26 @@ def accuracy(dags: Path, n: int, blocks: int, noises: tuple[float, ...]) -> Iter
         exact: dict[tuple[str, str], np.ndarray] = {}
         for relaxation, relax in RELAXATIONS.items():
             projected = relax(logits, orders)
-            own = per_block(projected.numpy(), orders, names)
-            for decoder, values in own.items():
-                exact[relaxation, decoder] = values["exact_match"]
-                for other in BESIDE.get(relaxation, ("none",)):
-                    values[f"exact_match_minus_{other}"] = values["exact_match"] - exact[other, decoder]
+            lengths = str(n)
+            measured = {
+                (decoder, Quantity(metric, lengths=lengths)): numbers
+                for decoder, by_metric in per_block(projected.numpy(), orders, names).items()
+                for metric, numbers in by_metric.items()
+            }
+            for (decoder, what), numbers in list(measured.items()):
+                if what.metric == "exact_match":
+                    exact[relaxation, decoder] = numbers
+                    for other in BESIDE.get(relaxation, ("none",)):
+                        beside = Quantity("exact_match", "difference", other, lengths=lengths)
+                        measured[decoder, beside] = numbers - exact[other, decoder]
             if relaxation == "time_indexed":
                 left = time_indexed_residual(projected, orders).numpy()
-                own["none"] = {"converged_share": (left <= TOLERANCE).astype(float)}
-                yield _row(noise, relaxation, "none", f"residual_max_{n}", [abs(float(left.max()))] * 3, blocks)
-            for decoder, values in own.items():
-                for metric, value in values.items():
-                    _, mean = bootstrap.estimates(value[None])
-                    numbers = [mean.value, mean.ci_low, mean.ci_high]
-                    yield _row(noise, relaxation, decoder, f"{metric}_{n}", numbers, blocks)
+                measured["none", Quantity("converged_share", lengths=lengths)] = (left <= TOLERANCE).astype(float)
+                largest = [abs(float(left.max()))] * 3
+                yield _row(noise, relaxation, "none", Quantity("residual_max", lengths=lengths), largest, blocks)
+            for (decoder, what), numbers in measured.items():
+                _, mean = bootstrap.estimates(numbers[None])
+                yield _row(noise, relaxation, decoder, what, [mean.value, mean.low, mean.high], blocks)
             shown = (f"{name} {values.mean():.3f}" for (own, name), values in exact.items() if own == relaxation)
             print(f"n = {n}, noise {noise:g}, {relaxation}: exact match", *shown, flush=True)
 
@@ -162,7 +169,7 @@ def per_block(matrix: np.ndarray, orders: PartialOrders, names: np.ndarray) -> d
     return own
 
 
-def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[dict[str, object]]:
+def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[Row]:
     """Rows of every decoder's speed at one size."""
     rng = np.random.default_rng(n)
     orders, _, answer = draw(dags, n, blocks, rng)
@@ -181,7 +188,8 @@ def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[dict[str, o
             batch, part = np.tile(batch, (times, 1, 1)), part.take(np.tile(np.arange(len(part)), times))
         rates = sorted(len(part) / _timed(decode, batch, part) for _ in range(_REPEATS))
         numbers = [float(np.median(rates)), rates[0], rates[-1]]
-        yield _row(None, "none", decoder, f"blocks_per_second_{n}", numbers, len(part))
+        what = Quantity("blocks_per_second", lengths=str(n))
+        yield _row(None, "none", decoder, what, numbers, len(part), "runs")
         print(n, decoder, f"{numbers[0]:,.0f} blocks/s in batches of {len(part)}", flush=True)
 
 
@@ -192,14 +200,22 @@ def _timed(decode: Callable[[np.ndarray, PartialOrders], object], matrix: np.nda
 
 
 def _row(
-    noise: float | None, relaxation: str, decoder: str, metric: str, numbers: list[float], blocks: int
-) -> dict[str, object]:
-    names = (EXPERIMENT, DEPENDENCIES, "speed" if noise is None else f"noise_{noise:g}", relaxation, decoder, "none")
-    return dict(zip(tidy.COLUMNS, (*names, metric, *numbers, blocks), strict=True))
+    noise: float | None,
+    relaxation: str,
+    decoder: str,
+    what: Quantity,
+    numbers: list[float],
+    blocks: int,
+    over: str = "blocks",
+) -> Row:
+    of = "speed" if noise is None else f"noise_{noise:g}"
+    place = {"experiment": EXPERIMENT, "set": of, "method": relaxation, "decoder": decoder}
+    value, low, high = numbers
+    return row(place, what, value, low, high, blocks, over)
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="CSV file for all rows.")],
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / EXPERIMENT,
     dags: Annotated[Path, typer.Option(help="Table `dags`, dependencies `full`.")] = Path("data/dags/full.parquet"),
     blocks: Annotated[int, typer.Option(help="Blocks drawn at each length, or all.", min=1)] = 2000,
     sizes: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = ",".join(map(str, SIZES)),
@@ -209,14 +225,14 @@ def main(
     torch.set_num_threads(THREADS)
     numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
     lengths, levels = [int(n) for n in sizes.split(",")], tuple(float(noise) for noise in noises.split(","))
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for n in lengths:
         if "accuracy" in parts:
             rows += accuracy(dags, n, blocks, levels)
         if "speed" in parts:
             rows += speed(dags, n, blocks, max(levels))
-    with tables.replacing(output) as temporary:
-        temporary.write_text(tidy.csv(pd.DataFrame(rows, columns=tidy.COLUMNS)))
+    settings = {"blocks": blocks, "lengths": lengths, "noises": list(levels), "threads": THREADS, "parts": parts}
+    publish(output, {"results": results(rows)}, settings, ["benchmarks.decoding"], [dags])
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ import pandas as pd
 import psutil
 import typer
 
+from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
-from pipeline.analysis import tidy
+from pipeline.analysis import rows
 from pipeline.blocks.corpus.fetch import fetch
 from pipeline.blocks.corpus.sources import dealt, read_program
 from pipeline.config.corpus import Corpus
@@ -149,7 +150,7 @@ def main(
     params: Annotated[Path, typer.Option(help="Settings; section corpus names the sources.")] = Path("params.yaml"),
     artifacts: Annotated[Path | None, typer.Option(help="Folder of files named as the sources; else fetched.")] = None,
     pairs: Annotated[int, typer.Option(help="How often both are run.", min=1)] = 3,
-    out: Annotated[Path, typer.Option(help="Folder for ingest.csv and ingest_growth.csv.")] = Path("reports/published"),
+    out: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "ingest",
 ) -> None:
     """Time the way from ELF files to dependency DAGs against objdump, and its growth with the corpus."""
     corpus = load(params).corpus
@@ -196,21 +197,17 @@ def main(
         "peak_memory_gb": [cost.peak_gb for cost in ours],
         "instructions_per_second": [instructions / wall for wall in walls],
     }
-    results = pd.DataFrame(
-        {
-            "metric": list(figures),
-            "value": [median(values) for values in figures.values()],
-            "ci_low": [min(values) for values in figures.values()],
-            "ci_high": [max(values) for values in figures.values()],
-        }
+    place = {"experiment": "ingest", "dependencies": MODE}
+    results = rows.results(
+        rows.row(place, metric, median(values), min(values), max(values), len(blocks), over="runs")
+        for metric, values in figures.items()
     )
-    names = {"split": "all", "scheduler": "none", "decoder": "none", "seed": "none"}
-    results = results.assign(experiment="ingest", dependencies=MODE, n_blocks=len(blocks), **names)[tidy.COLUMNS]
-    table = pd.DataFrame(growth, columns=["share_of_corpus", "instructions", "seconds", "peak_memory_gb"])
-    for name, frame in (("ingest.csv", results), ("ingest_growth.csv", table)):
-        with tables.replacing(out / name) as temporary:
-            temporary.write_text(tidy.csv(frame))
-    print(json.dumps({row.metric: [row.ci_low, row.value, row.ci_high] for row in results.itertuples()}, indent=1))
+    names = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]
+    frames = {"results": results, "growth": pd.DataFrame(growth, columns=names)}
+    stages = [f"pipeline.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "dags")]
+    settings = {"corpus": corpus.model_dump(mode="json"), "pairs": pairs, "cores": CORES}
+    publish(out, frames, settings, ["benchmarks.ingest", *stages])
+    print(json.dumps({row.metric: [row.low, row.value, row.high] for row in results.itertuples()}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Where an operator's gain comes from: `python -m benchmarks.learning_attribution`.
 
-For every network that `snakemake data/published/operator_learning.done` trained, on the development split with
+For every network of experiment `operator_learning`, on the development split with
 Hungarian matching: exact match as trained, and when its matrix is also projected by `nearest`, at test time alone: what
 legality by itself is worth. And whether training starves: of the blocks that are not reproduced, the share whose loss
-has no gradient in the logits. Freezes the table as reports/published/operator_learning_attribution.csv.
+has no gradient in the logits. Publishes the experiment `operator_learning_attribution`; intervals
+span the seeds.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ import numpy as np
 import pandas as pd
 import torch
 import typer
-from safetensors.torch import load_file
 from tqdm import tqdm
 
-from pipeline import tables
-from pipeline.analysis import tidy
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline.analysis.rows import results, row
 from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.models.pocsnet_training import loss_of
-from pipeline.blocks.problems import problems
-from pipeline.blocks.problems.problems import Blocks
+from pipeline.blocks.problems import token_blocks
+from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.params import load
-from pipeline.operators.decoding import hungarian
+from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs
+from pipeline.places import path
 
 EXPERIMENT = "operator_learning"
 _SILENT = 1e-6  # largest entry of a block's gradient in the logits, of a loss of order 1
@@ -61,34 +62,40 @@ def _exact(matrix: torch.Tensor, blocks: Blocks) -> np.ndarray:
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path(
-        "reports/published/operator_learning_attribution.csv"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "operator_learning_attribution",
 ) -> None:
     """Measure every trained network of experiment operator_learning."""
     torch.set_num_threads(1)
     params = load()
     experiment = params.experiments[EXPERIMENT]
-    rows = []
+    measured, inputs, weights = [], set(), []
     for mode in experiment.dependencies:
-        names = (f"dags/{mode}", f"splits/{mode}", "tokens/tokens", "tokens/vocabulary")
-        dags, splits, tokens, vocabulary = (Path(f"data/{name}.parquet") for name in names)
-        blocks = problems.load(["development"], dags, splits, tokens, vocabulary)["development"]
-        for name, settings in tqdm(experiment.models.items(), desc=mode):
+        tables = [
+            path("dags", corpus="released", dependencies=mode),
+            path("splits", dependencies=mode),
+            path("tokens"),
+            path("vocabulary"),
+        ]
+        inputs |= set(tables)
+        blocks = token_blocks.load(["development"], *map(Path, tables))["development"]
+        for name in tqdm(experiment.models, desc=mode):
             for seed in experiment.seeds:
-                model = POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, settings)
-                model.load_state_dict(load_file(f"data/models/{EXPERIMENT}/{mode}/{name}/{seed}/weights.safetensors"))
-                model.eval()
+                weights.append(path("weights", experiment=EXPERIMENT, dependencies=mode, model=name, seed=seed))
+                model = POCSNet.load(Path(weights[-1]))
                 for metric, value in attribution(model, blocks).items():
-                    rows.append((mode, name, str(seed), metric, value, len(blocks.block_ids)))
-    table = pd.DataFrame(rows, columns=["dependencies", "scheduler", "seed", "metric", "value", "n_blocks"])
-    keys = ["dependencies", "scheduler", "metric"]
-    spread = table.groupby(keys)["value"].agg(["mean", "min", "max"]).reset_index()
-    spread = spread.rename(columns={"mean": "value", "min": "ci_low", "max": "ci_high"})
-    spread = spread.assign(seed="all", n_blocks=table["n_blocks"].max())
-    both = pd.concat([table, spread]).assign(experiment=EXPERIMENT, split="development", decoder="none")
-    with tables.replacing(out) as temporary:
-        temporary.write_text(tidy.csv(both.sort_values([*keys, "seed"])[tidy.COLUMNS]))
+                    measured.append((mode, name, str(seed), metric, value, len(blocks.block_ids)))
+    table = pd.DataFrame(measured, columns=["dependencies", "method", "seed", "what", "value", "n"])
+    spread = table.groupby(["dependencies", "method", "what"])["value"].agg(["mean", "min", "max"]).reset_index()
+    spread = spread.rename(columns={"mean": "value", "min": "low", "max": "high"})
+    both = pd.concat([table, spread.assign(seed="all", n=table["n"].max())])
+    place = {"experiment": "operator_learning_attribution", "target": "gcc"}
+    sets = {"full": "development_5", "paper": "development_5_paper"}
+    found = [
+        row(place | {"set": sets[numbers["dependencies"]]}, over="seeds", **numbers)
+        for numbers in both.to_dict("records")
+    ]
+    resolved = experiment.model_dump(mode="json")
+    publish(out, {"results": results(found)}, resolved, ["benchmarks.learning_attribution"], inputs, weights)
     print(spread.to_string(index=False))
 
 

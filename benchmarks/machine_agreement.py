@@ -34,8 +34,8 @@ from pipeline.blocks.latency import machine as machines
 from pipeline.blocks.latency.costs import Processor, processor_of
 from pipeline.blocks.problems import sample, store
 from pipeline.blocks.problems.store import BlockStore
-from pipeline.config.machines import Machine
 from pipeline.config.params import load
+from pipeline.config.processors import Judge
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def known(held: BlockStore, rows: np.ndarray, instructions: np.ndarray, chip: Pr
 
 
 def compare(
-    numbers: np.ndarray, orders: np.ndarray, texts: list[str], chip: Processor, machine: Machine, binary: str
+    numbers: np.ndarray, orders: np.ndarray, texts: list[str], chip: Processor, machine: Judge, binary: str
 ) -> Group:
     """Cycles of orders (B, K, n) of blocks of instructions (B, n), rows of the processor's table."""
     model.makespans(model.costs(chip, numbers[:1]), orders[:1])  # compile
@@ -109,7 +109,7 @@ def agreement(
     rows: np.ndarray,
     codes: pa.ChunkedArray,
     name: str,
-    machine: Machine,
+    machine: Judge,
     orders: int,
     binary: str,
     seed: int,
@@ -157,7 +157,7 @@ def main(
     rows = draw(held, sample.load(data / f"sets/{chosen}.parquet", held).rows, shortest, longest, blocks, seed)
     settings = load().latency.machines
     for name in names or ["atom"]:
-        machine = settings.get(name, Machine(cpu=name, iterations=1, metric=f"single_pass_cycles_{name}"))
+        machine = settings.get(name, Judge(cpu=name, iterations=1))
         print(f"\n{name}")
         machine = machine.model_copy(update={"iterations": 1})
         report(agreement(held, rows, codes, name, machine, orders, binary, seed))

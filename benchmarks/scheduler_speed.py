@@ -1,13 +1,13 @@
-"""How long each scheduler of params.yaml's section `scheduling` takes for a block, on one core.
+"""How long each method of the experiment `processors` takes for a block, on one core.
 
-    python -m benchmarks.scheduler_speed --output reports/published/latency_speed.csv
+    python -m benchmarks.scheduler_speed
 
 Blocks: the first of each set that the processor's model knows, in their stored input orders. Timed: from
 blocks and dependencies in flat arrays to orders, the processor's costs included; of a network every decoder by itself.
-Not timed: reading files, building DAGs, loading networks, compiling (one run before). Schedulers take turns, round
+Not timed: reading files, building DAGs, loading networks, compiling (one run before). Methods take turns, round
 after round, so that a slow moment of the computer falls on all of them; median, smallest and largest of the rounds.
 
-The table's columns are those of reports/results.csv; metric microseconds_per_block, seed `all`.
+It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import Annotated
 
 import numba
 import numpy as np
-import pandas as pd
 import torch
 import typer
 
+from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
-from pipeline.analysis import tidy
-from pipeline.analysis.cycles import EXPERIMENT
+from pipeline.analysis.rows import results, row
 from pipeline.blocks.latency.costs import Processor, processor
 from pipeline.blocks.problems import instructions as known
 from pipeline.blocks.problems import store
@@ -35,98 +34,110 @@ from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.processors import supported
 from pipeline.blocks.problems.sample import load
-from pipeline.blocks.schedulers import Request, Scheduler, find
-from pipeline.blocks.schedulers.ordering import Imitating
+from pipeline.blocks.schedulers import Budget, Decoding, Method, make
 from pipeline.config import params
-from pipeline.config.schedulers import Scheduler as Settings
-from pipeline.config.schedulers import Scheduling
+from pipeline.config.params import Params
+from pipeline.places import path
 
+EXPERIMENT = "processors"
 _INSTRUCTIONS = 8192  # of a batch
 
 
-def _schedule(made: Scheduler, batches: list[Problems]) -> None:
+def _solve(method: Method, budget: Budget, batches: list[Problems]) -> None:
     for batch in batches:
-        made.schedule(batch, np.random.default_rng(0))
+        method.solve(batch, np.random.default_rng(0), budget)
 
 
-def _decode(made: Imitating, batches: list[Problems], decoder: str) -> None:
+def _decode(method: Decoding, budget: Budget, batches: list[Problems], decoder: str) -> None:
     for batch in batches:
-        made.decode(batch, np.random.default_rng(0), [decoder])
+        method.decode(batch, np.random.default_rng(0), budget, [decoder])
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="CSV file to write.")],
-    machine: Annotated[str, typer.Option(help="Processor of params.yaml, scheduling.machines.")] = "atom",
-    data: Annotated[Path, typer.Option(help="Folder of the pipeline's tables.")] = Path("data"),
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "processors_speed",
+    machine: Annotated[str, typer.Option(help="Processor of params.yaml.")] = "atom",
     chosen: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Set whose blocks are scheduled; otherwise those of scheduling.tested."),
+        typer.Option("--set", help="Set whose blocks are scheduled; otherwise those of the experiment."),
     ] = None,
     n_blocks: Annotated[int, typer.Option(help="Blocks of each set.")] = 1000,
-    rounds: Annotated[int, typer.Option(help="Times that each scheduler is timed.")] = 3,
+    rounds: Annotated[int, typer.Option(help="Times that each method is timed.")] = 3,
 ) -> None:
-    """Time every scheduler, one after the other, several times."""
+    """Time every method, one after the other, several times."""
     torch.set_num_threads(1)
     numba.set_num_threads(1)
-    settings = params.load().scheduling
-    held = store.load(data / "instructions/released/blocks.parquet", data / "dags/full.parquet")
-    encodings = known.load(data / "instructions/released/encodings.parquet")
-    chip = processor(tables.arrow("machine_instructions", data / f"instructions/released/machines/{machine}.parquet"))
-    schedulers = _schedulers(settings, data, machine, encodings, chip)
-    rows = []
-    for name in chosen or settings.tested:
-        sample = load(data / f"sets/{name}.parquet", held)
+    settings = params.load()
+    dags = path("dags", corpus="released", dependencies="full")
+    held = store.load(Path(path("instructions", corpus="released")), Path(dags))
+    encodings = known.load(Path(path("encodings", corpus="released")))
+    model = path("machine_instructions", corpus="released", machine=machine)
+    chip = processor(tables.arrow("machine_instructions", Path(model)))
+    methods = _methods(settings, machine, encodings, chip)
+    measured = []
+    for name in chosen or settings.experiments[EXPERIMENT].sets:
+        sample = load(Path(path("sets", set=name)), held)
         items = np.flatnonzero(supported(held, sample.rows, chip))[:n_blocks]
         batches = []
         for part in by_length(held.lengths[sample.rows[items]], _INSTRUCTIONS):
             shown = np.stack([sample.orders[item] for item in items[part]])
             batches.append(held.problems(sample.rows[items[part]], shown))
-        for (scheduler, decoder), seconds in _seconds(schedulers, batches, rounds).items():
+        for (method, decoder), seconds in _seconds(methods, batches, rounds).items():
             each = 1e6 * seconds / len(items)
             middle, least, most = np.median(each), each.min(), each.max()
-            print(f"{name:12} {scheduler:36} {decoder:8} {middle:12,.1f} microseconds ({least:,.1f} to {most:,.1f})")
-            place = (EXPERIMENT, "full", name, scheduler, decoder, "all", "microseconds_per_block")
-            rows.append((*place, middle, least, most, len(items)))
-    with tables.replacing(output) as temporary:
-        temporary.write_text(tidy.csv(pd.DataFrame(rows, columns=tidy.COLUMNS)))
+            print(f"{name:12} {method:36} {decoder:8} {middle:12,.1f} microseconds ({least:,.1f} to {most:,.1f})")
+            of = {"experiment": output.name, "set": name, "target": machine, "method": method, "decoder": decoder}
+            numbers = (float(middle), float(least), float(most), len(items))
+            measured.append(row(of, "microseconds_per_block", *numbers, over="rounds", seed="all"))
+    asked = {"machine": machine, "blocks": n_blocks, "rounds": rounds, "methods": sorted(methods)}
+    modules = [
+        "benchmarks.scheduler_speed",
+        *sorted({module for name in methods for module in _modules(settings, name)}),
+    ]
+    publish(output, {"results": results(measured)}, asked, modules, [dags, model])
 
 
-def _schedulers(
-    settings: Scheduling, data: Path, machine: str, encodings: known.Encodings, chip: Processor
-) -> dict[str, Scheduler]:
-    """The processor's schedulers by name, with the weights of the first seed."""
-    folder, seed = data / "scheduling", settings.seeds[0]
-    methods = {name: one for name, one in settings.schedulers.items() if machine in (one.machines or [machine])}
-    methods |= {name: Settings(method="ordering") for name, one in settings.models.items() if machine in one.machines}
+def _modules(settings: Params, method: str) -> list[str]:
+    network = settings.network(EXPERIMENT, method)
+    return settings.entry(EXPERIMENT, method).modules(None if network is None else network.settings)
+
+
+def _methods(
+    settings: Params, machine: str, encodings: known.Encodings, chip: Processor
+) -> dict[str, tuple[Method, Budget]]:
+    """The processor's methods by name, with the weights of the first seed, and what each may spend."""
+    resources = {"machine": chip, "encodings": encodings}
     made = {}
-    for name, one in methods.items():
-        weights = folder / f"policies/{machine}/{name}.safetensors" if one.learning else None
-        if name in settings.models:
-            weights = folder / f"models/{name}/{seed}/weights.safetensors"
-        if one.model:
-            weights = data / f"imitations/imitation/{one.model}/{seed}/weights.safetensors"
-        made[name] = find(one.method)(Request(one, None, weights, None, encodings, chip))
+    for name in settings.methods_of(EXPERIMENT):
+        if not settings.serves(EXPERIMENT, name, machine):
+            continue
+        chosen, network = settings.entry(EXPERIMENT, name), settings.network(EXPERIMENT, name)
+        weights = path("policies", experiment=EXPERIMENT, target=machine, method=name)
+        if network is not None:
+            seed = settings.experiments[EXPERIMENT].seeds[0]
+            of = {"experiment": network.experiment, "model": network.model, "seed": seed}
+            weights = path("weights", dependencies="full", **of)
+        made[name] = make(chosen, resources | {"weights": Path(weights)}), Budget.of(chosen.settings)
     return made
 
 
 def _seconds(
-    schedulers: dict[str, Scheduler], batches: list[Problems], rounds: int
+    methods: dict[str, tuple[Method, Budget]], batches: list[Problems], rounds: int
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Seconds of each round over all batches, by scheduler and decoder."""
+    """Seconds of each round over all batches, by method and decoder."""
     runs: dict[tuple[str, str], Callable[[], object]] = {}
-    for name, made in schedulers.items():
-        if isinstance(made, Imitating):
-            runs |= {(name, decoder): partial(_decode, made, batches, decoder) for decoder in made.decoders}
+    for name, (method, budget) in methods.items():
+        if isinstance(method, Decoding):
+            runs |= {(name, one): partial(_decode, method, budget, batches, one) for one in method.decoders}
         else:
-            runs[name, "none"] = partial(_schedule, made, batches)
-    found = defaultdict(list)
+            runs[name, "none"] = partial(_solve, method, budget, batches)
+    seconds = defaultdict(list)
     for turn in range(rounds + 1):
         for place, run in runs.items():
             start = time.perf_counter()
             run()
             if turn:
-                found[place].append(time.perf_counter() - start)
-    return {place: np.array(seconds) for place, seconds in found.items()}
+                seconds[place].append(time.perf_counter() - start)
+    return {place: np.array(times) for place, times in seconds.items()}
 
 
 if __name__ == "__main__":

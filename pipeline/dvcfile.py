@@ -15,20 +15,11 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-from pipeline.config.evidence import Intervals
-from pipeline.config.params import Params, load
+from pipeline.config.intervals import Intervals
+from pipeline.config.params import load
 
 _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
 _ITEM = "${item}"
-_SHARED = (
-    "raw",
-    "corpus",
-    "dags",
-    "statistics",
-    "splits",
-    "tokens",
-    "operators",
-)  # by all experiments; the other folders are not
 
 
 @dataclass(frozen=True)
@@ -41,36 +32,44 @@ class Stage:
 
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
-        if path.startswith(("reports/published/", "reports/tuning/")):
-            return str(Path(path).parent)
-        if not path.startswith("data/"):
-            return path
         data, kind, *rest = path.split("/")
-        name = Path(rest[0])
-        if kind not in _SHARED and name.stem in experiments:
-            return f"{data}/{kind}/{_ITEM if self.experiment else name.stem}{name.suffix}"
-        return f"{data}/{kind}"
+        if data == "reports" and kind == "published":
+            return f"{data}/{kind}"
+        if data != "data":
+            return path
+        if kind in ("sets", "instructions", "following"):  # other files lie beside, which are not DVC's
+            return path
+        if kind in ("corpus", "dags"):
+            return f"{data}/{kind}/{rest[0]}"
+        if kind != "experiments":
+            return f"{data}/{kind}"
+        experiment, folder = rest[0], rest[1]
+        named = _ITEM if self.experiment and experiment in experiments else experiment
+        return f"{data}/{kind}/{named}/{folder}"
 
 
-_EXPERIMENT = f"experiments.{_ITEM}"
+_EXPERIMENT = [f"experiments.{_ITEM}", "bases"]
 _INTERVALS = [f"evaluation.{key}" for key in Intervals.model_fields]
+_OF_REPORT = ["evaluation", "experiments", "methods", "report", "residuals", "sets", "split", "tokens", "trials"]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
     "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
     "dags": Stage(["dags"], []),
     "describe": Stage(["describe"], []),
     "split": Stage(["split"], ["split"]),
+    "sets": Stage(["sets"], ["sets", "split"]),
     "tokens": Stage(["tokens"], ["tokens"]),
+    "instructions": Stage(["following", "instructions"], ["corpus"]),
     "residuals": Stage(["residuals"], ["residuals"]),
-    "train": Stage(["train"], [_EXPERIMENT, "split.sampler"], True),
-    "schedule": Stage(["schedule"], [_EXPERIMENT, "schedulers"], True),
-    "sweep": Stage(["sweep"], [_EXPERIMENT, "evaluation.sweep_iterations"], True),
-    "examples": Stage(["examples"], [_EXPERIMENT, "evaluation.example_blocks"], True),
-    "latency": Stage(["latency"], [_EXPERIMENT, "latency", "schedulers"], True),
-    "evaluate": Stage(["evaluate"], [_EXPERIMENT, *_INTERVALS, "latency", "schedulers"], True),
-    "report": Stage(["report"], sorted(Params.model_fields)),
-    "track": Stage(["track"], [_EXPERIMENT, "schedulers"], True),
-    "track_published": Stage(["track_published"], ["imitations", "scheduling"]),
+    "train": Stage(["train"], [*_EXPERIMENT, "split.sampler"], True),
+    "schedule": Stage(["schedule"], [*_EXPERIMENT, "methods"], True),
+    "sweep": Stage(["sweep"], [*_EXPERIMENT, "evaluation.sweep_iterations"], True),
+    "examples": Stage(["examples"], [*_EXPERIMENT, "evaluation.example_blocks"], True),
+    "judge": Stage(["judge"], [*_EXPERIMENT, "judges", "methods"], True),
+    "evaluate": Stage(["evaluate"], [*_EXPERIMENT, *_INTERVALS, "judges", "methods"], True),
+    "claims": Stage(["claims"], []),
+    "report": Stage(["report"], ["bases", "corpus", "dag_verification", *_OF_REPORT]),
+    "track": Stage(["track"], ["bases", "dag_verification", *_OF_REPORT]),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -13,6 +14,7 @@ RANKS: dict[str, int] = {
     "config": 0,
     "tables": 1,
     "wiring": 1,
+    "digests": 1,
     "places": 1,
     "recovery": 1,
     "dvcfile": 2,
@@ -33,6 +35,7 @@ RANKS: dict[str, int] = {
     "command": 12,
 }
 WINGS = ("blocks", "graphs")
+_TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"__init__"}
 
 
 def room(module: str) -> str:
@@ -58,6 +61,7 @@ def describe() -> str:
     return "\n".join(rows) + "\n"
 
 
+@cache
 def _path(module: str) -> Path | None:
     base = ROOT.joinpath(*module.split("."))
     for candidate in (base.with_suffix(".py"), base / "__init__.py"):
@@ -66,20 +70,22 @@ def _path(module: str) -> Path | None:
     return None
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Names of the pipeline's modules that the file imports, absolute imports anywhere in it.
 
     A string that is the name of a table counts as an import of its schema: tables are named so when they are read.
+    Files are taken not to change while this process runs.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in _TABLES:
             found.add(f"pipeline.schemas.{node.value}")
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name for name in found if name.split(".")[0] == "pipeline" and _path(name)}
+    return frozenset(name for name in found if name.split(".")[0] == "pipeline" and _path(name))
 
 
 def closure(*modules: str) -> list[str]:

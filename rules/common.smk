@@ -1,33 +1,27 @@
-"""What the rules share: the parameters, and which files belong to what."""
+"""What the rules share: the parameters, how a stage is called, and which files belong to what."""
 
 import json
 import os
+import re
 import sys
 from glob import glob
 from pathlib import Path
 from shlex import quote
 from typing import get_args
 
+from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
+from pipeline.config.experiments import GCC, Hardware, Imitation, Processors, Reproduction
+from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
+from pipeline.config.pocsnet import Training
+from pipeline.places import path, place
 from pipeline.recovery import guard
 from pipeline.wiring import closure
 
+config = resolve(config)
 P: Params = validate(config)
-SHARDS = range(P.corpus.shards)
-MODES = sorted({P.trials.dependencies}.union(*(e.dependencies for e in P.experiments.values())))
-
-DAGS = "data/dags/{dependencies}.parquet"
-STATISTICS = "data/statistics/{dependencies}.parquet"
-SPLITS = "data/splits/{dependencies}.parquet"
-HISTORIES = "data/models/{experiment}/{dependencies}/{model}/{seed}/history.parquet"
-WEIGHTS = "data/models/{experiment}/{dependencies}/{model}/{seed}/weights.safetensors"
-SCHEDULES = "data/schedules/{experiment}/{dependencies}/{scheduler}/test/{seed}.parquet"
-SWEEPS = "data/sweep/{experiment}/{dependencies}/{seed}.parquet"
-EXAMPLES = "data/examples/{experiment}/{dependencies}.parquet"
-LATENCIES = "data/latency/{experiment}/{machine}.parquet"
-RESULTS = "data/metrics/{experiment}.parquet"
-RUNS = "data/tracking/{experiment}.json"
+NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress as it goes.
 shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
@@ -36,26 +30,25 @@ guard(sys.argv)
 
 
 wildcard_constraints:
-    experiment="|".join(P.experiments),
+    experiment=r"\w+",
     dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
-    trial="|".join(P.trials.models),
-    imitation="|".join(P.imitations),
+    trial="|".join(map(re.escape, P.trials.models)),
     set="|".join(P.sets),
     corpus="released|compiled",
-    imitator=r"\w+",
-    machine="|".join({*P.latency.machines, *P.scheduling.machines}),
-    iterations=r"\d+",
-    exact="|".join(P.scheduling.schedulers),
+    machine="|".join(P.processors),
+    target="|".join([GCC, *P.processors]),
+    method=r"\w+",
+    model=r"\w+",
+    judge="|".join(P.judges),
     shard=r"\d+",
     seed=r"\d+",
-    split="training|development|test",
 
 
-def section(*path, only=None):
+def section(*keys, only=None):
     """Canonical JSON of a section of the parameters: a job re-runs when it changes, and only then."""
     value = config
-    for key in path:
+    for key in keys:
         value = value[key]
     if only:
         value = {key: value[key] for key in only}
@@ -67,28 +60,48 @@ def src(stage, *more):
     return closure(f"pipeline.stages.{stage}", *more)
 
 
-def files(pattern, *experiments):
-    """Paths of all dependencies, seeds, schedulers, models and machines of the experiments, sorted."""
-    return sorted(
-        {
-            path
-            for name in experiments
-            for path in expand(
-                pattern,
-                experiment=name,
-                dependencies=P.experiments[name].dependencies,
-                seed=P.experiments[name].seeds,
-                scheduler=P.schedulers_of(name),
-                model=P.experiments[name].models,
-                machine=P.latency.machines,
-            )
-        }
-    )
+def options(wildcards, input, output):
+    """Every named input and output of a job as an option of its stage: `--blocks a.parquet --out b.parquet`."""
+    return flags([*input.items(), *output.items()])
 
 
-def of_experiment(pattern):
-    """The same as an input function, for the wildcard's experiment."""
-    return lambda wildcards: files(pattern, wildcards.experiment)
+def reading(wildcards, input):
+    """The same of a job that knows by itself what it writes where."""
+    return flags(input.items())
+
+
+def flags(named):
+    words = []
+    for name, files in named:
+        listed = [files] if isinstance(files, str) else list(files)
+        if name not in NO_FLAGS and listed:
+            words += [f"--{name.replace('_', '-')}", *map(quote, map(str, listed))]
+    return " ".join(words)
+
+
+def stage(name, *params, **given):
+    """The shell command of a stage: its inputs and outputs, then the named params, then what is `given`."""
+    named = {key: f"{{params.{key}:q}}" for key in params} | given
+    said = "".join(f" --{key.replace('_', '-')} {value}" for key, value in named.items())
+    return f"python -m pipeline.stages.{name} {{params.options}}{said} 2> >(tee {{log}} >&2)"
+
+
+def unique(paths):
+    return sorted(set(paths))
+
+
+def corpus_of(set):
+    return P.sets[set].corpus
+
+
+def of_set(kind):
+    """A table of the corpus, and with the dependencies, of the wildcard's set, as an input function."""
+
+    def one(wildcards):
+        chosen = P.sets[wildcards.set]
+        return path(kind).format(corpus=chosen.corpus, dependencies=chosen.dependencies)
+
+    return one
 
 
 def own_files(wildcards):
@@ -96,20 +109,4 @@ def own_files(wildcards):
     source = P.corpus.sources[wildcards.source]
     if source.kind not in ("files", "bhive"):
         return []
-    return sorted({path for pattern in source.include for path in glob(pattern, recursive=True) if os.path.isfile(path)})
-
-
-def weights(wildcards):
-    """Weights of the model behind the wildcard's scheduler, where it has one."""
-    model = P.schedulers[wildcards.scheduler].model
-    return WEIGHTS.replace("{model}", model) if model else []
-
-
-def first_seed(model):
-    """Weights of the model's first seed, as an input function."""
-    return lambda wildcards: WEIGHTS.format(
-        experiment=wildcards.experiment,
-        dependencies=wildcards.dependencies,
-        model=model,
-        seed=P.experiments[wildcards.experiment].seeds[0],
-    )
+    return unique(path for pattern in source.include for path in glob(pattern, recursive=True) if os.path.isfile(path))

@@ -1,4 +1,7 @@
-"""Source artifacts -> blocks -> DAGs -> splits and tokens."""
+"""Source artifacts -> blocks -> DAGs -> splits, sets, tokens."""
+
+SHARDS = range(P.corpus.shards)
+ARTIFACTS = [path("raw", source=source) for source in sorted(P.corpus.sources)]
 
 
 rule fetch:
@@ -6,8 +9,10 @@ rule fetch:
         src=src("fetch"),
         files=own_files,
     output:
-        artifact="data/raw/{source}",
+        out=path("raw"),
     params:
+        options=options,
+        source="{source}",
         settings=lambda w: section("corpus", "sources", w.source),
     log:
         "logs/fetch/{source}.log",
@@ -16,17 +21,17 @@ rule fetch:
     message:
         "Fetching {wildcards.source}: pinned, checked, cached"
     shell:
-        "python -m pipeline.stages.fetch --source {wildcards.source} --settings {params.settings:q}"
-        " --out {output.artifact} 2> >(tee {log} >&2)"
+        stage("fetch", "source", "settings")
 
 
 rule manifest:
     input:
         src=src("manifest"),
-        artifacts=expand("data/raw/{source}", source=sorted(P.corpus.sources)),
+        artifacts=ARTIFACTS,
     output:
-        manifest="data/corpus/manifest.parquet",
+        out=path("manifest"),
     params:
+        options=options,
         settings=section("corpus"),
     log:
         "logs/manifest.log",
@@ -35,20 +40,21 @@ rule manifest:
     message:
         "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
     shell:
-        "python -m pipeline.stages.manifest --settings {params.settings:q}"
-        " --artifacts {input.artifacts} --out {output.manifest} 2> >(tee {log} >&2)"
+        stage("manifest", "settings")
 
 
 rule ingest:
     input:
         src=src("ingest"),
-        manifest="data/corpus/manifest.parquet",
-        artifacts=expand("data/raw/{source}", source=sorted(P.corpus.sources)),
+        files=ARTIFACTS,
+        manifest=path("manifest"),
     output:
-        blocks="data/corpus/shards/{shard}.parquet",
-        skipped="data/corpus/skipped/{shard}.parquet",
+        blocks=path("shards"),
+        skipped=path("skipped_shards"),
     params:
+        options=options,
         settings=section("corpus"),
+        shard="{shard}",
     log:
         "logs/ingest/{shard}.log",
     benchmark:
@@ -56,18 +62,19 @@ rule ingest:
     message:
         "Cutting machine code into basic blocks, shard {wildcards.shard}"
     shell:
-        "python -m pipeline.stages.ingest --settings {params.settings:q} --shard {wildcards.shard}"
-        " --manifest {input.manifest} --blocks {output.blocks} --skipped {output.skipped} 2> >(tee {log} >&2)"
+        stage("ingest", "settings", "shard")
 
 
 rule deduplicate:
     input:
         src=src("deduplicate"),
-        blocks=expand("data/corpus/shards/{shard}.parquet", shard=SHARDS),
-        skipped=expand("data/corpus/skipped/{shard}.parquet", shard=SHARDS),
+        shards=expand(path("shards"), shard=SHARDS),
+        skipped_shards=expand(path("skipped_shards"), shard=SHARDS),
     output:
-        blocks="data/corpus/blocks.parquet",
-        skipped="data/corpus/skipped.parquet",
+        blocks=path("blocks", corpus="released"),
+        skipped=path("skipped", corpus="released"),
+    params:
+        options=options,
     log:
         "logs/deduplicate.log",
     benchmark:
@@ -75,35 +82,70 @@ rule deduplicate:
     message:
         "Keeping one of the blocks that are equal after masking"
     shell:
-        "python -m pipeline.stages.deduplicate --shards {input.blocks} --skipped-shards {input.skipped}"
-        " --blocks {output.blocks} --skipped {output.skipped} 2> >(tee {log} >&2)"
+        stage("deduplicate")
+
+
+def compiled_files(wildcards):
+    """What is not pinned: a user's own programs, and the files that are laid over the others."""
+    programs = P.compiled.programs.values()
+    own = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
+    laid_over = [program.overlay for program in programs if program.overlay is not None]
+    return unique(str(file) for folder in own + laid_over for file in Path(folder).rglob("*") if file.is_file())
+
+
+rule compile:
+    """C sources -> blocks with the order before GCC's last scheduling pass. Not part of `all`."""
+    input:
+        src=src("compile"),
+        files=compiled_files,
+    output:
+        blocks=path("blocks", corpus="compiled"),
+        input_orders=path("input_orders", corpus="compiled"),
+        skipped=path("skipped", corpus="compiled"),
+        statistics=path("compiled_statistics", corpus="compiled"),
+    params:
+        options=options,
+        settings=section("compiled"),
+    threads: 2
+    log:
+        "logs/compile.log",
+    benchmark:
+        "benchmarks/rules/compile.tsv"
+    message:
+        "Compiling C programs with and without the last scheduling pass, pairing their blocks"
+    shell:
+        stage("compile", "settings", cores="{threads}")
 
 
 rule dags:
     input:
         src=src("dags"),
-        blocks="data/corpus/blocks.parquet",
+        blocks=path("blocks"),
     output:
-        dags="data/dags/{dependencies}.parquet",
+        out=path("dags"),
+    params:
+        options=options,
+        dependencies="{dependencies}",
     threads: 2
     log:
-        "logs/dags/{dependencies}.log",
+        "logs/dags/{corpus}/{dependencies}.log",
     benchmark:
-        "benchmarks/rules/dags/{dependencies}.tsv"
+        "benchmarks/rules/dags/{corpus}/{dependencies}.tsv"
     message:
-        "Building dependency DAGs, mode {wildcards.dependencies}"
+        "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
     shell:
-        "python -m pipeline.stages.dags --dependencies {wildcards.dependencies} --cores {threads}"
-        " --blocks {input.blocks} --out {output.dags} 2> >(tee {log} >&2)"
+        stage("dags", "dependencies", cores="{threads}")
 
 
 rule describe:
     input:
         src=src("describe"),
-        blocks="data/corpus/blocks.parquet",
-        dags=DAGS,
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released"),
     output:
-        statistics=STATISTICS,
+        out=path("corpus"),
+    params:
+        options=options,
     log:
         "logs/describe/{dependencies}.log",
     benchmark:
@@ -111,18 +153,18 @@ rule describe:
     message:
         "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
     shell:
-        "python -m pipeline.stages.describe --blocks {input.blocks} --dags {input.dags}"
-        " --out {output.statistics} 2> >(tee {log} >&2)"
+        stage("describe")
 
 
 rule split:
     input:
         src=src("split"),
-        blocks="data/corpus/blocks.parquet",
-        dags="data/dags/{dependencies}.parquet",
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released"),
     output:
-        splits="data/splits/{dependencies}.parquet",
+        out=path("splits"),
     params:
+        options=options,
         settings=section("split"),
     log:
         "logs/split/{dependencies}.log",
@@ -131,19 +173,19 @@ rule split:
     message:
         "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
     shell:
-        "python -m pipeline.stages.split --settings {params.settings:q} --blocks {input.blocks}"
-        " --dags {input.dags} --out {output.splits} 2> >(tee {log} >&2)"
+        stage("split", "settings")
 
 
 rule tokens:
     input:
         src=src("tokens"),
-        blocks="data/corpus/blocks.parquet",
-        splits="data/splits/full.parquet",
+        blocks=path("blocks", corpus="released"),
+        splits=path("splits", dependencies="full"),
     output:
-        tokens="data/tokens/tokens.parquet",
-        vocabulary="data/tokens/vocabulary.parquet",
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
     params:
+        options=options,
         settings=section("tokens"),
     log:
         "logs/tokens.log",
@@ -152,5 +194,152 @@ rule tokens:
     message:
         "Turning instructions into tokens; the vocabulary is the training split's"
     shell:
-        "python -m pipeline.stages.tokens --settings {params.settings:q} --blocks {input.blocks}"
-        " --splits {input.splits} --tokens-out {output.tokens} --vocabulary-out {output.vocabulary} 2> >(tee {log} >&2)"
+        stage("tokens", "settings")
+
+
+rule following:
+    """Of the released corpus alone: the compiled programs are not kept."""
+    input:
+        src=src("following"),
+        files=ARTIFACTS,
+        manifest=path("manifest"),
+        blocks=path("blocks", corpus="released"),
+    output:
+        out=path("following", corpus="released"),
+    params:
+        options=options,
+        settings=section("corpus"),
+    log:
+        "logs/following.log",
+    benchmark:
+        "benchmarks/rules/following.tsv"
+    message:
+        "Reading what stands behind every block in its program"
+    shell:
+        stage("following", "settings")
+
+
+rule instructions:
+    input:
+        src=src("instructions"),
+        blocks=path("blocks"),
+        following=lambda w: path("following", corpus="released") if w.corpus == "released" else [],
+    output:
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+    params:
+        options=options,
+    log:
+        "logs/instructions/{corpus}.log",
+    benchmark:
+        "benchmarks/rules/instructions/{corpus}.tsv"
+    message:
+        "Describing every distinct instruction of the {wildcards.corpus} corpus"
+    shell:
+        stage("instructions")
+
+
+def stored_orders(wildcards):
+    """Table that holds the input orders of the wildcard's set; POCSNet's splits say what is held out."""
+    chosen = P.sets[wildcards.set]
+    if chosen.input == "before_scheduling":
+        return path("input_orders", corpus=chosen.corpus)
+    return path("splits", dependencies=chosen.dependencies) if chosen.corpus == "released" else []
+
+
+rule sets:
+    input:
+        src=src("sets"),
+        blocks=of_set("blocks"),
+        dags=of_set("dags"),
+        stored=stored_orders,
+    output:
+        out=path("sets"),
+    params:
+        options=options,
+        name="{set}",
+        settings=lambda w: section("sets", w.set),
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+    log:
+        "logs/sets/{set}.log",
+    benchmark:
+        "benchmarks/rules/sets/{set}.tsv"
+    message:
+        "Choosing the blocks of {wildcards.set} and their input orders"
+    shell:
+        stage("sets", "name", "settings", "seed", "sampler")
+
+
+def learned_sets(corpus):
+    """Sets of a corpus whose blocks orders are made for processors for, or learned from."""
+    chosen = [experiment for experiment in P.experiments.values() if isinstance(experiment, Processors)]
+    models = [model for experiment in chosen for model in experiment.models.values()]
+    names = [name for experiment in chosen for name in experiment.sets]
+    names += [name for model in models for name in (model.training, model.development)]
+    return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
+
+
+rule machine_instructions:
+    input:
+        src=src("machine_instructions"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+        sets=lambda w: learned_sets(w.corpus),
+    output:
+        out=path("machine_instructions"),
+    params:
+        options=options,
+        machine="{machine}",
+        settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
+    threads: 2
+    log:
+        "logs/machine_instructions/{corpus}/{machine}.log",
+    benchmark:
+        "benchmarks/rules/machine_instructions/{corpus}/{machine}.tsv"
+    message:
+        "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
+    shell:
+        stage("machine_instructions", "machine", "settings", threads="{threads}")
+
+
+rule residuals:
+    input:
+        src=src("residuals"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        out=path("residuals"),
+    params:
+        options=options,
+        settings=section("residuals"),
+    log:
+        "logs/residuals.log",
+    benchmark:
+        "benchmarks/rules/residuals.tsv"
+    message:
+        "Projecting onto the dependencies of real blocks: violations against iterations"
+    shell:
+        stage("residuals", "settings")
+
+
+rule verify:
+    """Runs machine code of the corpus, in confined child processes; so only when asked for."""
+    input:
+        src=src("verify"),
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        verification=path("verification"),
+        sensitivity=path("sensitivity"),
+    params:
+        options=options,
+        settings=section("dag_verification"),
+    threads: 2
+    log:
+        "logs/verify.log",
+    benchmark:
+        "benchmarks/rules/verify.tsv"
+    message:
+        "Running legal orders of blocks, and swaps that break an edge"
+    shell:
+        stage("verify", "settings", cores="{threads}")

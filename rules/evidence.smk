@@ -1,176 +1,316 @@
-"""Schedules -> latencies, metrics, reports and MLflow runs."""
+"""Schedules and cycles -> numbers, published folders, claims, pages, runs on the dashboard."""
 
 from pipeline.report.pages import FILES as PAGES
 
-PUBLISHED = sorted(map(str, Path("reports/published").glob("*.csv")))
+COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
+# What is published is committed and a source of the report, unless this very command asks for it: then it is made first.
+EVIDENCE = "imitation_evidence"  # published beside the experiment whose section `evidence` says what it is of
+SECTIONS = {"dag_verification": "dag_verification", "trials": "trials"}  # published, and no experiments
+MAY_BE_ASKED = {*P.experiments, *SECTIONS, EVIDENCE}
+ASKED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & MAY_BE_ASKED)
+PUBLISHED = [path("published", experiment=name) for name in unique([*COMMITTED, *ASKED])]
+INTERVALS = section("evaluation", only=["bootstrap_samples", "confidence"])
+TIMED = [name for name, experiment in P.experiments.items() if isinstance(experiment, Hardware)]
+
+
+def only(tasks, files):
+    """Files of experiments of some tasks, as an input function; nothing for others."""
+    return lambda w: files(w) if P.experiments[w.experiment].task in tasks else []
+
+
+def source_of(experiment):
+    """The experiment whose schedules are measured: of hardware another one."""
+    chosen = P.experiments[experiment]
+    return chosen.schedules_of if isinstance(chosen, Hardware) else experiment
+
+
+def measured(wildcards):
+    """Schedules that an experiment measures."""
+    chosen = P.experiments[wildcards.experiment]
+    return schedules(source_of(wildcards.experiment), set=chosen.sets, target=chosen.targets)
+
+
+def per_set(kind):
+    """A table of the corpus, and with the dependencies, of each of the experiment's sets."""
+    chosen = lambda w: [P.sets[name] for name in P.experiments[w.experiment].sets]
+    return lambda w: unique(path(kind).format(corpus=s.corpus, dependencies=s.dependencies) for s in chosen(w))
+
+
+def judged(wildcards):
+    chosen = P.experiments[wildcards.experiment]
+    return expand(path("latency", experiment=wildcards.experiment), set=chosen.sets, judge=chosen.judges)
+
+
+def proofs(wildcards):
+    """Tables `optima` of the experiment's exact methods."""
+    chosen = P.experiments[wildcards.experiment]
+    return unique(
+        path("optima", machine=names["target"], method=names["method"], set=names["set"])
+        for names in tested(wildcards.experiment)
+        if P.entry(wildcards.experiment, names["method"]).exact
+    )
+
+
+rule time_orders:
+    """Runs machine code of the corpus, and times it on the processor of this machine; so only when asked for."""
+    input:
+        src=src("time_orders"),
+        set=path("sets"),
+        blocks=of_set("blocks"),
+        dags=of_set("dags"),
+        schedules=lambda w: schedules(source_of(w.experiment), set=[w.set], target=P.experiments[w.experiment].targets),
+    output:
+        timings=path("timings"),
+        timed_blocks=path("timed_blocks"),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "timing"),
+    threads: 1024  # all there are: whatever runs beside it is measured, too
+    log:
+        "logs/time_orders/{experiment}/{set}.log",
+    benchmark:
+        "benchmarks/rules/time_orders/{experiment}/{set}.tsv"
+    message:
+        "Timing orders of {wildcards.set} on this processor"
+    shell:
+        stage("time_orders", "settings")
 
 
 rule evaluate:
     input:
-        src=src("evaluate"),
-        dags=of_experiment(DAGS),
-        schedules=of_experiment(SCHEDULES),
-        splits=of_experiment(SPLITS),
-        latency=of_experiment(LATENCIES),
+        src=lambda w: src("evaluate", f"pipeline.analysis.{P.experiments[w.experiment].task}_task"),
+        sets=lambda w: expand(path("sets"), set=P.experiments[w.experiment].sets),
+        dags=per_set("dags"),
+        blocks=only(["imitation", "hardware"], per_set("blocks")),
+        splits=only(["reproduction"], lambda w: expand(path("splits"), dependencies=P.experiments[w.experiment].dependencies)),
+        schedules=measured,
+        confidence=only(["imitation"], lambda w: schedules(w.experiment, "confidence")),
+        latency=only(["reproduction", "processors", "hardware"], judged),
+        optima=only(["processors"], proofs),
+        timings=only(["hardware"], lambda w: expand(path("timings", experiment=w.experiment), set=P.experiments[w.experiment].sets)),
+        timed_blocks=only(["hardware"], lambda w: expand(path("timed_blocks", experiment=w.experiment), set=P.experiments[w.experiment].sets)),
+        instructions=only(["hardware"], per_set("instructions")),
+        machine_instructions=only(["hardware"], lambda w: expand(path("machine_instructions", corpus="released"), machine=P.experiments[w.experiment].judges)),
     output:
-        results="data/metrics/{experiment}.parquet",
+        results=path("results"),
+        parts=path("parts"),
+        outcomes=path("outcomes"),
     params:
-        settings=section("evaluation", only=["bootstrap_samples", "confidence"]),
-        machines=section("latency", "machines"),
+        options=options,
+        experiment="{experiment}",
+        task=lambda w: P.experiments[w.experiment].task,
+        intervals=INTERVALS,
+        judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in P.experiments[w.experiment].judges}),
+        dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in P.experiments[w.experiment].sets}),
     log:
         "logs/evaluate/{experiment}.log",
     benchmark:
         "benchmarks/rules/evaluate/{experiment}.tsv"
     message:
-        "Metrics with bootstrap intervals (experiment {wildcards.experiment})"
+        "Numbers with intervals ({wildcards.experiment})"
     shell:
-        "python -m pipeline.stages.evaluate --experiment {wildcards.experiment} --settings {params.settings:q}"
-        " --machines {params.machines:q} --dags {input.dags} --splits {input.splits}"
-        " --schedules {input.schedules} --latency {input.latency}"
-        " --out {output.results} 2> >(tee {log} >&2)"
+        stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")
 
 
-rule report:
+rule sweep:
     input:
-        src=src("report"),
-        templates=sorted(map(str, [*Path("pipeline/report").rglob("*.j2"), "pipeline/report/index/deviations.md"])),
-        published=PUBLISHED,
-        tuning=sorted(map(str, Path("reports/tuning").glob("*.csv"))),
-        results=files(RESULTS, *P.report.experiments),
-        histories=files(HISTORIES, *P.report.experiments),
-        sweeps=files(SWEEPS, *P.report.experiments),
-        examples=files(EXAMPLES, *P.report.experiments),
-        blocks="data/corpus/blocks.parquet",
-        skipped="data/corpus/skipped.parquet",
-        statistics=files(STATISTICS, *P.report.experiments),
-        dags=files(DAGS, *P.report.experiments),
-        splits=files(SPLITS, *P.report.experiments),
-        residuals="data/operators/residuals.parquet",
+        src=src("sweep", *P.methods["popocs_20"].modules()),
+        set=lambda w: path("sets", set=set_with(w)),
+        dags=path("dags", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+        weights=path("weights", model="popocs"),
     output:
-        pages=expand("reports/{page}", page=PAGES),
-        results="reports/results.csv",
-        metrics="reports/metrics.json",
-        figures=directory("reports/figures"),
-        plots=directory("reports/plots"),
+        sweep=path("sweep"),
     params:
-        settings=json.dumps(config, sort_keys=True),
+        options=options,
+        settings=section("evaluation", "sweep_iterations"),
+        seed="{seed}",
     log:
-        "logs/report.log",
+        "logs/sweep/{experiment}/{dependencies}/{seed}.log",
     benchmark:
-        "benchmarks/rules/report.tsv"
+        "benchmarks/rules/sweep/{experiment}/{dependencies}/{seed}.tsv"
     message:
-        "Writing the report"
+        "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
     shell:
-        "python -m pipeline.stages.report --settings {params.settings:q}"
-        " --results {input.results} --histories {input.histories} --sweeps {input.sweeps} --examples {input.examples}"
-        " --published '{input.published}' --tuning '{input.tuning}' --blocks {input.blocks} --skipped {input.skipped}"
-        " --statistics {input.statistics} --dags {input.dags} --splits {input.splits} --residuals {input.residuals}"
-        " --out reports 2> >(tee {log} >&2)"
+        stage("sweep", "settings", "seed")
 
 
-rule publish:
-    """Freeze an experiment's results beside the report: the long one is run once and committed."""
+def set_with(wildcards):
+    """The experiment's set of the wildcard's dependencies."""
+    chosen = P.experiments[wildcards.experiment]
+    return next(name for name in chosen.sets if P.sets[name].dependencies == wildcards.dependencies)
+
+
+rule examples:
     input:
-        src=src("publish"),
-        results="data/metrics/{experiment}.parquet",
-        histories=of_experiment(HISTORIES),
-        sweeps=of_experiment(SWEEPS),
+        src=src("examples", *P.methods["popocs_20"].modules()),
+        blocks=path("blocks", corpus="released"),
+        set=lambda w: path("sets", set=set_with(w)),
+        dags=path("dags", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+        sinkhorn=lambda w: path("weights", model="sinkhorn", seed=P.experiments[w.experiment].seeds[0]).format(**w),
+        popocs=lambda w: path("weights", model="popocs", seed=P.experiments[w.experiment].seeds[0]).format(**w),
     output:
-        touch("data/published/{experiment}.done"),
-    log:
-        "logs/publish/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/publish/{experiment}.tsv"
-    message:
-        "Publishing the results of {wildcards.experiment} in reports/published"
-    shell:
-        "python -m pipeline.stages.publish --experiment {wildcards.experiment} --results {input.results}"
-        " --histories {input.histories} --sweeps {input.sweeps} --out reports/published 2> >(tee {log} >&2)"
-
-
-rule verify:
-    """Runs machine code of the corpus, in confined child processes; so only when asked for."""
-    input:
-        src=src("verify"),
-        blocks="data/corpus/blocks.parquet",
-        dags=DAGS.format(dependencies="full"),
-    output:
-        verification="data/verification/verification.parquet",
-        sensitivity="data/verification/sensitivity.parquet",
+        examples=path("examples"),
     params:
-        settings=section("verification"),
-    threads: 2
+        options=options,
+        n_blocks=P.evaluation.example_blocks,
     log:
-        "logs/verify.log",
+        "logs/examples/{experiment}/{dependencies}.log",
     benchmark:
-        "benchmarks/rules/verify.tsv"
+        "benchmarks/rules/examples/{experiment}/{dependencies}.tsv"
     message:
-        "Running legal orders of blocks, and swaps that break an edge"
+        "Example blocks with their matrices before and after projection"
     shell:
-        "python -m pipeline.stages.verify --settings {params.settings:q} --cores {threads}"
-        " --blocks {input.blocks} --dags {input.dags}"
-        " --verification {output.verification} --sensitivity {output.sensitivity} 2> >(tee {log} >&2)"
+        stage("examples", "n_blocks")
 
 
-rule publish_verification:
+rule trial:
     input:
-        **rules.verify.output,
-        src=src("publish_verification"),
+        src=src("train"),
+        dags=path("dags", corpus="released", dependencies=P.trials.dependencies),
+        splits=path("splits", dependencies=P.trials.dependencies),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
     output:
-        touch("data/published/dag_verification.done"),
-    log:
-        "logs/publish_verification.log",
-    benchmark:
-        "benchmarks/rules/publish_verification.tsv"
-    message:
-        "Publishing what running the code says of the dependencies in reports/published"
-    shell:
-        "python -m pipeline.stages.publish_verification --verification {input.verification}"
-        " --sensitivity {input.sensitivity} --out reports/published 2> >(tee {log} >&2)"
-
-
-rule track:
-    input:
-        src=src("track"),
-        results="data/metrics/{experiment}.parquet",
-        histories=of_experiment(HISTORIES),
-        weights=of_experiment(WEIGHTS),
-        splits=of_experiment(SPLITS),
-        report=rules.report.output.pages,
-    output:
-        runs="data/tracking/{experiment}.json",
+        weights=temp(path("trial_weights")),
+        history=path("trial_history"),
     params:
-        settings=lambda w: section("experiments", w.experiment),
-        schedulers=section("schedulers"),
+        options=options,
+        settings=lambda w: section("trials", "models", w.trial),
+        seed=P.trials.seed,
+        sampler=P.split.sampler,
     log:
-        "logs/track/{experiment}.log",
+        "logs/trial/{trial}.log",
     benchmark:
-        "benchmarks/rules/track/{experiment}.tsv"
+        "benchmarks/rules/trial/{trial}.tsv"
     message:
-        "Logging runs to MLflow: `make dashboard` shows them"
+        "Trying {wildcards.trial} on the development split"
     shell:
-        "python -m pipeline.stages.track --experiment {wildcards.experiment} --settings {params.settings:q}"
-        " --schedulers {params.schedulers:q}"
-        " --results {input.results} --histories {input.histories} --weights {input.weights}"
-        " --splits {input.splits} --reports reports --out {output.runs} 2> >(tee {log} >&2)"
+        stage("train", "settings", "seed", "sampler")
 
 
-rule track_published:
-    """Of what was run once and published: nothing is run for the dashboard."""
+rule timelines:
+    """Example blocks whose best order beats GCC's, side by side."""
     input:
-        src=src("track_published"),
-        published=PUBLISHED,
+        src=src("timelines"),
+        set=lambda w: path("sets", set=P.experiments[w.experiment].shown.set),
+        blocks=path("blocks", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+        machine=lambda w: path("machine_instructions", corpus="released", machine=P.experiments[w.experiment].shown.target),
+        learned=lambda w: shown_schedule(w.experiment),
+        optima=lambda w: shown_optima(w.experiment),
     output:
-        runs="data/tracked/published.json",
+        timelines=path("timelines"),
     params:
-        imitations=section("imitations"),
-        scheduling=section("scheduling"),
+        options=options,
+        seed=P.split.seed,
+        n_blocks=lambda w: P.experiments[w.experiment].shown.blocks,
+        longest=lambda w: P.experiments[w.experiment].shown.longest,
     log:
-        "logs/track_published.log",
+        "logs/timelines/{experiment}.log",
     benchmark:
-        "benchmarks/rules/track_published.tsv"
+        "benchmarks/rules/timelines/{experiment}.tsv"
     message:
-        "Logging published experiments to MLflow"
+        "Drawing example blocks whose best order beats GCC's"
     shell:
-        "python -m pipeline.stages.track_published --imitations {params.imitations:q} --scheduling {params.scheduling:q}"
-        " --published '{input.published}' --out {output.runs} 2> >(tee {log} >&2)"
+        stage("timelines", "seed", "n_blocks", "longest")
+
+
+def shown_schedule(experiment):
+    shown = P.experiments[experiment].shown
+    seed = P.seeds(experiment, shown.method)[0]
+    return path("schedules", experiment=experiment, set=shown.set, target=shown.target, method=shown.method, seed=seed)
+
+
+def shown_optima(experiment):
+    shown = P.experiments[experiment].shown
+    return path("optima", machine=shown.target, method=P.processors[shown.target].best, set=shown.set)
+
+
+def evidence(experiment):
+    return P.experiments[experiment].evidence
+
+
+rule ceiling:
+    input:
+        **blocks_of("released"),
+        src=src("ceiling"),
+        blocks=path("blocks", corpus="released"),
+        training=lambda w: path("sets", set=evidence(w.experiment).training),
+        sets=lambda w: expand(path("sets"), set=[evidence(w.experiment).development, *P.experiments[w.experiment].sets]),
+    output:
+        ceiling=path("ceiling"),
+        twins=path("twins"),
+    params:
+        options=options,
+        source=lambda w: P.sets[evidence(w.experiment).training].sources[0],
+    log:
+        "logs/ceiling/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/ceiling/{experiment}.tsv"
+    message:
+        "Orders of blocks that are equal up to renaming ({wildcards.experiment})"
+    shell:
+        stage("ceiling", "source")
+
+
+rule audit:
+    input:
+        **blocks_of("released"),
+        src=src("audit"),
+        blocks=path("blocks", corpus="released"),
+        set=lambda w: path("sets", set=evidence(w.experiment).development),
+    output:
+        audit=path("audit"),
+    params:
+        options=options,
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+        confidence=P.evaluation.confidence,
+    log:
+        "logs/audit/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/audit/{experiment}.tsv"
+    message:
+        "Sorting instructions by every feature of a network alone"
+    shell:
+        stage("audit", "seed", "sampler", "confidence")
+
+
+def leading_decoder(network):
+    """The decoder by which a network is measured while it is trained, and whose orders it has a confidence in."""
+    return "greedy" if network.head.kind in ("pointer", "pairwise") else "best"
+
+
+rule errors:
+    input:
+        src=src("errors"),
+        blocks=of_set("blocks"),
+        encodings=of_set("encodings"),
+        instructions=of_set("instructions"),
+        dags=of_set("dags"),
+        schedules=path("schedules", target=GCC),
+        confidence=path("confidence", target=GCC),
+    output:
+        errors=path("errors"),
+        shares=path("error_shares"),
+    params:
+        options=options,
+        decoder=lambda w: leading_decoder(P.network(w.experiment, w.method).settings),
+        n_blocks=200,
+        seed=P.split.seed,
+        level=P.evaluation.confidence,
+    log:
+        "logs/errors/{experiment}/{set}/{method}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/errors/{experiment}/{set}/{method}/{seed}.tsv"
+    message:
+        "Sorting wrong blocks of {wildcards.method} on {wildcards.set} by kind ({wildcards.experiment})"
+    shell:
+        stage("errors", "decoder", "n_blocks", "seed", "level")

@@ -1,28 +1,36 @@
 """One target per stage of dvc.yaml: the files that make the stage complete."""
 
+MODES = sorted({P.trials.dependencies}.union(*(e.dependencies for e in P.experiments.values() if isinstance(e, Reproduction))))
+
+
+def of_report(experiment):
+    """Stage of dvc.yaml -> its files, for one experiment of the report."""
+    chosen = P.experiments[experiment]
+    first = dict(experiment=experiment)
+    return {
+        "train": trainings(experiment, "weights"),
+        "schedule": schedules(experiment),
+        "judge": expand(path("latency", **first), set=chosen.sets, judge=chosen.judges),
+        "evaluate": [path("results", **first)],
+        "sweep": expand(path("sweep", **first), dependencies=chosen.dependencies, seed=chosen.seeds),
+        "examples": expand(path("examples", **first), dependencies=chosen.dependencies),
+    }
+
+
 for name, made in {
-    "fetch": expand(rules.fetch.output.artifact, source=P.corpus.sources),
+    "fetch": ARTIFACTS,
     "ingest": [rules.manifest.output, rules.deduplicate.output],
-    "dags": expand(DAGS, dependencies=MODES),
-    "describe": expand(STATISTICS, dependencies=MODES),
-    "split": expand(SPLITS, dependencies=MODES),
+    "dags": expand(path("dags", corpus="released"), dependencies=MODES),
+    "describe": expand(path("corpus"), dependencies=MODES),
+    "split": expand(path("splits"), dependencies=MODES),
+    "sets": expand(path("sets"), set=unique(s for e in P.report.experiments for s in P.experiments[e].sets)),
     "tokens": rules.tokens.output,
+    "instructions": [path("encodings", corpus="released"), path("instructions", corpus="released")],
     "residuals": rules.residuals.output,
+    "claims": rules.claims.output,
     "report": rules.report.output,
-    "track_published": rules.track_published.output,
-    **{
-        f"{stage}_{experiment}": files(pattern, experiment)
-        for experiment in P.experiments
-        for stage, pattern in {
-            "train": WEIGHTS,
-            "schedule": SCHEDULES,
-            "sweep": SWEEPS,
-            "examples": EXAMPLES,
-            "latency": LATENCIES,
-            "evaluate": RESULTS,
-            "track": RUNS,
-        }.items()
-    },
+    "track": rules.track.output,
+    **{f"{stage}_{e}": made for e in P.report.experiments for stage, made in of_report(e).items()},
 }.items():
 
     rule:

@@ -1,9 +1,34 @@
-"""Fixtures of more than one room."""
+"""Fixtures of more than one room, and how all tests are run: small tensors, and two cores that others use too."""
 
+import os
+
+# Threads that wait must sleep: where cores are shared, those that spin keep the others from what they wait for.
+os.environ["OMP_WAIT_POLICY"] = "passive"
+os.environ["NUMBA_NUM_THREADS"] = "2"  # at most, on any machine; each test begins with one
+
+import numba
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from pipeline.blocks.latency import llvm_mca
+
+settings.register_profile(
+    "suite",
+    max_examples=25,
+    deadline=None,  # a first call compiles
+    derandomize=True,  # the same examples everywhere
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault
+)
+settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Compiled kernels set the number of OpenMP's threads, which is that of torch as well."""
+    numba.set_num_threads(1)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +37,3 @@ def binary() -> str:
     if path is None:
         pytest.skip(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
     return path
-
-
-torch.set_num_threads(1)  # small tensors, and two cores that others use too

@@ -1,23 +1,22 @@
-"""params.yaml and params.test.yaml are valid and speak of the same things."""
+"""params.yaml and params.test.yaml are valid, speak of the same things, and say what their entries are based on."""
 
 from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
-from pipeline.config.params import load
+from pipeline.config.bases import lookup, resolve
+from pipeline.config.params import load, parsed, validate
 from pipeline.config.section import ConfigError
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_both_files_are_valid() -> None:
-    for name in ("params.yaml", "params.test.yaml"):
-        load(ROOT / name)
-
-
-def test_same_keys_but_for_sources_programs_and_trials() -> None:
-    real, tiny = (yaml.safe_load((ROOT / name).read_text()) for name in ("params.yaml", "params.test.yaml"))
+def test_both_files_are_valid_and_have_the_same_keys() -> None:
+    real, tiny = (resolve(parsed(ROOT / name)) for name in ("params.yaml", "params.test.yaml"))
+    for params in (real, tiny):
+        validate(params)
 
     def keys(value: object) -> object:
         return {name: keys(part) for name, part in value.items()} if isinstance(value, dict) else None
@@ -25,23 +24,92 @@ def test_same_keys_but_for_sources_programs_and_trials() -> None:
     for params in (real, tiny):
         params["corpus"].pop("sources")
         params["trials"].pop("models")
-        params["imitations"] = params["imitations"]["imitation"]
         params["sets"] = None
         for key in ("compiler", "programs"):
             params["compiled"].pop(key)
+    companions = {name for name in real["experiments"] if name.startswith("imitation_")}
+    real["experiments"] = {name: part for name, part in real["experiments"].items() if name not in companions}
+    for params in (real, tiny):  # what networks differ in from each other is another matter on a tiny corpus
+        for experiment in params["experiments"].values():
+            experiment["models"] = sorted(experiment.get("models", {}))
     assert keys(real) == keys(tiny)
 
 
-def test_a_model_can_have_seeds_of_its_own(tmp_path: Path) -> None:
-    params = yaml.safe_load((ROOT / "params.test.yaml").read_text())
-    imitation = params["imitations"]["imitation"]
-    first, second = imitation["models"]
-    imitation |= {"seeds": [3, 4], "other_seeds": {second: [5]}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    found = load(tmp_path / "params.yaml").imitations["imitation"]
-    assert found.seeds_of(first) == [3, 4] and found.seeds_of(second) == [5]
+def test_an_entry_takes_over_what_it_is_based_on() -> None:
+    params = {
+        "bases": {"a": {"x": 1, "deep": {"y": 2, "z": 3}}, "b": {"base": "a", "x": 5}},
+        "models": {"b": {"base": "b", "deep": {"z": 4}}, "c": {"base": "b", "w": 0}, "plain": {"x": 0}},
+    }
+    assert resolve(params) == {
+        "models": {
+            "b": {"x": 5, "deep": {"y": 2, "z": 4}},  # its own name means the section `bases`
+            "c": {"x": 5, "deep": {"y": 2, "z": 4}, "w": 0},  # an entry beside it comes first
+            "plain": {"x": 0},
+        }
+    }
+    assert lookup(params, "models.c.deep.z") == 4
 
-    imitation["other_seeds"] = {"nobody": [5]}
+
+def test_a_base_that_leads_nowhere_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"models\.a\.base is 'nobody'.*beside it are \['a'\]"):
+        resolve({"models": {"a": {"base": "nobody"}}})
+    with pytest.raises(ConfigError, match=r"break the circle"):
+        resolve({"models": {"a": {"base": "b"}, "b": {"base": "a"}}})
+
+
+def test_a_command_prints_the_resolved_form_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    import typer
+
+    from pipeline.config.__main__ import main
+
+    monkeypatch.chdir(ROOT)
+    app = typer.Typer()
+    app.command()(main)
+    said = CliRunner().invoke(app, ["experiments.quick.models.popocs"])
+    assert said.exit_code == 0 and yaml.safe_load(said.stdout)["operator"] == "popocs"
+    assert yaml.safe_load(said.stdout)["hidden"] == 256
+    wrong = CliRunner().invoke(app, ["experiments.quick.models.nobody"])
+    assert wrong.exit_code == 1
+
+
+def faulty(tmp_path: Path, key: str, value: object) -> str:
+    """The message for the tiny parameters with one key changed."""
+    params = parsed(ROOT / "params.test.yaml")
+    *sections, last = key.split("/")
+    place = params
+    for part in sections:
+        place = place[part]
+    place[last] = value
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    with pytest.raises(ConfigError, match=r"other_seeds.*nobody"):
+    with pytest.raises(ConfigError) as error:
         load(tmp_path / "params.yaml")
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("tokens/min_cuont", 2, r"tokens.min_cuont: unknown key"),
+        ("experiments/quick/methods", ["nobody"], "experiments.quick.methods names ['nobody']; there are"),
+        ("experiments/quick/sets", ["nowhere"], "experiments.quick.sets names ['nowhere']"),
+        ("experiments/imitation/other_seeds", {"nobody": [5]}, "other_seeds names ['nobody']"),
+        ("experiments/imitation/shipped", "nobody", "shipped is 'nobody'"),
+        ("experiments/processors/judges", ["z80"], "experiments.processors.judges names ['z80']"),
+        ("processors/atom/best", "nobody", "processors.atom.best names ['nobody']"),
+        ("methods/search/evaluatoins", 3, "evaluatoins"),
+        ("methods/popocs_20/model", "nobody", "methods.popocs_20.model is 'nobody'"),
+        ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_remedy(tmp_path: Path, key: str, value: object, said: str) -> None:
+    assert said in faulty(tmp_path, key, value)
+
+
+def test_networks_and_seeds_of_methods() -> None:
+    params = load(ROOT / "params.test.yaml")
+    assert params.seeds("imitation", "attention_pointer") == [0, 1, 2]
+    assert params.seeds("imitation", "attention_pointer_following") == [0]
+    assert params.seeds("imitation", "critical_path") == [0] and params.seeds("quick", "critical_path") == [0, 1]
+    imitator = params.network("processors", "imitator")
+    assert imitator is not None and (imitator.experiment, imitator.model) == ("imitation", "attention_pointer")
+    assert params.serves("processors", "learned_atom", "atom") and not params.serves("processors", "cp_sat", "haswell")

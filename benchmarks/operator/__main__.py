@@ -16,8 +16,9 @@ import typer
 from benchmarks.operator.cases import Case, apart
 from benchmarks.operator.dags import SEED, corpus_dags, random_dags
 from benchmarks.operator.peers import NAMES
-from pipeline import tables
-from pipeline.analysis import operator_results, tidy
+from benchmarks.publishing import publish
+from pipeline.analysis import operator_results
+from pipeline.schemas import SCHEMAS
 
 BATCH = 256
 SIZES = "5,10,20,40,64"
@@ -26,7 +27,8 @@ GROWTH, GROWTH_BATCH, GROWTH_PEERS = (16, 32, 64, 128, 256), 32, ("cyclic", "ext
 
 def main(
     output_folder: Annotated[
-        Path, typer.Option(help="Where operator.csv and operator_speed.csv go; the report reads reports/published.")
+        Path,
+        typer.Option(help="Where results.csv and peers.csv go; the report reads reports/published/operator_speed."),
     ],
     sizes: Annotated[str, typer.Option(help="Instructions of the blocks, separated by commas.")] = SIZES,
     peers: Annotated[str, typer.Option(help=f"Of {', '.join(NAMES)}.")] = ",".join(NAMES),
@@ -39,7 +41,7 @@ def main(
     Run it on a machine that does nothing else: about ten minutes on two cores. Every case (a peer at a
     size) has a process of its own, two threads, the same blocks and the same softmax proposals; the fastest of its
     repetitions counts. A peer too slow for the whole batch is measured on fewer items and scaled; one that fails
-    has its reason in operator_speed.csv. Which settings were tried for each peer stands in
+    has its reason in peers.csv. Which settings were tried for each peer stands in
     benchmarks/operator/peers.py.
 
     It needs the corpus (make reproduce) and, for the peers, the environment of benchmarks/operator/requirements.txt.
@@ -58,10 +60,10 @@ def main(
         for n in GROWTH:
             precedes = random_dags(GROWTH_BATCH, n, np.random.default_rng([SEED, n]))
             rows += [shown(Case(name, "random", precedes)) for name in GROWTH_PEERS if name in names]
-    table = pd.DataFrame(rows, columns=operator_results.SPEED)
-    for name, frame in (("operator", operator_results.speed_rows(table)), ("operator_speed", table)):
-        with tables.replacing(output_folder / f"{name}.csv") as temporary:
-            temporary.write_text(tidy.csv(frame))
+    table = pd.DataFrame(rows, columns=SCHEMAS["peers"].names)
+    frames = {"results": operator_results.speed_rows(table), "peers": table}
+    modules = [f"benchmarks.operator.{name}" for name in ("__main__", "cases", "dags", "peers")]
+    publish(output_folder, frames, {"sizes": sizes, "peers": peers, "growth": growth, "batch": batch}, modules, [dags])
     for peer, slope in operator_results.exponents(table[table["dags"] == "random"]).items():
         print(f"{peer}: seconds grow as n^{slope:.2f}")
 

@@ -17,6 +17,7 @@ and does not enter. In the whole sample, `majority` is too good: it has seen the
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -74,29 +75,15 @@ def ceiling(notion: str, found: Canonical, blocks: pd.DataFrame) -> pd.DataFrame
     blocks: n_instructions, occurrences, several (more than one legal order), in the rows of `found`.
     """
     rows = []
-    for lengths, (low, high) in LENGTHS.items():
-        for orders in ("all", "several"):
-            kept = blocks["n_instructions"].between(low, high) & (blocks["several"] | (orders == "all"))
-            inside = np.flatnonzero(kept)
-            key, order = found.key[inside], found.order[inside]
-            occurrences = blocks["occurrences"].to_numpy(np.int64)[inside]
-            by_blocks = counted(key, order, np.ones(len(inside), np.int64))
-            merged = counted(key, order, occurrences)
-            for members, table in (("blocks", by_blocks), ("occurrences", merged)):
-                worth, weight = guesses(table), table["count"].to_numpy()
-                for least in LEAST:
-                    rows.append(
-                        (
-                            notion,
-                            lengths,
-                            orders,
-                            members,
-                            least,
-                            *_shares(table["key"].to_numpy(), worth, weight, least),
-                        )
-                    )
-    names = ["notion", "lengths", "legal_orders", "members", "least", *_SHARES]
-    return pd.DataFrame(rows, columns=names)
+    for (lengths, (low, high)), orders in product(LENGTHS.items(), ("all", "several")):
+        kept = blocks["n_instructions"].between(low, high) & (blocks["several"] | (orders == "all"))
+        inside = np.flatnonzero(kept)
+        weights = {"blocks": np.ones(len(inside), np.int64), "occurrences": blocks["occurrences"].to_numpy()[inside]}
+        for members, weight in weights.items():
+            table = counted(found.key[inside], found.order[inside], weight.astype(np.int64))
+            worth, key, count = guesses(table), table["key"].to_numpy(), table["count"].to_numpy()
+            rows += [(notion, lengths, orders, members, least, *_shares(key, worth, count, least)) for least in LEAST]
+    return pd.DataFrame(rows, columns=["notion", "lengths", "legal_orders", "members", "least", *_SHARES])
 
 
 _SHARES = ("groups", "in_groups", "total", "alone", "several_orders", "majority", "leave_one_out")

@@ -1,156 +1,259 @@
-"""The paper's claims, each as a question that the table of results answers: yes, no or undecided.
+"""What the paper claims and what we set out to reach: one row each, answered by the table of results.
 
-A claim about a difference is answered by the paired difference's interval alone: "undecided" where it
-spans 0. Nothing here knows a result.
+CLAIMS is declared here and nowhere else: a name, a target, the row that answers it. Nothing here knows a result.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pandas as pd
 
 from pipeline.analysis import paper
+from pipeline.schemas.claims import SCHEMA
 
-VALID_DECODERS = ["topological", "expected_slots", "best"]
-Answer = Literal["yes", "no", "undecided", "not measured"]
+Holds = Literal["yes", "no", "uncertain", "not measured"]
+Row = dict[str, str]  # columns of table `results` -> values; a column that is not there may have any
+_OPERATORS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One question put to one experiment."""
+    """One statement. Of several rows that fit, the one that is furthest from the target counts."""
 
-    question: str
-    metric: str
-    scheduler: str
-    decoder: str
-    paper: float | None  # the paper's difference or value, where it gives one
-    value: float | None  # ours, in the metric's unit
-    ci_low: float | None
-    ci_high: float | None
-    n_blocks: int | None
-    answer: Answer
-    note: str = ""
-    headline: bool = True  # shown in the summary
+    name: str
+    target: str  # an operator and a number
+    row: Row
+    # gain: 1 - cost/baseline's, gap: cost/reference's - 1, of a ratio; share: the value over that of the row `beside`;
+    # times: the value of `beside` over the row's own; excess: value over that of `beside`, less 1.
+    form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
+    beside: Row | None = None
 
 
-_OTHERS = ["popocs_extrapolated", "popocs_nearest"]  # asked too where an experiment has them
-_ASKED = ["popocs_20", "popocs_150", *_OTHERS]
-# question, metric, baseline, sign that makes it true, schedulers asked: the first one is the headline
-_DIFFERENCES: list[tuple[str, str, str, int, list[str]]] = [
-    ("Is accuracy (exact match) higher than Sinkhorn's?", "exact_match", "sinkhorn", 1, _ASKED),
-    ("Is the Kendall tau distance smaller?", "kendall_tau_distance", "sinkhorn", -1, _ASKED),
-    ("Are fewer dependencies violated?", "violations_per_block", "sinkhorn", -1, _ASKED),
-    ("Are more schedules valid?", "valid_share", "sinkhorn", 1, _ASKED),
-    (
-        "Does the valid share grow with test-time iterations?",
-        "valid_share",
-        "popocs_20",
-        1,
-        ["popocs_150", "popocs_60", "popocs_40"],
-    ),
-]
+def _of(experiment: str, **columns: str) -> Row:
+    """Key of a row over all seeds."""
+    fixed = {"seed": "all", "comparison": "value", "baseline": "none", "judge": "none", "lengths": "all"}
+    return {"experiment": experiment, **fixed, **columns}
 
 
-def sign(ci_low: float, ci_high: float, wanted: int) -> Answer:
-    """Whether an interval of differences lies on the `wanted` side of 0 (+1: above, -1: below)."""
-    if pd.isna(ci_low) or pd.isna(ci_high):
+def _papers() -> Iterator[Claim]:
+    """The paper's tables 1 and 2: its differences between POPOCS and Sinkhorn, as signs and as sizes."""
+    better = {"exact_match": ">", "valid_share": ">", "kendall_tau_distance": "<", "violations_per_block": "<"}
+    others = ("popocs_40", "popocs_60", "popocs_150")
+    for experiment, tested in (("quick", "test_5"), ("quick", "test_5_paper"), ("paper", "test_5_paper")):
+        asked = [(metric, method, "sinkhorn") for metric in better for method in ("popocs_20", *others)]
+        asked += [("valid_share", method, "popocs_20") for method in others]
+        place = {"set": tested, "decoder": "hungarian"}
+        for metric, method, baseline in asked:
+            row = _of(experiment, **place, method=method, metric=metric) | {"comparison": "difference"}
+            name = f"{experiment}_{tested}_{method}_{metric}_minus_{baseline}"
+            yield Claim(name, f"{better[metric]} 0", row | {"baseline": baseline})
+            size = f"{better[metric]}= {paper.difference(method, baseline, metric):.4g}"
+            yield Claim(f"{name}_as_in_paper", size, row | {"baseline": baseline})
+        for judge in ("haswell_100", "atom"):  # of the paper: the former
+            cost = {"metric": "cycles", "judge": judge}
+            row = _of(experiment, **place, method="popocs_20", **cost) | {"comparison": "difference", "baseline": "gcc"}
+            gcc = _of(experiment, set=tested, method="gcc", **cost)
+            target = f"< {paper.ON_PAR_SHARE:.4g}"
+            yield Claim(f"{experiment}_{tested}_gap_to_gcc_{judge}", target, row, "share", gcc)
+        for decoder in ("topological", "expected_slots", "best"):
+            row = _of(experiment, set=tested, decoder=decoder, metric="valid_share")
+            yield Claim(f"{experiment}_{tested}_valid_share_{decoder}", "== 1", row)
+
+
+def _verified() -> Iterator[Claim]:
+    """Dependencies that are proven by running the code, and the speed of ingestion."""
+    for metric, target in (
+        ("different", "== 0"),
+        ("state_runs", ">= 1000000"),
+        ("runnable_share", ">= 0.9"),
+        ("sensitivity", ">= 0.95"),
+    ):
+        yield Claim(
+            f"dag_verification_{metric}", target, _of("dag_verification", set="all", dependencies="full", metric=metric)
+        )
+    for metric, target in (("wall_over_objdump", "<= 1.5"), ("peak_memory_gb", "<= 2")):
+        yield Claim(f"ingest_{metric}", target, _of("ingest", metric=metric, seed="none"))
+
+
+def _operators() -> Iterator[Claim]:
+    """The operator beside its peers, each at the size where it is least ahead; and what a network learns with it."""
+    for method in ("extrapolated", "nearest"):
+        for peer, times in (("cyclic_loop", 20), ("qpth", 100), ("cvxpylayers", 100), ("linsatnet", 10)):
+            row = {"experiment": "operator_speed", "method": method, "metric": "speedup", "baseline": peer}
+            yield Claim(f"operator_speed_{method}_over_{peer}", f">= {times}", row)
+    size = paper.difference("popocs_20", "sinkhorn", "exact_match")
+    for tested in ("test_5", "test_5_paper"):
+        for method in ("popocs_20", "popocs_extrapolated", "popocs_nearest"):
+            row = _of("operator_learning", set=tested, method=method, decoder="hungarian", metric="exact_match")
+            row |= {"comparison": "difference", "baseline": "sinkhorn"}
+            yield Claim(f"operator_learning_{tested}_{method}_exact_match_minus_sinkhorn", f">= {size:.4g}", row)
+
+
+def _imitation() -> Iterator[Claim]:
+    """Networks that put blocks of all lengths in GCC's order."""
+    goals = [("exact_match", "test_5", ">= 0.9"), ("kendall_tau_distance", "test_5", "<= 0.02")]
+    goals += [("exact_match", "test_4_40", ">= 0.8"), ("exact_match", "test_programs_4_40", ">= 0.65")]
+    for model in ("attention_pointer", "attention_pointer_following"):
+        for decoder in ("greedy", "beam"):
+            method = {"method": model, "decoder": decoder}
+            for metric, tested, target in goals:
+                row = _of("imitation", **method, set=tested, metric=metric)
+                yield Claim(f"imitation_{model}_{decoder}_{tested}_{metric}", target, row)
+            row = _of("imitation", **method, metric="valid_share")
+            yield Claim(f"imitation_{model}_{decoder}_valid_share", "== 1", row)
+            row = _of("imitation_speed", **method, metric="blocks_per_second")
+            yield Claim(f"imitation_{model}_{decoder}_blocks_per_second", ">= 5000", row)
+
+
+def _processors() -> Iterator[Claim]:
+    """Orders that need fewer cycles than GCC's, blocks of 10 to 40 instructions."""
+
+    def cycles(target: str, method: str, decoder: str, baseline: str) -> Row:
+        row = _of("processors", set="test_10_40", target=target, method=method, decoder=decoder, metric="cycles")
+        return row | {"judge": target, "comparison": "ratio", "baseline": baseline}
+
+    def speed(method: str, decoder: str) -> Row:
+        row = _of("processors_speed", set="test_10_40", target="atom", method=method, decoder=decoder)
+        return row | {"metric": "microseconds_per_block"}
+
+    for method, target, gain in (
+        ("learned_atom", "atom", "0.06"),
+        ("learned_machines", "atom", "0.06"),
+        ("learned_machines", "silvermont", "0.03"),
+        ("learned_machines", "btver2", "0.03"),
+        ("learned_machines", "haswell", "0.01"),
+    ):
+        for decoder in ("timed", "greedy"):
+            row = cycles(target, method, decoder, "gcc")
+            yield Claim(f"processors_{method}_{decoder}_gain_{target}", f">= {gain}", row, "gain")
+            if target == "atom":
+                row = cycles(target, method, decoder, "best")
+                yield Claim(f"processors_{method}_{decoder}_gap_{target}", "<= 0.01", row, "gap")
+    for method, decoder in (("learned_atom", "timed"), ("policy_refined", "none")):
+        for peer in ("cp_sat", "cp_sat_alone", "search"):
+            name = f"processors_{method}_{decoder}"
+            yield Claim(
+                f"{name}_times_as_fast_as_{peer}", ">= 100", speed(method, decoder), "times", speed(peer, "none")
+            )
+            own, other = cycles("atom", method, decoder, "gcc"), cycles("atom", peer, "none", "gcc")
+            yield Claim(f"{name}_cycles_over_{peer}", "<= 0", own, "excess", other)
+    proven = _of("processors", method="cp_sat", metric="proven_optimal_share") | {"judge": "atom", "lengths": "2-20"}
+    yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven)
+    timed = {"set": "test_10_40", "metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
+    for method, decoder, target in (
+        ("learned_machines", "timed", "atom"),
+        ("search", "none", "atom"),
+        ("search", "none", "skylake"),
+        ("best_of_random_orders", "none", "none"),
+    ):
+        row = _of("hardware") | timed | {"method": method, "decoder": decoder, "target": target}
+        yield Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
+
+
+def claims() -> list[Claim]:
+    """All of them; later ones are added here by name."""
+    return [*_papers(), *_verified(), *_operators(), *_imitation(), *_processors()]
+
+
+def table(results: pd.DataFrame) -> pd.DataFrame:
+    """Table `claims`: every claim with what `results` (all experiments, fresh and published) say of it."""
+    measured = results[results["value"].notna()]
+    by_metric = dict(list(measured.groupby(["experiment", "metric"])))
+    rows = [_answered(claim, by_metric) for claim in claims()]
+    return pd.DataFrame(rows, columns=SCHEMA.names)
+
+
+def holds(target: str, value: float, low: float, high: float) -> Holds:
+    """Whether a value reaches its target: by its interval alone, where it has one."""
+    if math.isnan(value):
         return "not measured"
-    if ci_low <= 0 <= ci_high:
-        return "undecided"
-    return "yes" if (ci_low > 0) == (wanted > 0) else "no"
+    sign, number = _parsed(target)
+    if math.isnan(low) or math.isnan(high):
+        return "yes" if _OPERATORS[sign](value, number) else "no"
+    if sign == "==":  # of what is counted: no sample of it can tell more than the count
+        return "yes" if value == number else "no"
+    answers = {_OPERATORS[sign](end, number) for end in (low, high)}
+    return "uncertain" if len(answers) == 2 else "yes" if answers == {True} else "no"
 
 
-def on_par(ci_low: float, ci_high: float, margin: float) -> Answer:
-    """Whether an interval of extra cost stays below `margin` ("yes") or begins above it ("no")."""
-    if pd.isna(ci_low) or pd.isna(ci_high):
-        return "not measured"
-    if ci_high < margin:
-        return "yes"
-    return "no" if ci_low > margin else "undecided"
+def _parsed(target: str) -> tuple[str, float]:
+    match = re.fullmatch(r"(>=|>|<=|<|==) (\S+)", target)
+    if match is None:
+        raise ValueError(f"target {target!r}: expected an operator and a number, such as `>= 0.2`")
+    return match[1], float(match[2])
 
 
-def _row(results: pd.DataFrame, scheduler: str, decoder: str, metric: str) -> pd.Series | None:
-    rows = results[
-        (results["scheduler"] == scheduler) & (results["decoder"] == decoder) & (results["metric"] == metric)
-    ]
-    return None if rows.empty or pd.isna(rows.iloc[0]["value"]) else rows.iloc[0]
+ByMetric = Mapping[Any, pd.DataFrame]  # experiment, metric -> rows of results
 
 
-def _claim(
-    question: str,
-    metric: str,
-    row: pd.Series | None,
-    scheduler: str,
-    decoder: str,
-    paper_value: float | None,
-    answer: Answer,
-) -> Claim:
-    if row is None:
-        return Claim(question, metric, scheduler, decoder, paper_value, None, None, None, None, "not measured")
-    return Claim(
-        question,
-        metric,
-        scheduler,
-        decoder,
-        paper_value,
-        float(row["value"]),
-        float(row["ci_low"]),
-        float(row["ci_high"]),
-        int(row["n_blocks"]),
-        answer,
-    )
+def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
+    sign, number = _parsed(claim.target)
+    values = []
+    for row in _matching(by_metric, claim.row):
+        own = (row["value"], row["low"], row["high"])
+        other = _beside(claim, by_metric)
+        if other is not None:
+            values.append((_formed(claim.form, own, other), _key(row)))
+    if not values:
+        values = [((math.nan, math.nan, math.nan), _key(claim.row))]
+    furthest = {">": min, "<": max}.get(sign[0], lambda found, key: max(found, key=lambda one: abs(one[0][0] - number)))
+    (value, low, high), key = furthest(values, key=lambda one: one[0][0])
+    source = f"{claim.row['experiment']} results {key}"
+    if claim.beside is not None:
+        there = claim.beside["experiment"]
+        source += f" beside {there} results {_key(claim.beside)}"
+    measured = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
+    return {"claim": claim.name, "target": claim.target, **measured, "source": source}
 
 
-def _differences(results: pd.DataFrame) -> list[Claim]:
-    found = []
-    for question, metric, baseline, wanted, schedulers in _DIFFERENCES:
-        for scheduler in schedulers:
-            if scheduler in _OTHERS and scheduler not in set(results["scheduler"]):
-                continue
-            row_metric = f"{metric}_minus_{baseline}"
-            row = _row(results, scheduler, "hungarian", row_metric)
-            answer: Answer = "not measured" if row is None else sign(row["ci_low"], row["ci_high"], wanted)
-            reference = paper.difference(scheduler, baseline, metric)
-            claim = _claim(question, row_metric, row, scheduler, "hungarian", reference, answer)
-            found.append(replace(claim, headline=scheduler == schedulers[0]))
-    return found
+_TOLD = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")
 
 
-def _latency(results: pd.DataFrame, metric: str, question: str, paper_value: float | None) -> Claim:
-    row_metric = f"{metric}_minus_gcc"
-    row = _row(results, "popocs_20", "hungarian", row_metric)
-    gcc = _row(results, "gcc", "none", metric)
-    if row is None or gcc is None:
-        return _claim(question, row_metric, None, "popocs_20", "hungarian", paper_value, "not measured")
-    margin = paper.ON_PAR_SHARE * float(gcc["value"])
-    answer = on_par(row["ci_low"], row["ci_high"], margin)
-    claim = _claim(question, row_metric, row, "popocs_20", "hungarian", paper_value, answer)
-    return replace(claim, note=f"margin {margin:.4f} cycles")
+def _key(row: Mapping[Any, str]) -> str:
+    """Columns that tell the row, without those that say nothing."""
+    said = {name: row[name] for name in _TOLD if row.get(name, "none") not in ("none", "all", "value")}
+    return " ".join(f"{name}={value}" for name, value in said.items())
 
 
-def _always_valid(results: pd.DataFrame) -> Claim:
-    question = "Is valid-by-construction decoding 100% valid?"
-    rows = results[results["decoder"].isin(VALID_DECODERS) & (results["metric"] == "valid_share")]
-    rows = rows.dropna(subset=["value"])
-    if rows.empty:
-        return _claim(question, "valid_share", None, "every network", "legal ones", None, "not measured")
-    worst = rows.sort_values("value").iloc[0]
-    answer: Answer = "yes" if worst["value"] == 1.0 else "no"
-    return _claim(question, "valid_share", worst, "every network, the worst shown", "legal ones", None, answer)
+def _matching(by_metric: ByMetric, row: Row) -> list[dict[Any, Any]]:
+    rows = by_metric.get((row["experiment"], row["metric"]))
+    if rows is None:
+        return []
+    for name, value in row.items():
+        rows = rows[rows[name] == value]
+    return rows.to_dict("records")
 
 
-def check(results: pd.DataFrame) -> list[Claim]:
-    """The claims of the paper put to one experiment.
+Measured = tuple[float, float, float]  # value, low, high
 
-    `results`: rows of one experiment and one kind of dependencies with seed `all` (table `results`).
-    """
-    haswell = "Is latency on Haswell on par with GCC's?"
-    atom = "And on Atom, where order matters more (not in the paper)?"
-    return [
-        *_differences(results),
-        _latency(results, "cycles_per_iteration_haswell", haswell, paper.TABLE_2["popocs_20"] - paper.TABLE_2["gcc"]),
-        _latency(results, "single_pass_cycles_atom", atom, None),
-        _always_valid(results),
-    ]
+
+def _beside(claim: Claim, by_metric: ByMetric) -> Measured | None:
+    """The row that stands beside a claim's own, where one is asked for; None where it is not there."""
+    if claim.beside is None:
+        return 1.0, 1.0, 1.0
+    rows = _matching(by_metric, claim.beside)
+    return (rows[0]["value"], rows[0]["low"], rows[0]["high"]) if len(rows) == 1 else None
+
+
+def _formed(form: str, own: Measured, other: Measured) -> Measured:
+    """A claim's value and interval. Of two rows that were not paired the interval is the widest there can be."""
+    value, low, high = own
+    match form:
+        case "gain":
+            return 1 - value, 1 - high, 1 - low
+        case "gap":
+            return value - 1, low - 1, high - 1
+        case "share":
+            return value / other[0], low / other[0], high / other[0]
+        case "times":
+            return other[0] / value, other[1] / high, other[2] / low
+        case "excess":
+            return value / other[0] - 1, low / other[2] - 1, high / other[1] - 1
+        case _:
+            return own

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -51,15 +52,9 @@ def describe(pieces: Iterable[tuple[pa.Table, pa.Table]]) -> pd.DataFrame:
         for (statistic, place), value in of_program.items()
     ]
     for spread in tally.spreads():
-        numbers = {
-            "blocks": spread.blocks,
-            "dags": spread.dags,
-            "mean": spread.mean,
-            "median": spread.median,
-            "largest": spread.largest,
-            "divergence": spread.divergence,
-        }
-        rows += [("", "", f"ready_{name}", str(spread.n_instructions), value) for name, value in numbers.items()]
+        numbers = asdict(spread)
+        length = str(numbers.pop("n_instructions"))
+        rows += [("", "", f"ready_{name}", length, value) for name, value in numbers.items()]
     table = pd.DataFrame(rows, columns=SCHEMAS["corpus"].names)
     number = pd.to_numeric(table["bin"], errors="coerce")
     keys = [table["source"], table["program"], table["statistic"], number.fillna(-1), table["bin"]]

@@ -19,7 +19,7 @@ import torch
 
 from pipeline import tables
 from pipeline.analysis.operator_results import ALONE
-from pipeline.config.evidence import Residuals
+from pipeline.config.residuals import Residuals
 from pipeline.operators import reference
 from pipeline.operators.batch import Batch
 from pipeline.operators.orders import partial_orders

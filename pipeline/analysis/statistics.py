@@ -14,9 +14,9 @@ class Estimate:
     """A mean over blocks (and seeds); NaN where no block enters."""
 
     value: float
-    ci_low: float
-    ci_high: float
-    n_blocks: int  # that enter; over seeds: that enter with at least one seed
+    low: float
+    high: float
+    n: int  # blocks that enter; over seeds: that enter with at least one seed
 
 
 class Bootstrap:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 
-COLUMNS = [
-    "experiment",
-    "dependencies",
-    "split",
-    "scheduler",
-    "decoder",
-    "seed",
-    "metric",
-    "value",
-    "ci_low",
-    "ci_high",
-    "n_blocks",
-]
 FLOAT_FORMAT = "%.6g"
 
-# What `dvc metrics show` lists: the main metrics of the aggregate over seeds.
+# What `dvc metrics show` lists, of these sets: the main metrics of the aggregate over seeds.
 MAIN_METRICS = [
     "exact_match",
     "exact_match_multi_order",
@@ -29,9 +18,9 @@ MAIN_METRICS = [
     "kendall_tau_distance",
     "violations_per_block",
     "valid_share",
-    "cycles_per_iteration_haswell",
-    "single_pass_cycles_atom",
+    "cycles",
 ]
+_SETS = ["test_5", "test_5_paper"]
 
 
 def merge(fresh: pd.DataFrame, published: pd.DataFrame, beside: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -62,13 +51,30 @@ def rounded(value: float) -> float:
     return float(_text(value))
 
 
+def main(results: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the main metrics, of themselves: no differences, no ratios, nothing that was not measured."""
+    rows = results[results["metric"].isin(MAIN_METRICS) & (results["comparison"] == "value")]
+    return rows.dropna(subset=["value"])
+
+
+def name(row: Mapping[Hashable, Any], *columns: str) -> str:
+    """A number's name: what these columns say, then metric, comparison, baseline, judge ..., where they say anything.
+
+    `test_10_40.none.cycles.ratio.gcc.atom`.
+    """
+    more = (row[column] for column in ("comparison", "baseline", "judge", "lengths", "iterations"))
+    said = [word for word in more if word not in ("none", "value", "all")]
+    return ".".join([*(row[column] for column in columns), row["metric"], *said])
+
+
 def metrics_json(results: pd.DataFrame) -> str:
-    """experiment -> dependencies -> scheduler -> decoder -> metric -> aggregate value, for `dvc metrics`."""
+    """experiment -> set -> method -> decoder -> metric -> aggregate value, for `dvc metrics`."""
     tree: dict = {}
-    rows = results[(results["seed"] == "all") & (results["split"] == "test") & results["metric"].isin(MAIN_METRICS)]
-    for row in rows.dropna(subset=["value"]).to_dict("records"):
+    rows = main(results)
+    rows = rows[(rows["seed"] == "all") & rows["set"].isin(_SETS)]
+    for row in rows.to_dict("records"):
         branch = tree
-        for column in ("experiment", "dependencies", "scheduler", "decoder"):
+        for column in ("experiment", "set", "method", "decoder"):
             branch = branch.setdefault(row[column], {})
-        branch[row["metric"]] = rounded(row["value"])
+        branch[name(row)] = rounded(row["value"])
     return json.dumps(tree, indent=1, sort_keys=True) + "\n"

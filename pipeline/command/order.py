@@ -70,8 +70,7 @@ def _ordered(network: OrderingNetwork, found: Blocks) -> list[dict[str, object]]
     rows: list[dict[str, object]] = []
     for items in tqdm(by_length(store.lengths, _INSTRUCTIONS), "scheduling", unit="batch", file=sys.stderr):
         problems = store.as_emitted(items)
-        decoder = network.head.decoders[0]
-        orders = network.schedule(problems, encodings, bags, np.random.default_rng(0), [decoder])[decoder]
+        orders = network.schedule(problems, encodings, bags)
         confidence = network.confidence(problems, encodings, bags, orders)
         for item, order, belief in zip(items.tolist(), orders.tolist(), confidence, strict=True):
             row: dict[str, object] = {"line": lines[item], "status": "ok", "hex": code[item].hex(), "message": ""}

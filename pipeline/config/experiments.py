@@ -1,41 +1,110 @@
-"""POCSNet's tokens, trainings and experiments."""
+"""Experiments: a task, the sets it is tried on, its methods and networks, who judges, and the seeds."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.config.dags import Dependencies
+from pipeline.config.ordering import Ordering
+from pipeline.config.pocsnet import Training
 from pipeline.config.section import Positive, Section
+from pipeline.config.timing import TimingSettings
+
+Seeds = Annotated[list[int], Field(min_length=1)]
+GCC = "gcc"  # the target of orders that are to be GCC's
 
 
-class Tokens(Section):
-    min_count: Positive
+class _Experiment(Section):
+    """What all experiments share."""
+
+    sets: Annotated[list[str], Field(min_length=1)]  # of blocks that the methods are tried on
+    methods: list[str] = []  # names of section `methods`
+    judges: list[str] = []  # names of section `judges`
+    seeds: Seeds = [0]
+    other_seeds: dict[str, Seeds] = {}  # of single networks
+    untrained_seeds: Seeds | None = None  # of methods without a network; as `seeds` by default
+    targets: list[str] = [GCC]  # what orders are made for: GCC's own, or names of section `processors`
+    dependencies: Annotated[list[Dependencies], Field(min_length=1)] = ["full"]  # with which networks are trained
+
+    def seeds_of(self, name: str) -> list[int]:
+        """Seeds of a network."""
+        return self.other_seeds.get(name, self.seeds)
 
 
-class Training(Section):
-    operator: Literal["sinkhorn", "popocs"]
-    method: Literal["cyclic", "extrapolated", "nearest"]  # of popocs
-    proposal: Literal["logits", "softmax", "sinkhorn"]
-    iterations: Positive
-    loss: Literal["cross_entropy", "fenchel_young"]
-    floor: Annotated[float, Field(gt=0, lt=1)]
-    optimiser: Literal["adam", "sgd"]
-    learning_rate: Annotated[float, Field(gt=0)]
-    decay: Literal["none", "cosine"]  # of the learning rate
-    batch_size: Annotated[int, Field(ge=2)]
-    steps: Positive
-    hidden: Positive
+class Reproduction(_Experiment):
+    """POCSNet's own: networks for blocks of one length."""
 
-
-class Experiment(Section):
-    dependencies: Annotated[list[Dependencies], Field(min_length=1)]
-    seeds: Annotated[list[int], Field(min_length=1)]
+    task: Literal["reproduction"]
     models: dict[str, Training]
 
 
+class Shown(Section):
+    """What the page shows of one target: curves, and example blocks as timelines."""
+
+    target: str
+    set: str
+    method: str
+    blocks: Positive
+    longest: Positive  # instructions
+
+
+class Evidence(Section):
+    """Whose wrong blocks are sorted by kind, and which sets are searched for equal blocks."""
+
+    set: str
+    seed: int
+    training: str
+    development: str
+
+
+class Imitation(_Experiment):
+    """GCC's orders of blocks of all lengths."""
+
+    task: Literal["imitation"]
+    models: Annotated[dict[str, Ordering], Field(min_length=1)]
+    shipped: str | None = None  # network whose best seed goes into the package
+    evidence: Evidence | None = None
+
+    @model_validator(mode="after")
+    def _shipped_is_a_network(self) -> Imitation:
+        if self.shipped is not None and self.shipped not in self.models:
+            raise ValueError(f"shipped is {self.shipped!r}; models: {sorted(self.models)}")
+        return self
+
+
+class Processors(_Experiment):
+    """The best orders for processors."""
+
+    task: Literal["processors"]
+    models: dict[str, Ordering]  # networks that learn the best orders that were found
+    shown: Shown
+
+    @model_validator(mode="after")
+    def _targets_are_its_own(self) -> Processors:
+        for name, model in self.models.items():
+            if not model.machines or set(model.machines) - set(self.targets):
+                raise ValueError(f"models.{name}.machines must name some of targets: {self.targets}")
+        if self.shown.target not in self.targets or self.shown.set not in self.sets:
+            raise ValueError(f"shown names a target or a set that is not of {self.targets}, {self.sets}")
+        return self
+
+
+class Hardware(_Experiment):
+    """Orders of another experiment, timed on the machine at hand."""
+
+    task: Literal["hardware"]
+    schedules_of: str
+    timing: TimingSettings
+
+
+Experiment = Annotated[Reproduction | Imitation | Processors | Hardware, Field(discriminator="task")]
+
+
 class Trials(Section):
+    """Short trainings on the development split."""
+
     dependencies: Dependencies
     seed: int
     models: dict[str, Training]

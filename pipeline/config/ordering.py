@@ -48,12 +48,11 @@ class Ordering(Section):
     threads: Positive
 
 
-class Imitation(Section):
-    seeds: Annotated[list[int], Field(min_length=1)]
-    other_seeds: dict[str, Annotated[list[int], Field(min_length=1)]] = {}  # of single models
-    tested: Annotated[list[str], Field(min_length=1)]  # names of sets
-    baselines: list[str] = []  # names of schedulers without a model, measured on the same sets
-    models: Annotated[dict[str, Ordering], Field(min_length=1)]
+def modules(settings: Ordering, decoding: bool = False) -> list[str]:
+    """Modules of a network that are imported by name: its encoder and its head; `decoding`: the other decoders too.
 
-    def seeds_of(self, model: str) -> list[int]:
-        return self.other_seeds.get(model, self.seeds)
+    A training needs no decoder but the head's own, by which it measures itself.
+    """
+    head = settings.head.kind
+    names = [f"pipeline.blocks.models.encoders.{settings.encoder.kind}", f"pipeline.blocks.models.heads.{head}"]
+    return [*names, *([f"pipeline.blocks.models.decoders.{head}_decoders"] if decoding else [])]

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
-from pipeline.config.evidence import Evaluation, Hardware, Report, Residuals, Verification
-from pipeline.config.experiments import Experiment, Tokens, Trials
-from pipeline.config.machines import Latency
-from pipeline.config.ordering import Imitation
-from pipeline.config.schedulers import Scheduler, Scheduling
+from pipeline.config.evaluation import Evaluation
+from pipeline.config.experiments import GCC, Experiment, Hardware, Imitation, Processors, Reproduction, Trials
+from pipeline.config.methods import Entry, entry
+from pipeline.config.ordering import Ordering
+from pipeline.config.pocsnet import Training
+from pipeline.config.processors import Judge, Processor
+from pipeline.config.report import Report
+from pipeline.config.residuals import Residuals
 from pipeline.config.section import ConfigError, Section, explain
 from pipeline.config.sets import BlockSet, Split
+from pipeline.config.tokens import Tokens
+from pipeline.config.verification import Verification
+
+
+class Network(Section):
+    """A trained network behind a method: of which experiment, its name there, its settings."""
+
+    experiment: str
+    model: str
+    settings: Training | Ordering
 
 
 class Params(Section):
@@ -23,89 +38,124 @@ class Params(Section):
     compiled: Compiled
     split: Split
     tokens: Tokens
-    verification: Verification
-    hardware: Hardware
-    latency: Latency
+    dag_verification: Verification
+    sets: Annotated[dict[str, BlockSet], Field(min_length=1)]
+    judges: dict[str, Judge]
+    processors: dict[str, Processor]
+    methods: dict[str, Entry]
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
-    sets: Annotated[dict[str, BlockSet], Field(min_length=1)]
-    imitations: dict[str, Imitation]
-    scheduling: Scheduling
-    schedulers: dict[str, Scheduler]
     evaluation: Evaluation
     residuals: Residuals
     report: Report
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
-        for name in self.split.sources:
-            if name not in self.corpus.sources:
-                raise ValueError(f"split.sources names {name!r}; corpus.sources has {sorted(self.corpus.sources)}")
+        _known("split.sources", self.split.sources, self.corpus.sources)
         if self.compiled.source in self.corpus.sources:
             raise ValueError(f"compiled.source is {self.compiled.source!r}, a name of corpus.sources; give it another")
-        for name in self.report.experiments:
-            if name not in self.experiments:
-                raise ValueError(f"report.experiments names {name!r}; there are {sorted(self.experiments)}")
-        models = {model for experiment in self.experiments.values() for model in experiment.models}
-        for name, scheduler in self.schedulers.items():
-            if scheduler.model is not None and scheduler.model not in models:
-                raise ValueError(f"schedulers.{name}.model is {scheduler.model!r}; experiments have {sorted(models)}")
-        if both := sorted(set(self.experiments) & set(self.imitations)):
-            raise ValueError(f"imitations has {both}, which are names of experiments")
-        for name, imitation in self.imitations.items():
-            pairs = [(one.training, one.development) for one in imitation.models.values()]
-            used = {*imitation.tested, *(name for pair in pairs for name in pair)}
-            if unknown := sorted(used - set(self.sets)):
-                raise ValueError(f"imitations.{name} names the sets {unknown}; sets has {sorted(self.sets)}")
-            if len(corpora := {self.sets[name].corpus for name in used}) > 1:
-                raise ValueError(f"imitations.{name} mixes the corpora {sorted(corpora)}; they are never mixed")
-            untrained = {scheduler for scheduler, one in self.schedulers.items() if one.model is None}
-            if unknown := sorted(set(imitation.other_seeds) - set(imitation.models)):
-                raise ValueError(f"imitations.{name}.other_seeds names {unknown}; models: {sorted(imitation.models)}")
-            if unknown := sorted(set(imitation.baselines) - untrained):
-                raise ValueError(f"imitations.{name}.baselines names {unknown}; without a model: {sorted(untrained)}")
-            if both := sorted(set(self.schedulers) & set(imitation.models)):
-                raise ValueError(f"imitations.{name}.models has {both}, which are names of schedulers")
-        self._scheduling_exists()
+        _known("report.experiments", self.report.experiments, self.experiments)
+        for name, processor in self.processors.items():
+            _known(f"processors.{name}.best", [processor.best], self.methods)
+        for name, experiment in self.experiments.items():
+            self._experiment_is_whole(f"experiments.{name}", name, experiment)
         return self
 
-    def _scheduling_exists(self) -> None:
-        chosen = self.scheduling
-        used = {*chosen.tested, *(name for one in chosen.models.values() for name in (one.training, one.development))}
-        if unknown := sorted(used - set(self.sets)):
-            raise ValueError(f"scheduling names the sets {unknown}; sets has {sorted(self.sets)}")
-        if unknown := sorted({one.best for one in chosen.machines.values()} - set(chosen.schedulers)):
-            raise ValueError(
-                f"scheduling.machines names the schedulers {unknown}; there are {sorted(chosen.schedulers)}"
-            )
-        if unknown := sorted(set(self.hardware.machines) - set(chosen.machines)):
-            raise ValueError(f"hardware.machines names {unknown}; scheduling.machines has {sorted(chosen.machines)}")
-        for name, model in chosen.models.items():
-            if not model.machines or set(model.machines) - set(chosen.machines):
-                raise ValueError(f"scheduling.models.{name}.machines must name some of {sorted(chosen.machines)}")
-        if both := sorted(set(chosen.schedulers) & set(chosen.models)):
-            raise ValueError(f"scheduling.models has {both}, which are names of its schedulers")
+    def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
+        _known(f"{key}.sets", experiment.sets, self.sets)
+        _known(f"{key}.judges", experiment.judges, self.judges)
+        _known(f"{key}.methods", experiment.methods, self.methods)
+        _known(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
+        if isinstance(experiment, Hardware):
+            _known(f"{key}.schedules_of", [experiment.schedules_of], self.experiments)
+            return
+        _known(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
+        for method in experiment.methods:
+            self.network(name, method)
+        if isinstance(experiment, Reproduction):
+            return
+        if both := sorted(set(experiment.methods) & set(experiment.models)):
+            raise ValueError(f"{key}.models has {both}, which are names of its methods")
+        learned = [split for model in experiment.models.values() for split in (model.training, model.development)]
+        _known(f"{key}.models", learned, self.sets)
+        if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
+            raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
-    def schedulers_of(self, experiment: str) -> list[str]:
-        """Names of the schedulers that take part in an experiment: those without a model, and those of its models."""
-        models = self.experiments[experiment].models
-        return [name for name, one in self.schedulers.items() if one.model is None or one.model in models]
+    def methods_of(self, experiment: str) -> list[str]:
+        """Names of an experiment's methods; its networks for all lengths are methods by themselves."""
+        chosen = self.experiments[experiment]
+        own = chosen.models if isinstance(chosen, Imitation | Processors) else {}
+        return [*chosen.methods, *own]
+
+    def entry(self, experiment: str, method: str) -> Entry:
+        """What makes the schedules of an experiment's method."""
+        chosen = self.experiments[experiment]
+        if isinstance(chosen, Imitation | Processors) and method in chosen.models:
+            return entry("ordering", model=method)
+        return self.methods[method]
+
+    def network(self, experiment: str, method: str) -> Network | None:
+        """The trained network behind an experiment's method, None for one without.
+
+        `model` of a method names a network of the same experiment, or `experiment.model` of another one.
+        Raises ValueError for a name that does not exist.
+        """
+        model = self.entry(experiment, method).model
+        if model is None:
+            return None
+        of, _, name = model.rpartition(".")
+        chosen = self.experiments.get(of or experiment)
+        if chosen is None or isinstance(chosen, Hardware) or name not in chosen.models:
+            there = sorted(chosen.models) if chosen is not None and not isinstance(chosen, Hardware) else []
+            raise ValueError(
+                f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({there}); "
+                f"train it there, or leave {method} out of experiments.{experiment}.methods"
+            )
+        return Network(experiment=of or experiment, model=name, settings=chosen.models[name])
+
+    def serves(self, experiment: str, method: str, target: str) -> bool:
+        """Whether a method of the experiment is run for a target."""
+        chosen = self.experiments[experiment]
+        if isinstance(chosen, Processors) and method in chosen.models:
+            return target in chosen.models[method].machines
+        wanted = self.entry(experiment, method).processors
+        return wanted is None or target in wanted or target == GCC
+
+    def seeds(self, experiment: str, method: str) -> list[int]:
+        """Seeds of an experiment's method."""
+        chosen = self.experiments[experiment]
+        network = self.network(experiment, method)
+        if network is None:
+            return chosen.untrained_seeds or chosen.seeds
+        return chosen.seeds_of(network.model)
+
+
+def _known(key: str, names: Iterable[str], there: Iterable[str]) -> None:
+    if unknown := sorted(set(names) - set(there)):
+        raise ValueError(f"{key} names {unknown}; there are {sorted(there)}: correct the name, or add the entry")
 
 
 def validate(data: object, where: str = "params.yaml") -> Params:
-    """Settings from parsed YAML. Raises ConfigError naming every faulty key."""
+    """Settings from parsed and resolved YAML. Raises ConfigError naming every faulty key."""
     try:
         return Params.model_validate(data)
     except ValidationError as error:
         raise explain(error, where) from error
 
 
-def load(path: Path = Path("params.yaml")) -> Params:
-    """Settings from a file. Raises ConfigError naming the file and every faulty key."""
+def parsed(path: Path) -> dict[str, Any]:
+    """The file as it stands. Raises ConfigError naming it where it is missing or no YAML."""
     try:
         data = yaml.safe_load(path.read_text())
     except FileNotFoundError as error:
         raise ConfigError(f"{path} is missing; run from the repository's root") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not YAML: {error}") from error
-    return validate(data, str(path))
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} holds no mapping of sections")
+    return data
+
+
+def load(path: Path = Path("params.yaml")) -> Params:
+    """Settings from a file, resolved. Raises ConfigError naming the file and every faulty key."""
+    return validate(resolve(parsed(path)), str(path))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.dags import Sampler
+from pipeline.config.dags import Dependencies, Sampler
 from pipeline.config.section import Positive, Section
 
 
@@ -26,6 +26,7 @@ class BlockSet(Section):
     corpus: Literal["released", "compiled"] = "released"
     sources: Annotated[list[str], Field(min_length=1)]
     input: Literal["drawn", "before_scheduling"] = "drawn"  # the order that is shown; the latter of compiled alone
+    dependencies: Dependencies = "full"  # by which its orders are legal
     held_out: bool = False  # POCSNet's test blocks in their order there, instead of all but these
     share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)
     lengths: tuple[Positive, Positive] = (2, 64)

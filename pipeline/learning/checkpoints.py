@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ _FOLDER = Path(".cache/checkpoints")
 
 
 class Checkpoint:
-    """The state of one training: of its settings, its input files and the code of its module."""
+    """The state of one training: of its settings, its input files and the code of its modules."""
 
-    def __init__(self, module: str, settings: str, inputs: list[Path]) -> None:
+    def __init__(self, modules: Sequence[str], settings: str, inputs: list[Path]) -> None:
         digest = hashlib.sha256(settings.encode())
         for path in inputs:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
-        for source in closure(module):
+        for source in closure(*modules):
             digest.update((ROOT / source).read_bytes())
         self._path = _FOLDER / f"{digest.hexdigest()}.pt"
 

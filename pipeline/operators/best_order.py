@@ -18,11 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pipeline.operators.greedy import Orders, expected_slots, read, topological_fill
 from pipeline.operators.matching import bounded, match
 from pipeline.operators.orders import PartialOrders
+from pipeline.operators.threads import share
 
 _NARROWEST, _WIDER = 16, 8  # widths of the search: the first, and how many times wider each next one is
 _ROUNDING = 1e-13  # of the largest entry, for each slot: costs that differ by less are equal
@@ -55,10 +56,12 @@ def best_order(matrix: np.ndarray, orders: Orders, max_states: int = 4096) -> Be
         fill, sort = topological_fill(own, part), expected_slots(own, part)
         heavier = weight_of(own, fill, part.sizes) >= weight_of(own, sort, part.sizes)
         known = np.where(heavier[:, None], fill, sort)
-        order[rest], gap[rest] = _search(
-            own, rows[rest], columns[rest], part.sizes, part.offsets, part.before, part.after, part.first, part.last,
-            known, max_states,
+        lost = np.zeros(len(rest))
+        share(
+            _search, own, rows[rest], columns[rest], part.sizes, part.offsets, part.before, part.after, part.first,
+            part.last, max_states, known, lost,
         )  # fmt: skip
+        order[rest], gap[rest] = known, lost
         optimal[rest] = gap[rest] == 0
     return Best(order, optimal, gap)
 
@@ -184,9 +187,9 @@ def _pass(
 
 
 @njit(nogil=True, cache=True)
-def _share(
-    chunk: int,
-    chunks: int,
+def _search(
+    start: int,
+    stride: int,
     weights: np.ndarray,
     rows: np.ndarray,
     columns: np.ndarray,
@@ -200,12 +203,12 @@ def _share(
     order: np.ndarray,
     gap: np.ndarray,
 ) -> None:
-    """Items chunk, chunk + chunks ...: improves `order` in place and fills `gap`."""
+    """Makes `order` (B, n) as heavy as it can, in place, and fills `gap` (B,): how much heavier a legal one may be."""
     batch, n, _ = weights.shape
     words = (n + 63) // 64
     needed, cost = np.empty((n, words), np.uint64), np.empty((n, n))
     room = 0  # the width that the scratch is for: most items need little
-    for b in range(chunk, batch, chunks):
+    for b in range(start, batch, stride):
         size = sizes[b]
         needed[:size] = 0
         for e in range(offsets[b], offsets[b + 1]):
@@ -222,7 +225,7 @@ def _share(
         width, dropped = min(_NARROWEST, max_states), 0.0
         while best - dropped > rounding:
             if width > room:
-                room, table, stamp = width, 64, 0
+                room, table = width, 64
                 while table < 2 * room * n:
                     table *= 2
                 sets, costs = np.empty((2, room * n, words), np.uint64), np.empty((2, room * n))
@@ -230,6 +233,7 @@ def _share(
                 mothers, choices = np.empty((n, room), np.int32), np.empty((n, room), np.int16)
                 keys, places = np.empty((table, words), np.uint64), np.empty(table, np.int32)
                 stamps = np.zeros(table, np.int64)
+                stamp = stamps[0]  # not the number 0: `_pass` would be compiled for it by itself
             total, dropped, stamp = _pass(
                 cost, size, needed, first[b], last[b], best - rounding, width,
                 sets, costs, mother, choice, mothers, choices, keys, places, stamps, stamp,
@@ -244,27 +248,3 @@ def _share(
                 break
             width = min(_WIDER * width, max_states)
         gap[b] = best - dropped if best - dropped > rounding else 0.0
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def _search(
-    weights: np.ndarray,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-    known: np.ndarray,
-    max_states: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Orders at least as heavy as `known` (B, n), and how much heavier a legal order may be at most, (B,)."""
-    order, gap = known.copy(), np.zeros(len(known))
-    chunks = min(len(known), 64)
-    for chunk in prange(chunks):
-        _share(
-            chunk, chunks, weights, rows, columns, sizes, offsets, before, after, first, last, max_states, order, gap
-        )
-    return order, gap

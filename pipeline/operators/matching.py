@@ -7,14 +7,11 @@ for an item. scipy's `linear_sum_assignment` finds the same matchings, one item 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pipeline.operators.kernels import LARGEST
-
-_PARALLEL: dict[str, Any] = {"nogil": True, "cache": True, "parallel": True}
+from pipeline.operators.threads import share
 
 
 def bounded(matrix: np.ndarray) -> np.ndarray:
@@ -37,7 +34,6 @@ def hungarian(matrix: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray
     return match(bounded(matrix), sizes, first, last)[0]
 
 
-@njit(**_PARALLEL)
 def match(
     weights: np.ndarray, sizes: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -50,60 +46,75 @@ def match(
     batch, n, _ = weights.shape
     order = np.empty((batch, n), np.int16)
     rows, columns = np.zeros((batch, n)), np.zeros((batch, n))
-    chunks = min(batch, 64)
-    for chunk in prange(chunks):
-        slot_of, holder, previous = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        distance, reached = np.empty(n), np.empty(n, np.bool_)
-        for b in range(chunk, batch, chunks):
-            size, u, v, w = sizes[b], rows[b], columns[b], weights[b]
-            for i in range(n):
-                order[b, i] = i
-                slot_of[i] = -1
-                holder[i] = -1
-            for i in range(size):  # each row's best slot, where it is still free
-                best = first[b, i]
-                for j in range(first[b, i] + 1, last[b, i] + 1):
-                    if w[i, j] > w[i, best]:
-                        best = j
-                u[i] = w[i, best]
-                if holder[best] < 0:
-                    holder[best] = i
-                    slot_of[i] = best
-            for start in range(size):
-                if slot_of[start] >= 0:
-                    continue
-                for j in range(size):
-                    distance[j] = np.inf
-                    reached[j] = False
-                row, length, end = start, 0.0, -1
-                while end < 0:  # Dijkstra over the slots; the lengths u + v - X are not negative
-                    offset, low, high = length + u[row], first[b, row], last[b, row]
-                    nearest, shortest = -1, np.inf
-                    for j in range(size):
-                        if reached[j]:
-                            continue
-                        if low <= j <= high:
-                            through = offset + v[j] - w[row, j]
-                            if through < distance[j]:
-                                distance[j] = through
-                                previous[j] = row
-                        if distance[j] < shortest:
-                            nearest, shortest = j, distance[j]
-                    reached[nearest] = True
-                    length = shortest
-                    if holder[nearest] < 0:
-                        end = nearest
-                    else:
-                        row = holder[nearest]
-                u[start] -= length
-                for j in range(size):
-                    if reached[j] and j != end:
-                        u[holder[j]] -= length - distance[j]
-                        v[j] += length - distance[j]
-                while end >= 0:  # along the path every row takes the slot it was reached from
-                    row = previous[end]
-                    holder[end] = row
-                    slot_of[row], end = end, slot_of[row]
-            for j in range(size):
-                order[b, j] = holder[j]
+    share(_match, weights, sizes, first, last, order, rows, columns)
     return order, rows, columns
+
+
+@njit(nogil=True, cache=True)
+def _match(
+    start: int,
+    stride: int,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    order: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+) -> None:
+    """Fills order, rows and columns of `match`."""
+    batch, n, _ = weights.shape
+    slot_of, holder, previous = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    distance, reached = np.empty(n), np.empty(n, np.bool_)
+    for b in range(start, batch, stride):
+        size, u, v, w = sizes[b], rows[b], columns[b], weights[b]
+        for i in range(n):
+            order[b, i] = i
+            slot_of[i] = -1
+            holder[i] = -1
+        for i in range(size):  # each row's best slot, where it is still free
+            best = first[b, i]
+            for j in range(first[b, i] + 1, last[b, i] + 1):
+                if w[i, j] > w[i, best]:
+                    best = j
+            u[i] = w[i, best]
+            if holder[best] < 0:
+                holder[best] = i
+                slot_of[i] = best
+        for free in range(size):
+            if slot_of[free] >= 0:
+                continue
+            for j in range(size):
+                distance[j] = np.inf
+                reached[j] = False
+            row, length, end = free, 0.0, -1
+            while end < 0:  # Dijkstra over the slots; the lengths u + v - X are not negative
+                offset, low, high = length + u[row], first[b, row], last[b, row]
+                nearest, shortest = -1, np.inf
+                for j in range(size):
+                    if reached[j]:
+                        continue
+                    if low <= j <= high:
+                        through = offset + v[j] - w[row, j]
+                        if through < distance[j]:
+                            distance[j] = through
+                            previous[j] = row
+                    if distance[j] < shortest:
+                        nearest, shortest = j, distance[j]
+                reached[nearest] = True
+                length = shortest
+                if holder[nearest] < 0:
+                    end = nearest
+                else:
+                    row = holder[nearest]
+            u[free] -= length
+            for j in range(size):
+                if reached[j] and j != end:
+                    u[holder[j]] -= length - distance[j]
+                    v[j] += length - distance[j]
+            while end >= 0:  # along the path every row takes the slot it was reached from
+                row = previous[end]
+                holder[end] = row
+                slot_of[row], end = end, slot_of[row]
+        for j in range(size):
+            order[b, j] = holder[j]

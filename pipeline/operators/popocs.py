@@ -14,13 +14,8 @@ On the CPU they run in compiled kernels, elsewhere in the PyTorch forms of `refe
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import torch
 
@@ -29,9 +24,9 @@ from pipeline.operators.cyclic import cyclic_backward, cyclic_forward
 from pipeline.operators.kernels import LARGEST, backward, forward
 from pipeline.operators.nearest import warn_of
 from pipeline.operators.orders import MaskLike, PartialOrders, partial_orders
+from pipeline.operators.threads import share
 
 Method = Literal["cyclic", "extrapolated", "nearest"]
-_LARGE = 10_000  # entries of a batch: below, waking another thread takes as long as the work
 ITERATIONS = {"cyclic": 20, "extrapolated": 60, "nearest": 0}
 
 
@@ -98,24 +93,6 @@ def residual(matrix: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
     return torch.cat(parts, 1).amax(1)
 
 
-def _share(kernel: Callable[..., None], proposal: np.ndarray, *arguments: Any) -> None:
-    """Run kernel(start, stride, proposal, ...) on the threads that numba may use; it lets go of Python's lock."""
-    threads = min(len(proposal), numba.get_num_threads())
-    if threads <= 1 or proposal.size < _LARGE:
-        return kernel(0, 1, proposal, *arguments)
-    pool = _pool(os.getpid(), threads - 1)
-    others = [pool.submit(kernel, start, threads, proposal, *arguments) for start in range(1, threads)]
-    kernel(0, threads, proposal, *arguments)
-    for other in others:
-        other.result()
-
-
-@lru_cache(maxsize=1)
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads beside the caller's; a forked process does not inherit them and makes its own."""
-    return ThreadPoolExecutor(threads, "popocs")
-
-
 def _array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().double().contiguous().numpy()
 
@@ -132,7 +109,7 @@ class _Projection(torch.autograd.Function):
         multipliers, spent = np.zeros(len(orders.before)), np.empty(len(orders), np.int64)
         errors = np.empty(len(orders))
         graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
-        _share(
+        share(
             forward, proposal, *graph,
             iterations, tolerance, method == "nearest", found, multipliers, spent, errors,
         )  # fmt: skip
@@ -148,7 +125,7 @@ class _Projection(torch.autograd.Function):
         assignment, result = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        _share(
+        share(
             backward, proposal, _array(result), _array(cotangent),
             *ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
         )  # fmt: skip
@@ -163,7 +140,7 @@ class _Cyclic(torch.autograd.Function):
         proposal = _array(assignment)
         found = np.empty_like(proposal)
         graph = (orders.sizes, orders.offsets, orders.before, orders.after)
-        _share(cyclic_forward, proposal, *graph, iterations, found)
+        share(cyclic_forward, proposal, *graph, iterations, found)
         ctx.graph, ctx.iterations = graph, iterations
         ctx.save_for_backward(assignment)
         return torch.from_numpy(found).to(assignment.dtype)
@@ -174,5 +151,5 @@ class _Cyclic(torch.autograd.Function):
         (assignment,) = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        _share(cyclic_backward, proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
+        share(cyclic_backward, proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None

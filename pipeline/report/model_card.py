@@ -5,18 +5,33 @@ from __future__ import annotations
 import pandas as pd
 
 from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.report.imitation.rows import decoder_label, set_label
+from pipeline.report.names import decoder_label, set_label
 from pipeline.report.numbers import count, number, percent, with_interval
+from pipeline.report.tables import Column, Line, lines, metric, of, table, value
 from pipeline.report.templates import template
 
-_METRICS = ("exact_match", "kendall_tau_distance", "valid_share")
+MEASURED: list[Column] = [
+    ("Blocks", of("set", set_label)),
+    ("Decoder", of("decoder", decoder_label)),
+    ("Exact match", metric(with_interval, "exact_match")),
+    ("Kendall tau distance", metric(with_interval, "kendall_tau_distance")),
+    ("Valid", metric(with_interval, "valid_share")),
+    ("Number", value(count, "exact_match", "n")),
+]
+TRAININGS: list[Column] = [
+    ("Seed", of("seed")),
+    ("Best at step", of("step", count)),
+    ("Loss", of("loss", lambda loss: number(loss, 4))),
+    ("Exact match of development blocks", of("exact_match", percent)),
+    ("Shipped", of("shipped")),
+]
 
 
 def best(histories: dict[str, pd.DataFrame]) -> dict[str, pd.Series]:
     """Seed -> the measurement with the lowest loss on the development blocks, the lowest seed first."""
     development = {seed: rows[rows["split"] == "development"] for seed, rows in histories.items()}
-    found = {seed: rows.sort_values("loss", kind="stable").iloc[0] for seed, rows in development.items()}
-    return dict(sorted(found.items(), key=lambda pair: (pair[1]["loss"], int(pair[0]))))
+    lowest = {seed: rows.sort_values("loss", kind="stable").iloc[0] for seed, rows in development.items()}
+    return dict(sorted(lowest.items(), key=lambda pair: (pair[1]["loss"], int(pair[0]))))
 
 
 def card(
@@ -31,17 +46,10 @@ def card(
     """The card as Markdown. `chosen`: of `best`, the shipped seed first; `results`: table of the model, all seeds."""
     seed = next(iter(chosen))
     own = results[(results["seed"] == seed) & ~results["decoder"].isin(("sample", "none"))]
-    found = {(row["split"], row["decoder"], row["metric"]): row for _, row in own.iterrows()}
-    places = dict.fromkeys((split, decoder) for split, decoder, _ in found)
-    measured = [
-        [set_label(split), decoder_label(decoder)]
-        + [with_interval(metric, found[split, decoder, metric]) for metric in _METRICS]
-        + [count(found[split, decoder, "exact_match"]["n_blocks"])]
-        for split, decoder in places
-    ]
+    order = {"set": own["set"].unique(), "decoder": own["decoder"].unique()}
     trainings = [
-        [of, count(row["step"]), number(row["loss"], 4), percent(row["exact_match"]), "yes" if of == seed else ""]
-        for of, row in sorted(chosen.items(), key=lambda pair: int(pair[0]))
+        Line({"seed": name, "shipped": "yes" if name == seed else ""} | row.to_dict(), [])
+        for name, row in sorted(chosen.items(), key=lambda pair: int(pair[0]))
     ]
     return template("model_card.md.j2").render(
         file=file,
@@ -50,8 +58,9 @@ def card(
         megabytes=f"{n_bytes / 1e6:.1f}",
         tokens=len(network.vocabulary),
         seed=seed,
-        trainings=trainings,
-        measured=measured,
+        n_trainings=len(chosen),
+        trainings=table(TRAININGS, trainings, right=1),
+        measured=table(MEASURED, lines(own, ["set", "decoder"], order, {"metric": "exact_match"}), right=2),
         blocks=n_blocks,
         sources=sources,
     )

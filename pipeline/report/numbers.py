@@ -1,13 +1,15 @@
-"""Numbers and names as the report writes them."""
+"""Numbers as the report writes them: a value, a share, a row of table `results` with its interval."""
 
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import pandas as pd
 from markupsafe import escape
 
+Row = Mapping[Any, Any]  # column -> value
+Write = Callable[[float], str]
 _SHARES = ("exact_match", "slot_accuracy", "valid_share", "proven_optimal_share")
 
 
@@ -21,46 +23,6 @@ def signed(value: float | None, digits: int = 4) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:+.{digits}f}"
 
 
-def shown(metric: str, value: float | None) -> str:
-    """A metric's value in the unit people read it in: shares as percentages."""
-    if value is None or math.isnan(value):
-        return "-"
-    return f"{100 * value:.1f}%" if is_share(metric) else number(value, 3 if "cycles" not in metric else 4)
-
-
-def is_share(metric: str) -> bool:
-    """Whether people read the metric as a percentage."""
-    return metric.startswith(_SHARES)
-
-
-def with_interval(metric: str, row: pd.Series | None) -> str:
-    """A row's value with its interval below it, where it has one."""
-    if row is None:
-        return "-"
-    text = shown(metric, row["value"])
-    if math.isnan(row["ci_low"]) or math.isnan(row["ci_high"]):
-        return text
-    low, high = (shown(metric, row[end]).rstrip("%") for end in ("ci_low", "ci_high"))
-    return f"{text}<br><small>{low} to {high}</small>"
-
-
-def interval(row: pd.Series) -> str:
-    """The interval of a difference, as small print; nothing where there is none."""
-    if math.isnan(row["ci_low"]) or math.isnan(row["ci_high"]):
-        return ""
-    return f"<br><small>{signed(row['ci_low'])} to {signed(row['ci_high'])}</small>"
-
-
-def natural(name: str) -> list[tuple[int, int | str]]:
-    """Sort key that puts 2 before 10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
-
-
-def cell(value: object) -> str:
-    """`value` as the text of a cell of a Markdown table: a bar or a line break would end the cell."""
-    return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
-
-
 def count(value: float) -> str:
     """A whole number with its thousands apart; a dash where it is not known."""
     return "-" if math.isnan(value) else f"{value:,.0f}"
@@ -69,3 +31,56 @@ def count(value: float) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """A share of 1 as a percentage; a dash where it is not known."""
     return "-" if math.isnan(share) else f"{100 * share:.{digits}f}%"
+
+
+def is_share(metric: str) -> bool:
+    """Whether people read the metric as a percentage."""
+    return metric.startswith(_SHARES)
+
+
+def shown(metric: str, value: float | None) -> str:
+    """A metric's value in the unit people read it in: shares as percentages."""
+    if value is None or math.isnan(value):
+        return "-"
+    return percent(value) if is_share(metric) else number(value, 4 if "cycles" in metric else 3)
+
+
+def spread(row: Row | None, write: Write, ends: Write | None = None) -> str:
+    """A row's value, and below it in small print its interval, where it has one; `ends` writes low and high."""
+    if row is None or math.isnan(row["value"]):
+        return "-"
+    if math.isnan(row["low"]) or math.isnan(row["high"]):
+        return write(row["value"])
+    low, high = ((ends or write)(row[end]) for end in ("low", "high"))
+    return f"{write(row['value'])}<br><small>{low} to {high}</small>"
+
+
+def with_interval(row: Row | None) -> str:
+    """A row of table `results` with its interval, in the unit that its metric is read in."""
+    metric = "" if row is None else row["metric"]
+    return spread(row, lambda value: shown(metric, value), lambda value: shown(metric, value).rstrip("%"))
+
+
+def share(row: Row | None) -> str:
+    """A share with its interval, whatever its metric is called."""
+    return spread(row, percent, lambda value: percent(value).rstrip("%"))
+
+
+def difference(row: Row | None) -> str:
+    """A difference with its sign and its interval."""
+    return spread(row, signed)
+
+
+def ratio(row: Row | None) -> str:
+    """A ratio with its interval, four digits."""
+    return spread(row, lambda value: number(value, 4))
+
+
+def cell(value: object) -> str:
+    """`value` as the text of a cell of a Markdown table: a bar or a line break would end the cell."""
+    return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
+
+
+def code(value: object) -> str:
+    """Text of a cell in the type of code; nothing where there is none."""
+    return f"`{cell(value)}`" if isinstance(value, str) and value else ""

@@ -1,4 +1,4 @@
-"""The report's pages: each is a template of its name beside this file, and becomes Markdown and HTML."""
+"""The report's pages: each is a folder of its name beside this file, and becomes Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ class Page:
     name: str
     title: str
     question: str
-
-    @property
-    def template(self) -> str:
-        return f"{self.name}/page.md.j2"
+    experiments: tuple[str, ...]  # shown there; run only when asked for, but those of the report itself
 
 
 PAGES = (  # the first lists the others
@@ -23,30 +20,38 @@ PAGES = (  # the first lists the others
         "index",
         "Learned schedules of real GCC 4.9 code: POCSNet's tables, reproduced",
         "Do the paper's Table 1, Table 2 and Figure 3 hold on real machine code?",
+        ("quick", "paper", "trials"),
     ),
     Page(
         "operator",
         "Projecting onto the dependencies",
         "Does a network learn better with the projection, what does each way of projecting cost, and how does a soft "
         "assignment best become an order?",
+        ("operator_learning", "operator_learning_attribution", "operator_speed", "operator_decoding"),
     ),
     Page(
         "imitation",
         "Imitating GCC on blocks of any length",
         "How often does a network give GCC's order of 2 to 64 instructions, what helped and what did not, how far can "
         "any network come, and what do its wrong orders have in common?",
+        (
+            *("imitation", "imitation_speed", "imitation_ablation", "imitation_scaling", "imitation_transfer"),
+            *("imitation_ideas", "imitation_evidence", "imitation_input"),
+        ),
     ),
     Page(
         "processors",
         "Orders for a processor",
         "Which scheduler needs the fewest cycles by a model of the processor, in how much time, and does that hold on "
         "real hardware?",
+        ("processors", "processors_speed", "hardware"),
     ),
     Page(
         "corpus",
         "The code and its dependencies",
         "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "
         "machine code read?",
+        ("dag_verification", "ingest"),
     ),
 )
 FILES = tuple(f"{page.name}.{kind}" for page in PAGES for kind in ("html", "md"))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from pipeline.report import plots
-from pipeline.report.index import experiments
+from pipeline.report.names import label
 from pipeline.report.numbers import count
 
 _FOLDER = Path(__file__).parent
@@ -22,5 +21,5 @@ def template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"difference": experiments.difference, "label": plots.label, "count": count}
+    environment.filters |= {"label": label, "count": count}
     return environment.get_template(name)

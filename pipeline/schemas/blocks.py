@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/corpus/{corpus}/blocks.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),  # 32 hex digits: BLAKE2b of masked_code

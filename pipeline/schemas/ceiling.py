@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/ceiling.parquet"
 SCHEMA = pa.schema(
     [
         ("notion", pa.string()),  # exact | registers | constants: what may be renamed

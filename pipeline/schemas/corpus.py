@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/statistics/{dependencies}.parquet"
 SCHEMA = pa.schema(
     [
         ("source", pa.string()),  # empty: all sources together

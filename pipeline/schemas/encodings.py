@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/instructions/{corpus}/encodings.parquet"
 SCHEMA = pa.schema(
     [
         ("code", pa.binary()),

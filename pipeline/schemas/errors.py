@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/errors/{set}/{method}/{seed}.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),

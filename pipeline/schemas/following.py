@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 MOST_FOLLOWING = 4  # instructions behind a block
+PLACE = "data/following/{corpus}.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),

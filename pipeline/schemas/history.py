@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/history.parquet"
 SCHEMA = pa.schema(
     [
         ("step", pa.int32()),

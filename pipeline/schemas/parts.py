@@ -1,23 +1,29 @@
-"""Exact match of parts of a set, tidy: one row per (scheduler, decoder, seed, part)."""
+"""Numbers of parts of a set, tidy: one row per (method, decoder, seed, metric, part)."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/parts.parquet"
 SCHEMA = pa.schema(
     [
         ("experiment", pa.string()),
-        ("split", pa.string()),
-        ("scheduler", pa.string()),
+        ("set", pa.string()),
+        ("target", pa.string()),  # these columns are as in table `results`
+        ("method", pa.string()),
         ("decoder", pa.string()),
         ("seed", pa.string()),
+        ("metric", pa.string()),
+        ("comparison", pa.string()),
+        ("baseline", pa.string()),
+        ("judge", pa.string()),
         ("by", pa.string()),  # length | legal_orders | instruction_class | confidence
         ("part", pa.string()),
         ("rank", pa.int32()),  # of the part among its kind
-        ("exact_match", pa.float64()),
-        ("ci_low", pa.float64()),
-        ("ci_high", pa.float64()),
+        ("value", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
         ("confidence", pa.float64()),  # mean; NaN where not known
-        ("n_blocks", pa.int64()),
+        ("n", pa.int64()),  # blocks
     ]
 )

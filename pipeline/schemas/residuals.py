@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/residuals/residuals.parquet"
 SCHEMA = pa.schema(
     [
         ("n_instructions", pa.int16()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/sweep/{dependencies}/{seed}.parquet"
 SCHEMA = pa.schema(
     [
         ("iterations", pa.int32()),

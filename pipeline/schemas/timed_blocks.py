@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/timed/{set}/timed_blocks.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),

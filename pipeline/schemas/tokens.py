@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/tokens/tokens.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/experiments/{experiment}/twins.parquet"
 SCHEMA = pa.schema(
     [
         ("set", pa.string()),

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 import torch
+import typer
 
 from pipeline import tables
 from pipeline.blocks.corpus import assembly
 from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.pocsnet_training import assign
-from pipeline.blocks.problems import problems
-from pipeline.blocks.schedulers import Request
-from pipeline.blocks.schedulers.soft_permutation import Network
-from pipeline.config.experiments import Training
-from pipeline.config.schedulers import Scheduler
-from pipeline.config.section import section
-from pipeline.operators.decoding import hungarian
+from pipeline.blocks.models.pocsnet import POCSNet, assign
+from pipeline.blocks.problems.token_blocks import load_set
+from pipeline.operators.matching import hungarian
 from pipeline.stages import options
 from pipeline.stages.command import run
+
+ITERATIONS = 20  # of the operator, as in the paper's appendix
 
 
 def pick(exact: dict[str, np.ndarray], valid: dict[str, np.ndarray], loose: np.ndarray, count: int) -> list[int]:
     """Items to show: in turn one that both networks reproduce, one where POPOCS mends an illegal order, one both miss.
 
-    exact, valid: scheduler -> (B,) bool; loose: (B,) bool, more than one legal order.
+    exact, valid: method -> (B,) bool; loose: (B,) bool, more than one legal order.
     """
     kinds = [
         loose & exact["sinkhorn"] & exact["popocs_20"],
@@ -43,33 +44,30 @@ def pick(exact: dict[str, np.ndarray], valid: dict[str, np.ndarray], loose: np.n
 
 
 def main(
-    settings: options.Settings,
-    models: options.Settings,
+    n_blocks: Annotated[int, typer.Option(min=1, help="Blocks to show.")],
     sinkhorn: options.Weights,
     popocs: options.Weights,
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the test blocks.")],
     blocks: options.Blocks,
     dags: options.Dags,
-    splits: options.Splits,
+    instructions: options.Instructions,
     tokens: options.Tokens,
     vocabulary: options.Vocabulary,
-    out: options.Out,
+    examples: options.Out,
 ) -> None:
     """Write matrices before and after the operator, and the matched orders, for a few test blocks."""
     torch.set_num_threads(1)
-    count = section(int, settings)
-    training = section(dict[str, Training], models)
-    test = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
-    shown = test.shown(test.input_order)
+    test = load_set(chosen, instructions, dags, tokens, vocabulary)
+    shown = test.problems
     networks, matrices, exact, valid = {}, {}, {}, {}
-    for name, model, weights in (("sinkhorn", "sinkhorn", sinkhorn), ("popocs_20", "popocs", popocs)):
-        method = Scheduler(method="soft_permutation", iterations=20)
-        networks[name] = Network(Request(method, training[model], weights, test)).model
-        matrices[name] = assign(networks[name], shown, test.trie, method.iterations or 0)
+    for name, weights in (("sinkhorn", sinkhorn), ("popocs_20", popocs)):
+        networks[name] = POCSNet.load(weights)
+        matrices[name] = assign(networks[name], shown, test.trie, ITERATIONS)
         order = hungarian(matrices[name]).astype(np.int64)
         exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
         valid[name] = count_violations(shown.precedes, order) == 0
     # Fewer edges than a chain: certainly more than one legal order.
-    items = pick(exact, valid, test.problems.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, count)
+    items = pick(exact, valid, shown.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, n_blocks)
     wanted = tables.of_blocks(test.block_ids[item] for item in items)
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
     rows = []
@@ -93,7 +91,7 @@ def main(
                     "after": after,
                 }
             )
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["examples"].names), "examples", out)
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["examples"].names), "examples", examples)
 
 
 if __name__ == "__main__":

@@ -19,19 +19,19 @@ from pipeline.stages.command import run
 
 def main(
     blocks: options.Blocks,
-    following: Annotated[str, typer.Option(help="Table following; empty for none.")],
     encodings: options.Out,
     instructions: options.Out,
+    following: Annotated[Path | None, typer.Option(help="Table following, where it is known.")] = None,
 ) -> None:
     """Describe every distinct masked instruction once, and write each block, and what follows it, as their numbers."""
     found = tables.arrow("blocks", blocks, ["block_id", "masked_code"])
     ids, code = found["block_id"].combine_chunks(), found["masked_code"].combine_chunks()
-    if following:
-        code = pa.concat_arrays([code, _behind(ids, Path(following))])
+    if following is not None:
+        code = pa.concat_arrays([code, _behind(ids, following)])
     distinct, numbers = distinct_instructions(code)
     tables.write(tabulate(distinct), "encodings", encodings)
     with tables.writing("instructions", instructions) as append:
-        append(numbered(ids, numbers[: len(ids)], numbers[len(ids) :] if following else None))
+        append(numbered(ids, numbers[: len(ids)], numbers[len(ids) :] if following is not None else None))
 
 
 def _behind(ids: pa.StringArray, path: Path) -> pa.BinaryArray:

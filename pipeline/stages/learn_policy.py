@@ -13,11 +13,12 @@ from pipeline import tables
 from pipeline.blocks.latency.costs import processor
 from pipeline.blocks.problems import store
 from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.processors import supported
 from pipeline.blocks.problems.sample import load
 from pipeline.blocks.schedulers import policy
 from pipeline.blocks.schedulers.on_machine.refinement import refine
 from pipeline.blocks.schedulers.on_machine.rollouts import batch, learn
-from pipeline.config.schedulers import Rollouts
+from pipeline.config.methods.policy import Rollouts
 from pipeline.config.section import section
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -34,9 +35,9 @@ def main(
     training: Annotated[Path, typer.Option(help="Table sets, the blocks to learn from.")],
     weights: options.Out,
 ) -> None:
-    """Write the weights of the scheduler `policy`, from a seeded draw of those blocks that have several legal orders.
+    """Write the weights of the method `policy`, from a seeded draw of those blocks that have several legal orders.
 
-    Settings are schedulers.<name>.learning. Blocks with an instruction that the machine does not know are left out.
+    Settings: the policy's `learning`. Blocks with an instruction that the machine does not know are left out.
     """
     chosen = section(Rollouts, settings)
     chip = processor(tables.arrow("machine_instructions", machine))
@@ -44,11 +45,12 @@ def main(
     rng = np.random.default_rng(seed)
     rows = load(training, held).rows
     rows = rng.permutation(rows[held.has_choice(rows)])[: chosen.blocks]
-    known = [row for row in rows if chip.known[held.instructions_of(np.array([row]))].all()]
-    print(f"{len(known)} blocks; {len(rows) - len(known)} have an instruction unknown to the machine", file=sys.stderr)
-    if not known:
+    usable = np.sort(rows[supported(held, rows, chip)])
+    print(
+        f"{len(usable)} blocks; {len(rows) - len(usable)} have an instruction unknown to the machine", file=sys.stderr
+    )
+    if not len(usable):
         raise ValueError("no block to learn from")
-    usable = np.sort(np.array(known))
     batches = [held.as_emitted(usable[items]) for items in by_length(held.lengths[usable], _INSTRUCTIONS)]
     blocks = [batch(chip, one) for one in batches]
     found = refine(blocks, learn(blocks, chosen, rng), chosen.changes, rng)

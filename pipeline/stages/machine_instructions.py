@@ -15,18 +15,18 @@ import typer
 from pipeline import tables
 from pipeline.blocks.latency import llvm_mca
 from pipeline.blocks.latency.machine import read
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 from pipeline.config.section import section
 from pipeline.stages import options
 from pipeline.stages.command import run
 
 
 def main(
-    machine: Annotated[str, typer.Option(help="Name of the machine in params.yaml, latency.machines.")],
+    machine: Annotated[str, typer.Option(help="Name in params.yaml's processors.")],
     settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
     encodings: options.Encodings,
     out: options.Out,
-    instructions: Annotated[str, typer.Option(help="Table instructions; empty for every row of encodings.")] = "",
+    instructions: Annotated[Path | None, typer.Option(help="Table instructions; none: every row of encodings.")] = None,
     sets: Annotated[list[Path] | None, typer.Option(help="Tables sets: instructions of these blocks alone.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
 ) -> None:
@@ -46,8 +46,8 @@ def main(
         tables.write(pd.DataFrame(columns=tables.SCHEMAS["machine_instructions"].names), "machine_instructions", out)
         return
     codes = tables.arrow("encodings", encodings, ["code"])["code"].to_pylist()
-    wanted = _wanted(Path(instructions), sets or [], len(codes)) if instructions else None
-    table = read(codes, machine, section(Machine, settings), binary, threads, wanted=wanted)
+    wanted = _wanted(instructions, sets or [], len(codes)) if instructions is not None else None
+    table = read(codes, machine, section(Judge, settings), binary, threads, wanted=wanted)
     tables.write(table, "machine_instructions", out)
     unsupported = table[table.status != "ok"]
     for reason, count in unsupported.message.str.split(":").str[0].value_counts().items():

@@ -20,11 +20,11 @@ from pipeline.blocks.problems import store
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.processors import supported
 from pipeline.blocks.problems.sample import Sample, load
-from pipeline.blocks.schedulers import Exact, Request, find
+from pipeline.blocks.schedulers import OK, Budget, Method, make
 from pipeline.blocks.schedulers.list_scheduling import list_schedule
 from pipeline.blocks.schedulers.on_machine.settling import settle
-from pipeline.config.machines import Machine
-from pipeline.config.schedulers import Scheduler
+from pipeline.config.methods import Entry
+from pipeline.config.processors import Judge
 from pipeline.config.section import section
 from pipeline.stages import options
 from pipeline.stages.command import run
@@ -33,16 +33,16 @@ _INSTRUCTIONS = 2048  # of a batch: often enough for the progress bar
 
 
 def main(
-    scheduler: Annotated[str, typer.Option(help="JSON of the scheduler that finds them, as in params.yaml.")],
+    settings: Annotated[str, typer.Option(help="JSON of the entry in params.yaml of the method that finds them.")],
     seed: options.Seed,
     chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
     blocks: options.Blocks,
     instructions: options.Instructions,
     dags: options.Dags,
-    machine: Annotated[str, typer.Option(help="Name of the machine in params.yaml, latency.machines.")],
-    settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
-    table: Annotated[Path, typer.Option(help="Table machine_instructions of the machine.")],
-    out: options.Out,
+    machine: Annotated[Path, typer.Option(help="Table machine_instructions of the processor.")],
+    target: Annotated[str, typer.Option(help="Name of the processor in params.yaml.")],
+    judge: Annotated[str, typer.Option(help="JSON of llvm-mca's settings for it.")],
+    optima: options.Out,
     threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
 ) -> None:
     """Find the best order of every block on the machine's model, and have llvm-mca judge it beside GCC's.
@@ -55,54 +55,65 @@ def main(
         raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
     held = store.load(instructions, dags)
     sample = load(chosen, held)
-    chip = processor(tables.arrow("machine_instructions", table))
-    how = section(Scheduler, scheduler)
-    made = find(how.method)(Request(how, None, None, None, None, chip))
-    if not isinstance(made, Exact):
-        raise ValueError(f"{how.method} does not say how good its orders are; take one with a method `optima`")
+    chip = processor(tables.arrow("machine_instructions", machine))
+    entry = section(Entry, settings)
+    method, budget = make(entry, {"machine": chip}), Budget.of(entry.settings)
     known = np.flatnonzero(supported(held, sample.rows, chip))
     frames = []
     batches = by_length(held.lengths[sample.rows[known]], _INSTRUCTIONS)
-    for number, items in enumerate(tqdm(batches, f"best orders, {machine}", unit="batch", file=sys.stderr)):
-        frames.append(_found(made, chip, held, sample, known[items], np.random.default_rng([seed, number])))
+    for number, items in enumerate(tqdm(batches, f"best orders, {target}", unit="batch", file=sys.stderr)):
+        rng = np.random.default_rng([seed, number])
+        frames.append(_best(method, budget, chip, held, sample, known[items], rng))
     best = pd.concat(frames, ignore_index=True)
     gcc = best.assign(order=best["order"].map(lambda order: tuple(range(len(order)))))
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(best["block_id"]))
     masked = dict(zip(code["block_id"], code["masked_code"], strict=True))
-    model = section(Machine, settings)
+    model = section(Judge, judge)
     judged = [
-        orders.simulate(one[["block_id", "order"]], masked, machine, model, binary, threads) for one in (best, gcc)
+        orders.simulate(one[["block_id", "order"]], masked, target, model, binary, threads) for one in (best, gcc)
     ]
     best = best.assign(cycles=judged[0]["cycles"], gcc_cycles=judged[1]["cycles"])
     best = best[(judged[0]["status"] == "ok") & (judged[1]["status"] == "ok")]
-    print(f"{len(sample.rows) - len(best)} of {len(sample.rows)} blocks are unsupported on {machine}", file=sys.stderr)
+    print(f"{len(sample.rows) - len(best)} of {len(sample.rows)} blocks are unsupported on {target}", file=sys.stderr)
     worse = best["cycles"] > best["gcc_cycles"]
     best.loc[worse, "order"] = gcc["order"]
     best.loc[worse, "cycles"] = best["gcc_cycles"]
     best.loc[worse, "proven"] = False
-    tables.write(best.sort_values("block_id", ignore_index=True), "optima", out)
+    tables.write(best.sort_values("block_id", ignore_index=True), "optima", optima)
 
 
-def _found(
-    made: Exact, chip: Processor, held: store.BlockStore, sample: Sample, items: np.ndarray, rng: np.random.Generator
+def _best(
+    method: Method,
+    budget: Budget,
+    chip: Processor,
+    held: store.BlockStore,
+    sample: Sample,
+    items: np.ndarray,
+    rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Of blocks of one length: the best orders in GCC's numbers, their cycles and bounds on the model.
 
     Of the best orders those nearest to list scheduling, for a network to learn; ties there go by GCC's order.
+    Raises ValueError for a method that knows no bounds.
     """
     rows = sample.rows[items]
     emitted = np.tile(np.arange(held.lengths[rows[0]], dtype=np.int16), (len(rows), 1))
     problems = held.problems(rows, emitted)
-    found = made.optima(problems, rng)
+    solution = method.solve(problems, rng, budget)
+    if "bound" not in solution.stats:
+        raise ValueError("the method does not say how good its orders are; take one whose solutions have a `bound`")
+    solved = solution.status == OK
+    order, bound = next(iter(solution.orders.values()))[solved], solution.stats["bound"][solved]
+    problems, items = problems[solved], items[solved]
     listed = list_schedule(problems, "critical_path", chip.costs(problems.instructions))
-    cycles = settle(problems, costs(chip, problems.instructions), found.order, listed)
+    cycles = settle(problems, costs(chip, problems.instructions), order, listed)
     return pd.DataFrame(
         {
             "block_id": sample.block_ids.take(items).to_pylist(),
-            "order": list(map(tuple, found.order.tolist())),
+            "order": list(map(tuple, order.tolist())),
             "model_cycles": cycles,
-            "bound": found.bound,
-            "proven": cycles == found.bound,
+            "bound": bound,
+            "proven": cycles == bound,
         }
     )
 

@@ -10,7 +10,6 @@ import typer
 from pipeline.config import dags
 
 Settings = Annotated[str, typer.Option(help="The stage's section of params.yaml, as JSON.")]
-TrainingSettings = Annotated[str, typer.Option(help="The model's section of params.yaml, as JSON; `null` for none.")]
 DependencyMode = Annotated[
     dags.Dependencies,
     typer.Option(

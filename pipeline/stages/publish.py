@@ -1,39 +1,156 @@
-"""Freeze an experiment's results, training histories and sweeps as CSV files beside the report."""
+"""Freeze an experiment beside the report: its tables as CSV files, and where they come from."""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
+from safetensors import safe_open
 
-from pipeline import tables
-from pipeline.analysis import tidy
+from pipeline import places, tables
+from pipeline.analysis import published, rows, verification_results
 from pipeline.stages.command import run
-from pipeline.stages.gather import columns, gather
+from pipeline.stages.gather import gather
+
+_SINGLE = ("results", "parts", "ceiling", "twins", "audit", "timelines", "outcomes")  # published as they are
+_PLACED = ("history", "sweep")  # their places become columns of the same name
+_RUNS = ("errors", "error_shares")  # of one model, set and seed
+_SUMMARISED = ("verification", "sensitivity")
+KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history")  # names of places.py
+Frames = dict[str, pd.DataFrame]
+Paths = dict[str, list[Path]]
 
 
 def main(
     experiment: Annotated[str, typer.Option(help="Name in params.yaml.")],
-    results: Annotated[Path, typer.Option(help="Table `results` of the experiment.")],
-    histories: Annotated[list[Path], typer.Option(help="Tables `history` of its trainings.")],
-    sweeps: Annotated[list[Path], typer.Option(help="Tables `sweep` of its seeds.")],
-    out: Annotated[Path, typer.Option(help="Folder for <experiment>.csv, _history.csv and _sweep.csv.")],
+    measured: Annotated[list[Path], typer.Option("--tables", help=f"Any of {', '.join(KINDS)}, where they lie.")],
+    settings: Annotated[str, typer.Option(help="The experiment's settings, resolved, as JSON.")],
+    sources: Annotated[list[str], typer.Option(help="Source files of all stages behind the numbers.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: reports/published/<experiment>.")],
+    inputs: Annotated[list[Path] | None, typer.Option(help="Further data whose digests are recorded.")] = None,
+    weights: Annotated[list[Path] | None, typer.Option(help="Weights of its trainings.")] = None,
 ) -> None:
-    """Freeze an experiment's results beside the report.
+    """Freeze an experiment that is run once: later reports show its numbers without running it again.
 
-    A long experiment is run once and its numbers are committed: later reports show them beside fresh
-    ones without running it again. Six significant digits; every file is written whole or not at all.
+    What a table holds is told by where it lies. The sizes of an imitation's networks, of their files and of their
+    training sets become rows of the results, set `training`. Six significant digits; the folder is written whole or
+    not at all.
     """
-    frames: dict[str, pd.DataFrame] = {
-        f"{experiment}.csv": tables.read("results", results),
-        f"{experiment}_history.csv": gather("history", sorted(histories))[columns("history")],
-        f"{experiment}_sweep.csv": gather("sweep", sorted(sweeps))[columns("sweep")],
+    chosen = json.loads(settings)
+    by_kind = _by_kind(measured)
+    frames: Frames = {}
+    for kind, paths in by_kind.items():
+        if kind in _SINGLE:
+            frames[kind] = pd.concat([tables.read(kind, path) for path in paths], ignore_index=True)
+        elif kind in _PLACED:
+            frames[kind] = gather(kind, sorted(paths))[published.columns(kind)]
+    for kinds, make in _MADE.items():
+        if set(kinds) & set(by_kind):
+            frames |= make(by_kind, chosen)
+    if chosen.get("task") == "imitation":
+        sizes = _sizes(experiment, chosen["models"], sorted(weights or []), inputs or [])
+        frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
+    if "results" in frames and (names := set(frames["results"]["experiment"])) != {experiment}:
+        raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")
+    published.write(out, frames, chosen, sources, [*measured, *(inputs or [])], weights or [])
+
+
+def _by_kind(paths: list[Path]) -> Paths:
+    by_kind = defaultdict(list)
+    for path in paths:
+        by_kind[_kind(path)].append(path)
+    return dict(by_kind)
+
+
+def _kind(path: Path) -> str:
+    for kind in KINDS:
+        try:
+            places.place(path, kind)
+        except ValueError:
+            continue
+        return kind
+    raise ValueError(f"{path} lies where no table of {', '.join(KINDS)} does; see pipeline/places.py")
+
+
+def _wrong_blocks(by_kind: Paths, _: dict[str, Any]) -> Frames:
+    runs = [{tuple(places.place(path, kind).values()) for path in by_kind.get(kind, [])} for kind in _RUNS]
+    if runs[0] != runs[1]:
+        raise ValueError("tables errors and error_shares are of different runs; name both of each run")
+    errors, shares = (gather(kind, sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
+    blocks = errors.assign(holds=errors["holds"].map("; ".join))
+    return {
+        "wrong_blocks": blocks[published.columns("wrong_blocks")],
+        "error_shares": shares[published.columns("error_shares")],
     }
-    for name, frame in frames.items():
-        with tables.replacing(out / name) as temporary:
-            temporary.write_text(tidy.csv(frame))
+
+
+def _verified(by_kind: Paths, _: dict[str, Any]) -> Frames:
+    verdicts, swaps = (tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED)
+    return {
+        "results": verification_results.results(verdicts, swaps),
+        "strata": verification_results.strata(verdicts),
+        "reasons": verification_results.reasons(verdicts),
+        "swap_outcomes": verification_results.kinds(swaps),
+        "explanations": verification_results.explanations(swaps),
+    }
+
+
+def _trials(by_kind: Paths, settings: dict[str, Any]) -> Frames:
+    """How every trial ended on the development split, beside its settings."""
+    by_name = {places.place(path, "trial_history")["trial"]: path for path in by_kind["trial_history"]}
+    ends = []
+    for name, model in settings["models"].items():
+        history = tables.read("history", by_name[name])
+        last = history[history["split"] == "development"].iloc[-1]
+        place = {"trial": name, "dependencies": settings["dependencies"], "seed": settings["seed"]}
+        ends.append(place | model | {metric: last[metric] for metric in ("exact_match", "valid_share")})
+    return {"trials": pd.DataFrame(ends)}
+
+
+_MADE: dict[tuple[str, ...], Callable[[Paths, dict[str, Any]], Frames]] = {
+    _RUNS: _wrong_blocks,
+    _SUMMARISED: _verified,
+    ("trial_history",): _trials,
+}
+
+
+def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:
+    """Rows of results: parameters, bytes of the file and training blocks of every model, means over its seeds."""
+    sets = [path for path in inputs if path.parent.name == "sets"]
+    n_blocks = {places.place(path, "sets")["set"]: tables.RowGroups("sets", path).n_rows for path in sets}
+    sizes = []
+    for path in weights:
+        model = places.place(path, "weights")["model"]
+        training = models[model]["training"]
+        if training not in n_blocks:
+            raise ValueError(f"{model} was trained on the set {training}: name its table among --inputs")
+        drawn = min(n_blocks[training], models[model].get("blocks") or n_blocks[training])
+        sizes += [(model, drawn, "parameters", _parameters(path)), (model, drawn, "train_blocks", drawn)]
+        sizes += [(model, drawn, "weights_bytes", path.stat().st_size)]
+    means = pd.DataFrame(sizes, columns=["method", "n", "metric", "value"])
+    means = means.groupby(["method", "metric"], as_index=False).agg({"value": "mean", "n": "max"})
+    place = {"experiment": experiment, "set": "training", "target": "gcc", "seed": "all"}
+    return rows.results(
+        rows.row(place, row["metric"], row["value"], n=row["n"], method=row["method"])
+        for row in means.to_dict("records")
+    )
+
+
+def _parameters(path: Path) -> int:
+    """Numbers in a file of weights."""
+    total = 0
+    with safe_open(path, "numpy") as file:
+        for name in file.keys():  # noqa: SIM118 - it is no mapping
+            size = 1
+            for length in file.get_slice(name).get_shape():
+                size *= length
+            total += size
+    return total
 
 
 if __name__ == "__main__":

@@ -6,101 +6,136 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
 from tqdm import tqdm
 
-from pipeline import tables
+from pipeline import places, tables
+from pipeline.analysis import published as frozen
 from pipeline.analysis import tidy
 from pipeline.analysis.operator_results import residual_rows
-from pipeline.config.params import Params
-from pipeline.config.section import section
-from pipeline.report import build as report
-from pipeline.report import plots
-from pipeline.report.corpus.card import card
-from pipeline.report.index.experiments import Tables
-from pipeline.report.index.training import curves
+from pipeline.analysis.provenance import Older, Provenance, sources_of, state
+from pipeline.report import build
+from pipeline.report.evidence import Evidence
+from pipeline.report.outputs import curves
+from pipeline.report.plots import render
 from pipeline.stages.command import run
-from pipeline.stages.gather import FROZEN, fingerprint, gather, place, published
+from pipeline.stages.gather import gather
+
+_LONGEST = 120  # characters of a reason that a page shows
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="All parameters, as JSON.")],
-    results: Annotated[list[Path], typer.Option(help="Tables `results`, one for each experiment of the report.")],
-    histories: Annotated[list[Path], typer.Option(help="Tables `history`.")],
-    sweeps: Annotated[list[Path], typer.Option(help="Tables `sweep`.")],
-    examples: Annotated[list[Path], typer.Option(help="Tables `examples`.")],
+    settings: Annotated[str, typer.Option(help="All parameters, resolved, as JSON.")],
+    results: Annotated[list[Path], typer.Option(help="Tables `results` of experiments evaluated with this report.")],
+    history: Annotated[list[Path], typer.Option(help="Their tables `history`.")],
+    sweep: Annotated[list[Path], typer.Option(help="Their tables `sweep`.")],
+    examples: Annotated[list[Path], typer.Option(help="Their tables `examples`.")],
     blocks: Annotated[Path, typer.Option(help="Table `blocks`.")],
     skipped: Annotated[Path, typer.Option(help="Table `skipped`.")],
     dags: Annotated[list[Path], typer.Option(help="Tables `dags`.")],
-    statistics: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
+    corpus: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
     splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
     residuals: Annotated[Path, typer.Option(help="Table `residuals`.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")],
-    earlier: Annotated[str, typer.Option("--published", help="CSV files of `publish`, separated by spaces.")] = "",
-    tuning: Annotated[str, typer.Option(help="CSV files of `tuning`, separated by spaces.")] = "",
+    out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")] = Path("reports"),
+    published: Annotated[list[Path] | None, typer.Option(help="Folders of published experiments.")] = None,
+    claims: Annotated[Path | None, typer.Option(help="The claims, as CSV.")] = None,
+    settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
 ) -> None:
     """Write the report: pages as .md and self-contained .html, results.csv, metrics.json, figures/, plots/.
 
     Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
     """
-    old = published(map(Path, earlier.split()))
-    drawn = gather("splits", splits, ["block_id", "split"])
-    legal_orders = gather("dags", dags, ["block_id", "n_legal_orders"], tables.of_blocks(drawn["block_id"])).merge(
-        drawn, on=["dependencies", "block_id"]
-    )
-    fresh = pd.concat([tables.read("results", path) for path in results], ignore_index=True)
-    params, violations = section(Params, settings), tables.read("residuals", residuals)
-    of_operator = residual_rows(violations, params.residuals.shown)
-    evidence = report.Evidence(
+    params, now = json.loads(settings), json.loads(settings_now)
+    violations = tables.read("residuals", residuals)
+    measured = pd.concat([*(tables.read("results", path) for path in results)], ignore_index=True)
+    old = [frozen.load_one(folder) for folder in sorted(published or [])]
+    earlier = {name: pd.concat([one.tables[name] for one in old], ignore_index=True) for name in tables.SCHEMAS if old}
+    fresh = {
+        "results": pd.concat([measured, residual_rows(violations, params["residuals"]["shown"])], ignore_index=True),
+        "history": gather("history", history),
+        "sweep": gather("sweep", sweep),
+    }
+    both = {name: tidy.merge(frame, earlier.get(name, frame[:0])) for name, frame in fresh.items()}
+    provenance = {name: source for one in old for name, source in one.provenance.items()}
+    evidence = Evidence(
         params=params,
-        experiments=Tables(
-            results=tidy.merge(fresh, old["results"], of_operator),
-            history=tidy.merge(gather("history", histories), old["history"]),
-            sweep=tidy.merge(gather("sweep", sweeps), old["sweep"]),
-            examples=gather("examples", examples),
-        ),
-        parts=old["parts"],
-        trials=pd.concat([pd.read_csv(path) for path in tuning.split()]) if tuning.strip() else pd.DataFrame(),
-        residuals=violations,
-        statistics=gather("corpus", statistics),
-        card=card(_compilers(blocks), tables.read("skipped", skipped), legal_orders),
-        frozen={kind.split("_")[-1]: old[kind] for kind in FROZEN},
-        provenance=_provenance(settings, splits),
+        results=both["results"],
+        tables=earlier
+        | both
+        | {
+            "examples": gather("examples", examples).rename(columns={"scheduler": "method"}),
+            "residuals": violations,
+            "corpus": gather("corpus", corpus),
+            "compilers": _compilers(blocks),
+            "skipped": tables.read("skipped", skipped),
+            "splits": _legal_orders(splits, dags),
+        },
+        fresh=tuple(places.place(path, "results")["experiment"] for path in results),
+        provenance=provenance,
+        states={name: _state(source, now.get(name)) for name, source in provenance.items()},
+        claims=pd.read_csv(claims) if claims else pd.DataFrame(),
+        fingerprints=_fingerprints(settings, splits),
     )
+    _write(evidence, out)
+
+
+def _write(evidence: Evidence, out: Path) -> None:
+    """Pages, figures and numbers; no figure of an earlier run may stay."""
     files: dict[str, bytes] = {}
-    for name, figure in tqdm(report.figures(evidence).items(), desc="Figures", unit="figure"):
-        files |= {f"figures/{name}.{kind}": plots.render(figure, kind) for kind in ("png", "svg")}
+    for name, draw in tqdm(build.figures(evidence).items(), desc="Figures", unit="figure"):
+        figure = draw()
+        files |= {f"figures/{name}.{kind}": render(figure, kind) for kind in ("png", "svg")}
     images = {Path(name).stem: data for name, data in files.items() if name.endswith(".png")}
-    for name, text in report.markdown(evidence).items():
-        files |= {f"{name}.md": text.encode(), f"{name}.html": report.html(text, images).encode()}
-    measured = evidence.experiments
-    files |= {f"plots/{name}": curve.encode() for name, curve in curves(measured.history, measured.sweep).items()}
-    files["results.csv"] = tidy.csv(measured.results).encode()
-    files["metrics.json"] = tidy.metrics_json(measured.results).encode()
-    for folder in ("figures", "plots"):  # no figure of an earlier run may stay
+    for name, text in build.markdown(evidence).items():
+        files |= {f"{name}.md": text.encode(), f"{name}.html": build.html(text, images).encode()}
+    drawn = curves(evidence.tables["history"], evidence.tables["sweep"])
+    files |= {f"plots/{name}": curve.encode() for name, curve in drawn.items()}
+    files["results.csv"] = tidy.csv(evidence.results).encode()
+    files["metrics.json"] = tidy.metrics_json(evidence.results).encode()
+    for folder in ("figures", "plots"):
         shutil.rmtree(out / folder, ignore_errors=True)
     for name, data in files.items():
         with tables.replacing(out / name) as temporary:
             temporary.write_bytes(data)
 
 
+def _legal_orders(splits: list[Path], dags: list[Path]) -> pd.DataFrame:
+    """Columns `dependencies`, `split` and `n_legal_orders` of each block of a split."""
+    of_split = gather("splits", splits, ["block_id", "split"])
+    orders = gather("dags", dags, ["block_id", "n_legal_orders"], tables.of_blocks(of_split["block_id"]))
+    return orders.merge(of_split, on=["dependencies", "block_id"])
+
+
 def _compilers(blocks: Path) -> pd.DataFrame:
     """Each source with each of its compilers once; one row group in memory at a time."""
     groups = tables.RowGroups("blocks", blocks, ["source", "compiler"], ["source", "compiler"])
-    found = [groups[number].to_pandas().drop_duplicates() for number in range(len(groups))]
-    return pd.concat([frame.astype(str) for frame in found]).drop_duplicates()
+    pairs = [groups[number].to_pandas().drop_duplicates() for number in range(len(groups))]
+    return pd.concat([frame.astype(str) for frame in pairs]).drop_duplicates()
 
 
-def _provenance(settings: str, splits: list[Path]) -> dict[str, str]:
-    """Fingerprints (SHA-256) of the parameters and of the data set."""
+def _state(source: Provenance, settings: dict[str, Any] | None) -> str:
+    """`current`, or the first reason why the numbers are older than their sources or settings."""
+    now = state(source, sources_of(source), None if isinstance(source.settings, str) else settings)
+    if not isinstance(now, Older):
+        return "current"
+    if isinstance(source.sources, str) and not source.older:
+        return "unknown"
+    first, more = now.why[0].partition(": ")[0][:_LONGEST], len(now.why) - 1
+    return f"older than its sources: {first}" + (f"; and {more} more" if more else "")
+
+
+def _fingerprints(settings: str, splits: list[Path]) -> dict[str, str]:
+    """SHA-256 of the parameters and of the data set."""
     canonical = json.dumps(json.loads(settings), sort_keys=True).encode()
-    found = {"parameters (`params.yaml`, canonical JSON)": hashlib.sha256(canonical).hexdigest()}
+    prints = {"parameters (`params.yaml`, canonical JSON)": hashlib.sha256(canonical).hexdigest()}
     for path in sorted(splits):
-        found[f"splits, dependencies `{place(path, 'splits')['dependencies']}`"] = fingerprint(path)
-    return found
+        with path.open("rb") as file:
+            name = places.place(path, "splits")["dependencies"]
+            prints[f"splits, dependencies `{name}`"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return prints
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.analysis import residuals
-from pipeline.config.evidence import Residuals
+from pipeline.config.residuals import Residuals
 from pipeline.config.section import section
 from pipeline.stages import options
 from pipeline.stages.command import run

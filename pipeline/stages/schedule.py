@@ -1,61 +1,128 @@
-"""Schedule one split with one scheduler and one seed."""
+"""Order the blocks of a set with one method and one seed."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import pandas as pd
-import torch
 import typer
+from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.problems import problems
-from pipeline.blocks.schedulers import Request, find
-from pipeline.config.experiments import Training
-from pipeline.config.schedulers import Scheduler
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.problems import instructions as descriptions
+from pipeline.blocks.problems import store as stores
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.processors import unknown_instructions
+from pipeline.blocks.problems.sample import load
+from pipeline.blocks.problems.token_blocks import with_tokens
+from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Solution, make
+from pipeline.config.methods import Entry
 from pipeline.config.section import section
 from pipeline.stages import options
 from pipeline.stages.command import run
 
 
 def main(
-    settings: options.Settings,
-    training: options.TrainingSettings,
+    settings: Annotated[str, typer.Option(help="JSON of the method's entry in params.yaml.")],
     seed: options.Seed,
-    split: Annotated[str, typer.Option(help="training, development or test.")],
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the blocks, as they are shown.")],
     dags: options.Dags,
-    splits: options.Splits,
-    tokens: options.Tokens,
-    vocabulary: options.Vocabulary,
-    weights: Annotated[str, typer.Option(help="The trained network, safetensors; empty for none.")],
-    out: options.Out,
+    instructions: options.Instructions,
+    encodings: options.Encodings,
+    schedules: options.Out,
+    confidence: Annotated[Path, typer.Option(help="Table confidence to write; without rows where nothing is known.")],
+    tokens: Annotated[list[Path] | None, typer.Option(help="Table tokens, for methods that need it.")] = None,
+    vocabulary: Annotated[list[Path] | None, typer.Option(help="Table vocabulary, with tokens.")] = None,
+    weights: Annotated[list[Path] | None, typer.Option(help="A trained network or policy, safetensors.")] = None,
+    machine: Annotated[list[Path] | None, typer.Option(help="Table machine_instructions to schedule for.")] = None,
+    batch: Annotated[int, typer.Option(min=0, help="Instructions of a batch; 0: all blocks of one length.")] = 8192,
 ) -> None:
-    """Write the orders that a scheduler of params.yaml gives the blocks of SPLIT, numbered as GCC numbered them."""
-    torch.set_num_threads(1)
-    chosen = section(Scheduler, settings)
-    blocks = problems.load([split], dags, splits, tokens, vocabulary)[split]
-    trained = section(Training, training) if chosen.model else None
-    scheduler = find(chosen.method)(Request(chosen, trained, Path(weights) if weights else None, blocks))
-    rng = np.random.default_rng(seed)
-    shown = blocks.shown(blocks.input_order)
-    frames = []
-    for decoder, order in scheduler.schedule(shown, rng).items():
-        violations = count_violations(shown.precedes, order)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "block_id": blocks.block_ids,
-                    "decoder": decoder,
-                    "order": list(np.take_along_axis(blocks.input_order, order.astype(np.int64), 1)),
-                    "status": np.where(violations == 0, "ok", "violates"),
-                    "message": [f"{v} dependencies violated" if v else "" for v in violations],
-                }
-            )
-        )
-    tables.write(pd.concat(frames), "schedules", out)
+    """Write the orders that a method gives the blocks of a set, numbered as GCC numbered them, and a status for each.
+
+    A block with an instruction that the machine's model does not know is unsupported, whatever the method: methods are
+    compared on the same blocks.
+    """
+    entry = section(Entry, settings)
+    needs = entry.settings.needs | entry.settings.uses
+    store = stores.load(instructions, dags)
+    sample = load(chosen, store)
+    reasons = np.full(len(sample.rows), "", object)
+    resources: dict[str, object] = {}
+    for path in machine or []:
+        table = tables.arrow("machine_instructions", path)
+        resources["machine"] = chip = processor(table)
+        unknown = unknown_instructions(store, sample.rows, chip)
+        reasons[unknown >= 0] = [_reason(table.slice(row, 1).to_pylist()[0]) for row in unknown[unknown >= 0].tolist()]
+    for path in weights or []:
+        resources["weights"] = path
+    if "encodings" in needs:
+        resources["encodings"] = descriptions.load(encodings)
+    if "tokens" in needs and tokens and vocabulary:
+        store, resources["tokens"] = with_tokens(store, sample, tokens[0], vocabulary[0])
+    possible = np.flatnonzero(reasons == "")
+    print(f"{len(reasons) - len(possible)} of {len(reasons)} blocks are unsupported", file=sys.stderr)
+    method = None if "label" in needs else make(entry, resources)
+    budget, rng = Budget.of(entry.settings), np.random.default_rng(seed)
+    frames, beliefs = [], []
+    batches = by_length(store.lengths[sample.rows[possible]], batch or sys.maxsize)
+    for part in tqdm(batches, "scheduling", unit="batch", file=sys.stderr):
+        items = possible[part]
+        shown = np.stack([sample.orders[item] for item in items])
+        problems = store.problems(sample.rows[items], shown)
+        solver = method or make(entry, {**resources, "label": np.argsort(shown, axis=1)})
+        solution = solver.solve(problems, rng, budget)
+        ids = sample.block_ids.take(items).to_pylist()
+        frames.append(_schedules(ids, shown, problems, solution))
+        if "confidence" in solution.stats:
+            beliefs.append(_confidence(ids, shown, solution))
+    impossible = np.flatnonzero(reasons != "")
+    unsupported = {"status": UNSUPPORTED, "message": reasons[impossible], "order": [[] for _ in impossible]}
+    for decoder in frames[0]["decoder"].unique() if frames else ["none"]:
+        ids = sample.block_ids.take(impossible).to_pylist()
+        frames.append(pd.DataFrame({"block_id": ids, "decoder": decoder, **unsupported}))
+    rows = pd.concat(frames).sort_values(["decoder", "block_id"], ignore_index=True)
+    tables.write(rows, "schedules", schedules)
+    certain = pd.concat([*beliefs, pd.DataFrame(columns=tables.SCHEMAS["confidence"].names)])
+    tables.write(certain.sort_values("block_id"), "confidence", confidence)
+
+
+def _schedules(ids: list[str], shown: np.ndarray, problems: Problems, solution: Solution) -> pd.DataFrame:
+    """Rows of table schedules. shown: (B, n) GCC's index of the instruction in slot t of the problems."""
+    solved, frames = solution.status == OK, []
+    for decoder, order in solution.orders.items():
+        emitted = np.take_along_axis(shown, order.astype(np.int64), 1)
+        violations = np.zeros(len(ids), np.int64)
+        violations[solved] = count_violations(problems.precedes[solved], order[solved])
+        columns = {
+            "block_id": ids,
+            "decoder": decoder,
+            "order": [row if ok else [] for row, ok in zip(emitted, solved, strict=True)],
+            "status": np.where(violations > 0, "violates", solution.status),
+            "message": np.where(violations > 0, [f"{n} dependencies violated" for n in violations], solution.message),
+        }
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames)
+
+
+def _confidence(ids: list[str], shown: np.ndarray, solution: Solution) -> pd.DataFrame:
+    """Rows of table confidence: of the orders of the first decoder."""
+    order = next(iter(solution.orders.values())).astype(np.int64)
+    exact = (np.take_along_axis(shown, order, 1) == np.arange(shown.shape[1])).all(1).astype(float)
+    rows = pd.DataFrame({"block_id": ids, "confidence": solution.stats["confidence"], "exact_match": exact})
+    return rows[solution.status == OK]
+
+
+def _reason(instruction: dict[str, object]) -> str:
+    """Why a row of table machine_instructions makes a block unsupported."""
+    code = instruction["code"]
+    assert isinstance(code, bytes)
+    return f"{instruction['machine']}: {code.hex()}: {instruction['message']}"
 
 
 if __name__ == "__main__":

@@ -31,10 +31,9 @@ def main(
     seed: options.Seed,
     sampler: options.Sampler,
     blocks: options.Blocks,
-    instructions: options.Instructions,
     dags: options.Dags,
-    stored: Annotated[str, typer.Option(help="Table splits of held-out sets, table input_orders; empty for none.")],
     out: options.Out,
+    stored: Annotated[Path | None, typer.Option(help="Table splits, or input_orders: orders that are fixed.")] = None,
 ) -> None:
     """Choose the blocks of a set and fix, for each, the random legal order in which schedulers see it.
 
@@ -44,15 +43,15 @@ def main(
     chosen = section(BlockSet, settings)
     orders = pd.Series(dtype=object)
     if chosen.input == "before_scheduling":
-        orders = tables.read("input_orders", Path(stored)).set_index("block_id").input_order
-    elif stored:
-        drawn = tables.read("splits", Path(stored))
+        orders = tables.read("input_orders", _needed(name, stored)).set_index("block_id").input_order
+    elif stored is not None:
+        drawn = tables.read("splits", stored)
         orders = drawn[drawn.split == "test"].set_index("block_id").input_order
     known = tables.read("blocks", blocks, ["block_id", "source", "program", "n_instructions"])
     held_out = pd.Series([] if chosen.input == "before_scheduling" else orders.index, dtype=str)
     wanted = members(known, chosen, held_out)
     ids = pa.array(sorted(known.block_id.to_numpy()[wanted]), pa.string())
-    held = store.load(instructions, dags)
+    held = _blocks(dags)
     rows = held.rows(ids)
     if chosen.held_out or chosen.input == "before_scheduling":
         shown = pa.array(orders.loc[ids.to_pylist()], tables.SCHEMAS["sets"].field("input_order").type)
@@ -60,6 +59,21 @@ def main(
         shown = _drawn(held, rows, sampler, [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])])
     with tables.writing("sets", out) as append:
         append(pa.table([ids, shown], schema=tables.SCHEMAS["sets"]))
+
+
+def _needed(name: str, stored: Path | None) -> Path:
+    if stored is None:
+        raise ValueError(f"sets.{name}.input is before_scheduling: it needs table input_orders as --stored")
+    return stored
+
+
+def _blocks(dags: Path) -> store.BlockStore:
+    """All blocks of table `dags`; which instructions they have is not asked here."""
+    table = tables.arrow("dags", dags)
+    lengths = table["latencies"].combine_chunks()
+    unknown = pa.array(np.zeros(len(lengths.values), np.int32))
+    numbered = store.numbered(table["block_id"].combine_chunks(), pa.ListArray.from_arrays(lengths.offsets, unknown))
+    return store.of_tables(numbered, table)
 
 
 def _drawn(held: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: list[int]) -> pa.ListArray:

@@ -8,18 +8,17 @@ from typing import Annotated
 
 import typer
 
-from pipeline import tables
+from pipeline import places, tables
 from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
 from pipeline.report.model_card import best, card
 from pipeline.stages.command import run
-from pipeline.stages.gather import place
 
 _LARGEST = 5_000_000  # bytes
 
 
 def main(
     weights: Annotated[list[Path], typer.Option(help="Weights of one model's trainings, in the pipeline's layout.")],
-    histories: Annotated[list[Path], typer.Option(help="Tables `history` of the same trainings.")],
+    history: Annotated[list[Path], typer.Option(help="Tables `history` of the same trainings.")],
     results: Annotated[Path, typer.Option(help="Table `results` of the imitation.")],
     training: Annotated[Path, typer.Option(help="Table `sets` that the model was trained on.")],
     sources: Annotated[str, typer.Option(help="Names of its sources, as a JSON list.")],
@@ -29,16 +28,16 @@ def main(
 
     Raises ValueError for weights of several models, or too large to ship.
     """
-    by_seed = {place(path, "imitator_weights")["seed"]: path for path in weights}
-    models = {place(path, "imitator_weights")["model"] for path in weights}
+    by_seed = {places.place(path, "weights")["seed"]: path for path in weights}
+    models = {places.place(path, "weights")["model"] for path in weights}
     if len(models) > 1:
         raise ValueError(f"weights of several models ({', '.join(sorted(models))}): give those of the one to ship")
-    chosen = best({place(path, "imitator_history")["seed"]: tables.read("history", path) for path in histories})
+    chosen = best({places.place(path, "history")["seed"]: tables.read("history", path) for path in history})
     content = by_seed[next(iter(chosen))].read_bytes()
     if len(content) > _LARGEST:
         raise ValueError(f"{len(content)} bytes of weights, at most {_LARGEST} are shipped: a smaller network, please")
     measured = tables.read("results", results)
-    measured = measured[measured["scheduler"].isin(models)]
+    measured = measured[measured["method"].isin(models)]
     network = OrderingNetwork.load(by_seed[next(iter(chosen))])
     n_blocks = tables.RowGroups("sets", training).n_rows
     text = card(SHIPPED.name, network, len(content), chosen, measured, n_blocks, json.loads(sources))

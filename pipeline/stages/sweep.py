@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 import torch
+import typer
 from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.pocsnet_training import assign
-from pipeline.blocks.problems import problems
-from pipeline.blocks.schedulers import Request
-from pipeline.blocks.schedulers.soft_permutation import Network
-from pipeline.config.experiments import Training
-from pipeline.config.schedulers import Scheduler
+from pipeline.blocks.models.pocsnet import POCSNet, assign
+from pipeline.blocks.problems.token_blocks import load_set
 from pipeline.config.section import section
-from pipeline.operators.decoding import hungarian
+from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import residual
 from pipeline.stages import options
@@ -25,40 +25,37 @@ from pipeline.stages.command import run
 
 def main(
     settings: options.Settings,
-    training: options.TrainingSettings,
     seed: options.Seed,
     weights: options.Weights,
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the test blocks.")],
     dags: options.Dags,
-    splits: options.Splits,
+    instructions: options.Instructions,
     tokens: options.Tokens,
     vocabulary: options.Vocabulary,
-    out: options.Out,
+    sweep: options.Out,
 ) -> None:
-    """Schedule the test split with every number of iterations of evaluation.sweep_iterations."""
+    """Order the blocks with every number of iterations of evaluation.sweep_iterations, the weights being as trained."""
     torch.set_num_threads(1)
-    chosen = section(list[int], settings)
-    blocks = problems.load(["test"], dags, splits, tokens, vocabulary)["test"]
-    method = Scheduler(method="soft_permutation", iterations=1)
-    network = Network(Request(method, section(Training, training), weights, blocks))
-    shown = blocks.shown(blocks.input_order)
-    orders = partial_orders(shown.precedes)
+    model = POCSNet.load(weights)
+    blocks = load_set(chosen, instructions, dags, tokens, vocabulary)
+    orders = partial_orders(blocks.problems.precedes)
     rows = []
-    for iterations in tqdm(chosen):
-        matrix = assign(network.model, shown, network.trie, iterations)
+    for iterations in tqdm(section(list[int], settings)):
+        matrix = assign(model, blocks.problems, blocks.trie, iterations)
         order = hungarian(matrix).astype(np.int64)
-        violations = count_violations(shown.precedes, order)
-        found = np.take_along_axis(blocks.input_order, order, 1)
+        violations = count_violations(blocks.problems.precedes, order)
+        emitted = np.take_along_axis(blocks.input_order, order, 1)
         rows.append(
             {
                 "iterations": iterations,
                 "seed": str(seed),
                 "violations_per_block": violations.mean(),
                 "valid_share": (violations == 0).mean(),
-                "exact_match": (found == np.arange(found.shape[1])).all(1).mean(),
+                "exact_match": (emitted == np.arange(emitted.shape[1])).all(1).mean(),
                 "residual_median": float(residual(torch.from_numpy(matrix), orders).median()),
             }
         )
-    tables.write(pd.DataFrame(rows), "sweep", out)
+    tables.write(pd.DataFrame(rows), "sweep", sweep)
 
 
 if __name__ == "__main__":

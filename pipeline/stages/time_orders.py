@@ -14,8 +14,8 @@ from pipeline import tables
 from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.oracle import OracleError
 from pipeline.blocks.execution.timing_batch import Block, execute
-from pipeline.config.evidence import Hardware
 from pipeline.config.section import section
+from pipeline.config.timing import TimingSettings
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -35,7 +35,7 @@ def main(
     limits and a seccomp filter; never run by default. It fails where this machine cannot: a table of nothing would take
     the place of figures that were published. A block that cannot run stands in table timed_blocks with the reason.
     """
-    wanted = section(Hardware, settings)
+    wanted = section(TimingSettings, settings)
     try:
         native = Native()
     except OracleError as error:
@@ -50,7 +50,7 @@ def main(
     print(f"{len(measured)} orders of {len(found) - len(lost)} blocks timed, of {len(found)}", file=sys.stderr)
 
 
-def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wanted: Hardware) -> list[Block]:
+def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wanted: TimingSettings) -> list[Block]:
     """A sample of the set's blocks that have several legal orders; the same for any schedules."""
     members = tables.of_blocks(tables.read("sets", chosen, ["block_id"])["block_id"])
     edges = tables.read("dags", dags, ["block_id", "n_instructions", "before", "after", "n_legal_orders"], members)

@@ -7,9 +7,10 @@ from itertools import chain
 import pandas as pd
 
 from pipeline import tables
-from pipeline.blocks.problems.tokens import block_tokens, token_id, vocabulary
-from pipeline.config.experiments import Tokens
+from pipeline.blocks.problems.tokens import block_tokens, token_id
+from pipeline.blocks.problems.tokens import vocabulary as vocabulary_of
 from pipeline.config.section import section
+from pipeline.config.tokens import Tokens
 from pipeline.stages import options
 from pipeline.stages.command import run
 
@@ -18,8 +19,8 @@ def main(
     settings: options.Settings,
     blocks: options.Blocks,
     splits: options.Splits,
-    tokens_out: options.Out,
-    vocabulary_out: options.Out,
+    tokens: options.Out,
+    vocabulary: options.Out,
 ) -> None:
     """Turn the blocks of the splits into token ids; the vocabulary counts training blocks alone."""
     chosen = section(Tokens, settings)
@@ -28,15 +29,15 @@ def main(
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
     words = {block_id: block_tokens(code[block_id]) for block_id in drawn.block_id}
     training = drawn.block_id[drawn.split == "training"]
-    known = vocabulary((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)
+    known = vocabulary_of((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)
     ids = {token: number for token, (number, _) in known.items()}
     rows = [
         (block_id, [token_id(token, ids) for token in chain(*instructions)], [len(i) for i in instructions])
         for block_id, instructions in sorted(words.items())
     ]
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", tokens_out)
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", tokens)
     listed = [(token, number, count) for token, (number, count) in known.items()]
-    tables.write(pd.DataFrame(listed, columns=tables.SCHEMAS["vocabulary"].names), "vocabulary", vocabulary_out)
+    tables.write(pd.DataFrame(listed, columns=tables.SCHEMAS["vocabulary"].names), "vocabulary", vocabulary)
 
 
 if __name__ == "__main__":

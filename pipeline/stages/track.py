@@ -1,4 +1,4 @@
-"""Log an experiment to MLflow: the only door to it. One writer, a SQLite store in the working directory."""
+"""Log experiments to MLflow: the only door to it. One writer, a SQLite store in the working directory."""
 
 from __future__ import annotations
 
@@ -6,97 +6,114 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from tqdm import tqdm
 
-from pipeline import tables
-from pipeline.analysis import runs
-from pipeline.config.experiments import Experiment
-from pipeline.config.schedulers import Scheduler
-from pipeline.config.section import section
-from pipeline.report import plots
-from pipeline.report.pages import FILES
+from pipeline import digests, places, tables
+from pipeline.analysis import provenance, published, runs
 from pipeline.stages.command import run
-from pipeline.stages.gather import fingerprint, gather, place
+from pipeline.stages.gather import gather
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 STORE, ARTIFACTS, NAME = Path("mlflow.db"), Path("mlartifacts"), "pocsnet"
 _BATCH = 1000  # metrics that MLflow takes at once
+Paths = Annotated[list[Path] | None, typer.Option(help="Tables of this name, where places.py lays them.")]
 
 
 def main(
-    experiment: Annotated[str, typer.Option(help="Name in params.yaml.")],
-    settings: Annotated[str, typer.Option(help="Its section of the parameters, as JSON.")],
-    schedulers: Annotated[str, typer.Option(help="Section `schedulers` of the parameters, as JSON.")],
-    results: Annotated[Path, typer.Option(help="Its table `results`.")],
-    histories: Annotated[list[Path], typer.Option(help="Tables `history` of its trainings.")],
-    weights: Annotated[list[Path], typer.Option(help="Weights of its trainings.")],
-    splits: Annotated[list[Path], typer.Option(help="Tables `splits`: the data set's fingerprint.")],
-    reports: Annotated[Path, typer.Option(help="Folder of the report.")],
-    out: Annotated[Path, typer.Option(help="JSON to write: names and fingerprints of the runs.")],
+    settings: Annotated[str, typer.Option(help="JSON: experiment -> its settings, resolved.")],
+    log: Annotated[Path, typer.Option("--runs", help="JSON to write: names and fingerprints of the runs.")],
+    results: Paths = None,
+    history: Paths = None,
+    weights: Annotated[list[Path] | None, typer.Option(help="Of the same trainings as the histories.")] = None,
+    splits: Paths = None,
+    reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
+    folders: Annotated[list[Path] | None, typer.Option("--published", help="Published experiments.")] = None,
 ) -> None:
-    """Log an experiment to MLflow: a flat run for each trained network, and one with tables and report.
+    """Log experiments to MLflow: those of `results`, freshly evaluated, and those that are published.
 
+    A fresh one has a flat run for each trained network, and one with tables and report; a published one has a run
+    for each of its trainings, or for each method, with where its numbers come from. Nothing is trained for it.
     Running it again changes nothing: a run whose fingerprint is known stays, one whose content changed is
     replaced and removed for good. Runs with other parameters or data stay for comparison, tagged
     `state=superseded`. `make dashboard` shows them.
     """
-    wanted = _wanted(experiment, settings, schedulers, results, histories, weights, splits, reports)
-    record({experiment: wanted}, out)
-
-
-def record(wanted: dict[str, list[runs.Run]], out: Path) -> None:
-    """Make MLflow hold these runs of these experiments, and list them in `out`; without runs it is not touched."""
-    if wanted:
+    known: dict[str, dict[str, Any]] = json.loads(settings)
+    trained = {tuple(places.place(path, "history").values()): path for path in sorted(history or [])}
+    wanted: dict[str, list[runs.Run]] = {}
+    for path in results or []:
+        experiment = places.place(path, "results")["experiment"]
+        own = {place: own for place, own in trained.items() if place[0] == experiment}
+        wanted[experiment] = _fresh(
+            experiment, known.get(experiment, {}), path, own, weights or [], splits or [], reports
+        )
+    for folder in folders or []:
+        if folder.name not in wanted:
+            wanted[folder.name] = _published(folder, known.get(folder.name))
+    wanted = {experiment: items for experiment, items in wanted.items() if items}
+    if wanted:  # without runs the store is not touched
         with _client() as (client, experiment_id):
             for experiment, items in wanted.items():
                 missing = _reconcile(client, experiment_id, experiment, items)
-                for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run"):
-                    _log(client, experiment_id, item)
+                of_now = _of_now() if missing else {}
+                for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run", disable=not missing):
+                    _log(client, experiment_id, item, item.provenance or of_now)
     listing = [{"name": item.name, "fingerprint": item.fingerprint} for items in wanted.values() for item in items]
-    with tables.replacing(out) as temporary:
+    with tables.replacing(log) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
 
-def _wanted(
+def _fresh(
     experiment: str,
-    settings: str,
-    schedulers: str,
+    settings: dict[str, Any],
     results: Path,
-    histories: list[Path],
+    histories: dict[tuple[str, ...], Path],
     weights: list[Path],
     splits: list[Path],
-    reports: Path,
+    reports: Path | None,
 ) -> list[runs.Run]:
-    chosen = section(Experiment, settings)
-    methods = section(dict[str, Scheduler], schedulers)
+    from pipeline.report.pages import FILES
+
     numbers = tables.read("results", results)
-    data = {place(path, "splits")["dependencies"]: fingerprint(path) for path in splits}
-    weights_at = {tuple(place(path, "weights").values()): path for path in weights}
-    found = []
-    for path in sorted(histories):
-        names = place(path, "history")
-        own = weights_at[tuple(names.values())]
-        hashes = {"splits": data[names["dependencies"]], "history": fingerprint(path), "weights": fingerprint(own)}
-        history = gather("history", [path])
-        found.append(runs.network(names, chosen.models[names["model"]], methods, history, numbers, own, hashes))
-    files = {
-        "report": [reports / name for name in (*FILES, "results.csv", "metrics.json")],
-        "report/figures": sorted(reports.glob("figures/*.png")),
-        "tables": [results],
-    }
-    hashes = {str(path): fingerprint(path) for paths in files.values() for path in paths}
-    return [*found, runs.whole(experiment, numbers, files, hashes)]
+    data = {places.place(path, "splits")["dependencies"]: digests.of_file(path) for path in splits}
+    weights_at = {tuple(places.place(path, "weights").values()): path for path in weights}
+    items = []
+    for key, path in histories.items():
+        place = places.place(path, "history")
+        own = weights_at[key]
+        hashes = {"history": digests.of_file(path), "weights": digests.of_file(own)}
+        if place["dependencies"] in data:
+            hashes["dataset"] = data[place["dependencies"]]
+        items.append(runs.network(place, settings, gather("history", [path]), numbers, own, hashes))
+    files = {"tables": [results]}
+    if reports is not None:
+        files["report"] = [reports / name for name in (*FILES, "results.csv", "metrics.json")]
+        files["report/figures"] = sorted(reports.glob("figures/*.png"))
+    hashes = {str(path): digests.of_file(path) for paths in files.values() for path in paths}
+    return [*items, runs.whole(experiment, numbers, files, hashes)]
+
+
+def _published(folder: Path, settings: dict[str, Any] | None) -> list[runs.Run]:
+    frozen = published.load_one(folder)
+    (origin,) = frozen.provenance.values()
+    numbers, histories = frozen.tables["results"], frozen.tables["history"]
+    return runs.published(origin, provenance.sources_of(origin), settings, numbers, histories)
+
+
+def _of_now() -> dict[str, str]:
+    """Where numbers come from that are made now, as tags."""
+    commit, dirty = provenance.commit()
+    machine = provenance.machine()
+    return {"git_commit": commit, "dirty": str(dirty), "processor": f"{machine.name} ({machine.kind})"}
 
 
 @contextmanager
@@ -137,6 +154,7 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
 
     missing = {item.name: item for item in wanted}
     identities = {item.name: item.identity for item in wanted}
+    wanted_states = {item.name: item.state for item in wanted}
     stale = []
     there = client.search_runs([experiment_id], f"tags.experiment = '{experiment}'", ViewType.ALL, max_results=10000)
     for old in there:
@@ -146,7 +164,9 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
             stale.append(old)
         elif name in missing and tags.get("fingerprint") == missing[name].fingerprint:
             missing.pop(name)
-            client.set_tag(old.info.run_id, "state", "current")
+            for key, value in {"state": "current", **wanted_states[str(name)]}.items():
+                if tags.get(key) != value:
+                    client.set_tag(old.info.run_id, key, value)
         elif tags.get("identity") == identities.get(name):
             stale.append(old)
         else:
@@ -155,21 +175,23 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
         if old.info.lifecycle_stage != "deleted":
             client.delete_run(old.info.run_id)
     if stale:
-        ids = ",".join(old.info.run_id for old in stale)
+        from mlflow.cli import gc  # in this process: another one would take seconds to start
+
         store = f"sqlite:///{STORE}"
-        command = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", store, "--tracking-uri", store]
-        subprocess.run([*command, "--run-ids", ids], check=True, stdout=subprocess.DEVNULL)
+        arguments = ["--backend-store-uri", store, "--tracking-uri", store]
+        arguments += ["--run-ids", ",".join(old.info.run_id for old in stale)]
+        with redirect_stdout(StringIO()):
+            gc.main(arguments, standalone_mode=False)
         for old in stale:  # `gc` leaves their empty folders
             shutil.rmtree(ARTIFACTS / old.info.run_id, ignore_errors=True)
     return list(missing.values())
 
 
-def _log(client: MlflowClient, experiment_id: str, item: runs.Run) -> None:
+def _log(client: MlflowClient, experiment_id: str, item: runs.Run, origin: dict[str, str]) -> None:
     from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
-    commit = _commit()
-    fixed = {"identity": item.identity, "fingerprint": item.fingerprint, "state": "current", "git_commit": commit}
-    tags = {**item.tags, **fixed, "mlflow.source.git.commit": commit}
+    fixed = {"identity": item.identity, "fingerprint": item.fingerprint, "state": "current"}
+    tags = {**item.tags, **item.state, **origin, **fixed, "mlflow.source.git.commit": origin["git_commit"]}
     run_id = client.create_run(experiment_id, tags=tags, run_name=item.name).info.run_id
     now = time.time_ns() // 1_000_000
     metrics = [Metric(key, value, now, step) for key, value, step in item.curves]
@@ -185,16 +207,11 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run) -> None:
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
     if item.history is not None:
-        client.log_figure(run_id, plots.training(item.history), "plots/training.png")
+        from pipeline.report.index.paper_tables import CURVES  # takes a second: not where nothing is drawn
+        from pipeline.report.plots import training
+
+        client.log_figure(run_id, training(item.history, CURVES), "plots/training.png")
     client.set_terminated(run_id)
-
-
-def _commit() -> str:
-    try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError):  # no git, no repository or no commit yet
-        return "unknown"
-    return head.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ import sys
 
 import pandas as pd
 import torch
-from safetensors.torch import save_file
 
 from pipeline import tables
 from pipeline.blocks.models.pocsnet_training import State, train
-from pipeline.blocks.problems import problems
-from pipeline.config.experiments import Training
+from pipeline.blocks.problems import token_blocks
+from pipeline.config.pocsnet import Training
 from pipeline.config.section import section
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
@@ -37,14 +36,13 @@ def main(
     chosen = section(Training, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [dags, splits, tokens, vocabulary]
-    checkpoint = Checkpoint("pipeline.blocks.models.pocsnet_training", f"{settings}\n{seed}\n{sampler}", inputs)
+    checkpoint = Checkpoint(["pipeline.blocks.models.pocsnet_training"], f"{settings}\n{seed}\n{sampler}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    parts = problems.load(["training", "development"], dags, splits, tokens, vocabulary)
+    parts = token_blocks.load(["training", "development"], dags, splits, tokens, vocabulary)
     model, rows = train(parts["training"], parts["development"], chosen, seed, resume, checkpoint.save, sampler)
-    with tables.replacing(weights) as temporary:
-        save_file(model.state_dict(), temporary)
+    model.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()
 

@@ -10,8 +10,8 @@ import typer
 
 from pipeline import tables
 from pipeline.blocks.execution import batch, strata
-from pipeline.config.evidence import Verification
 from pipeline.config.section import section
+from pipeline.config.verification import Verification
 from pipeline.stages import options
 from pipeline.stages.command import run
 

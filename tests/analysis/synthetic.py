@@ -161,7 +161,7 @@ def speed() -> pd.DataFrame:
     ]
     rows += [("extrapolated", "random", n, 32, 32, 60, 1e-6 * n**2, 1e-7, 1e-6, 3.0, None) for n in (16, 32, 64)]
     rows.append(("linsatnet", "corpus", 20, 256, 0, 0, *[np.nan] * 4, "ended by signal 9 | out of memory"))
-    return pd.DataFrame(rows, columns=operator_results.SPEED)
+    return pd.DataFrame(rows, columns=tables.SCHEMAS["peers"].names)
 
 
 def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

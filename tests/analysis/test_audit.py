@@ -69,9 +69,9 @@ def test_features_are_sorted_by() -> None:
     assert list(table.columns) == SCHEMAS["audit"].names
     found = table.set_index("feature")
     offset = found.loc["byte offset"]
-    assert (offset.agreement, offset.ci_low, offset.ci_high) == (1, 1, 1)
+    assert (offset.agreement, offset.low, offset.high) == (1, 1, 1)
     chance = found.loc["random number"]
-    assert chance.ci_low < 0.5 < chance.ci_high
+    assert chance.low < 0.5 < chance.high
     assert offset.pairs == chance.pairs == found.loc["shown slot"].pairs
     loads = found.loc["address, right next"]
     assert loads.pairs > 0
@@ -79,7 +79,7 @@ def test_features_are_sorted_by() -> None:
     assert found.loc["ready"].pairs == 0
     assert np.isnan(found.loc["ready"].agreement)
     shown, redrawn = found.loc["shown slot"], found.loc["slot in another random legal order"]
-    assert shown.ci_low < redrawn.agreement < shown.ci_high
+    assert shown.low < redrawn.agreement < shown.high
 
 
 def test_leak_references_are_of_the_code_as_found() -> None:

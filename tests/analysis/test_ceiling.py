@@ -25,7 +25,7 @@ def by_hand(orders: list[int]) -> float:
     return total / len(orders)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_leave_one_out_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     orders = rng.integers(rng.integers(1, 5) + 1, size=rng.integers(2, 12)).tolist()

@@ -111,5 +111,5 @@ def test_shares_add_up() -> None:
         assert found[found.by == by].share.sum() == pytest.approx(1)
     symmetric = found[found.name == "symmetric"].iloc[0]
     assert symmetric.n_blocks == symmetric.n_holds == 1
-    assert symmetric.ci_low < 0.5 < symmetric.ci_high
+    assert symmetric.low < 0.5 < symmetric.high
     assert found[found.name == "cross_block"].iloc[0].n_holds == 2

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from pipeline import tables
 from pipeline.analysis import hardware
-from pipeline.analysis.cycles import Scheduled
-from pipeline.config.evidence import Intervals
-from pipeline.config.params import load
-from pipeline.report.processors import cycles as scheduling
-from pipeline.report.processors import hardware as section
-from pipeline.report.templates import template
-from pipeline.wiring import ROOT
+from pipeline.analysis.hardware_task import evaluate
+from pipeline.analysis.inputs import Inputs
+from pipeline.analysis.rows import Row, results
+from pipeline.config.intervals import Intervals
+from pipeline.config.processors import Judge
+from tests.analysis import laid
 
 SETTINGS = Intervals(bootstrap_samples=100, confidence=0.95)
-PARAMS = load(ROOT / "params.yaml")
-ORDERS = [(0, 1, 2), (0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 1, 0)]
+ORDERS = [(0, 1, 2), (0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 0, 1)]
+PLACE = {"experiment": "hardware", "set": "test_5", "seed": "all"}
 
 
 def timings() -> pd.DataFrame:
-    """Two blocks; the first four orders are random ones, too, but for the control. The last is a scheduler's."""
+    """Two blocks; the first four orders are random ones, too, but for the control. The last is a method's."""
     rows = []
     for block, even, odd in (
         ("a", [10.0, 10.0, 8.0, 9.0, 5.0], [10.0, 10.0, 9.0, 8.0, 5.0]),
@@ -41,37 +42,26 @@ def blocks() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=tables.SCHEMAS["timed_blocks"].names)
 
 
-def values(table: pd.DataFrame) -> pd.Series:
-    return table.set_index(["scheduler", "metric"])["value"]
-
-
-def test_schedulers_against_gccs_order() -> None:
-    made = Scheduled("search", "none", 0, {"a": (2, 1, 0), "b": (0, 1, 2)})
-    lengths = pd.Series({"a": 3, "b": 3})
-    table = hardware.schedulers("test_5", "atom", timings(), lengths, [made], SETTINGS)
-    assert values(table[table["seed"] == "all"])["search", "cycles_ratio_to_gcc_hardware_atom"] == pytest.approx(
-        np.sqrt(0.5)
-    )
+def values(rows: list[Row], column: str) -> dict[str, float]:
+    table = results(rows)
+    return dict(zip(table[column], table["value"], strict=True))
 
 
 def test_references() -> None:
-    found = values(hardware.references("test_5", timings(), SETTINGS)).droplevel("metric")
+    found = values(hardware.references(PLACE, timings(), SETTINGS), "method")
     assert found["gcc_again"] == pytest.approx(np.sqrt(1.1))
     assert found["random_orders"] == pytest.approx(np.exp((np.log(0.8) / 3 * 2 + np.log(1.2 * 1.3) / 3) / 2))
-    # Of block a, the order with 8 cycles by even trials has 9 by the others; of b, GCC's own. No scheduler's order.
+    # Of block a, the order with 8 cycles by even trials has 9 by the others; of b, GCC's own. No method's order.
     assert found["best_of_random_orders"] == pytest.approx(np.sqrt(0.9))
 
 
-def test_quality_and_outcomes() -> None:
-    found = values(hardware.quality("test_5", timings(), blocks(), SETTINGS))["none"]
-    assert found["hardware_timed_share"] == pytest.approx(2 / 3)
-    assert found["hardware_repeat_cv_median"] == 0 and found["hardware_fence_cycles_median"] == 17
-    assert found["hardware_gcc_cycles_median"] == 16
-    counted = hardware.outcomes("test_5", blocks())
-    assert counted[["outcome", "blocks", "example"]].to_numpy().tolist() == [
-        ["timed", 2, ""],
-        ["division fault", 1, "div ecx"],
-    ]
+def test_quality() -> None:
+    rows = hardware.quality(PLACE, timings(), blocks(), SETTINGS)
+    found = values(rows, "metric")
+    assert found["timed_share"] == pytest.approx(2 / 3)
+    assert found["repeat_cv_median"] == 0 and found["fence_cycles_median"] == 17 and found["gcc_cycles_median"] == 16
+    assert {row["judge"] for row in rows} == {"hardware"}
+    assert {row["unit"] for row in rows} == {"share", "1", "cycles"}
 
 
 def test_correlations_within_blocks() -> None:
@@ -79,51 +69,42 @@ def test_correlations_within_blocks() -> None:
         (block, order): -cycles for block, order, cycles in timings()[["block_id", "order", "cycles"]].to_numpy()
     }
     ties = {("a", order): 1.0 for order in ORDERS} | {("b", o): float(n) for n, o in enumerate(ORDERS)}
-    table = hardware.correlations("test_5", timings(), {"opposite": opposite, "ties": ties, "no": {}}, SETTINGS)
-    found = table.set_index("metric")[["value", "n_blocks"]]
-    assert found.loc["rank_correlation_with_hardware_itself"].tolist() == [pytest.approx((0.5 + 1) / 2), 2]
+    rows = hardware.correlations(PLACE, timings(), {"opposite": opposite, "ties": ties, "no": {}}, SETTINGS)
+    found = {row["judge"]: (row["value"], row["n"]) for row in rows}
+    assert found["itself"] == (pytest.approx((0.5 + 1) / 2), 2)
     # The two orders of block a that take 8 cycles each are a tie in both.
-    assert found.loc["rank_correlation_with_hardware_opposite"].tolist() == [pytest.approx(-1), 2]
-    assert found.loc["rank_correlation_with_hardware_ties"].tolist() == [pytest.approx(1), 1]
-    assert found.loc["rank_correlation_with_hardware_no", "n_blocks"] == 0
+    assert found["opposite"] == (pytest.approx(-1), 2)
+    assert found["ties"] == (pytest.approx(1), 1)
+    assert found["no"][1] == 0
 
 
-def results() -> pd.DataFrame:
-    made = Scheduled("search", "none", 0, {"a": (2, 1, 0), "b": (0, 1, 2)})
-    return pd.concat(
-        [
-            hardware.schedulers("test_5", "atom", timings(), pd.Series({"a": 3, "b": 3}), [made], SETTINGS),
-            hardware.references("test_5", timings(), SETTINGS),
-            hardware.quality("test_5", timings(), blocks(), SETTINGS),
-            hardware.correlations("test_5", timings(), {"llvm_mca_atom": {}}, SETTINGS),
-        ]
+def test_the_task(tmp_path: Path) -> None:
+    """Without fast models; llvm-mca ranks the orders of one block as hardware does, and knows no other."""
+    said = {("a", order): cycles for order, cycles in zip(ORDERS, [3.0, 3.0, 1.0, 1.0, 1.0], strict=True)}
+    made: dict[str, laid.Order | str] = {"a": (2, 0, 1), "b": (0, 1, 2), "c": "unsupported: div"}
+    numbers = pd.DataFrame({"block_id": ["a", "b"], "encodings": [[0, 1, 2]] * 2})
+    empty = tables.SCHEMAS["instructions"].empty_table().to_pandas()
+    given = Inputs(
+        "hardware",
+        SETTINGS,
+        {"atom": Judge(cpu="atom", iterations=1)},
+        instructions=[laid.lay(tmp_path, "instructions", pd.concat([empty, numbers]), corpus="released")],
+        schedules=[
+            laid.schedules(tmp_path, made, "search", experiment="processors", set="test_5", target="atom"),
+            laid.schedules(tmp_path, {}, "search", experiment="processors", set="test_10_40", target="atom"),
+        ],
+        latency=[laid.judged(tmp_path, said, "atom", experiment="hardware", set="test_5")],
+        timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5")],
+        timed_blocks=[laid.lay(tmp_path, "timed_blocks", blocks(), experiment="hardware", set="test_5")],
     )
-
-
-def render(found: section.Section) -> str:
-    return template("processors/hardware.md.j2").render(hardware=found, timed=PARAMS.hardware)
-
-
-def test_the_section_shows_every_table() -> None:
-    found = section.section(results(), hardware.outcomes("test_5", blocks()), PARAMS.scheduling)
-    text = render(found)
-    assert "a chip" in text and "| Search | - | 0.7071" in text and "Made for atom" in text
-    assert (
-        "| GCC's order, timed again | 1.0488" in text and "| 5 instructions | division fault | 1 | `div ecx` |" in text
-    )
-    assert "| Hardware itself, other trials | 0.750" in text and "| llvm-mca, atom | - | 0 |" in text
-    assert "| 5 instructions | 2 | 66.7% | 0.00% | 1.66% | 16.0 | 17.0 |" in text
-
-
-def test_the_section_of_processor_models_shows_none_of_it() -> None:
-    nothing = pd.DataFrame()
-    assert not scheduling.section(results(), nothing, nothing, PARAMS.scheduling).ratios
-
-
-def test_without_rows_the_command_is_named() -> None:
-    text = render(
-        section.section(
-            results()[:0], pd.DataFrame(columns=tables.SCHEMAS["hardware_outcomes"].names), PARAMS.scheduling
-        )
-    )
-    assert "`snakemake data/published/hardware.done`" in text and "|" not in text
+    found = evaluate(given)
+    key = {"metric": "cycles", "comparison": "ratio", "judge": "hardware"}
+    assert laid.number(found.results, method="search", target="atom", **key) == (pytest.approx(np.sqrt(0.5)), 2)
+    assert laid.number(found.results, method="gcc_again", target="none", **key)[0] == pytest.approx(np.sqrt(1.1))
+    ranked = {"metric": "rank_correlation", "baseline": "hardware"}
+    assert laid.number(found.results, judge="llvm_mca_atom", **ranked) == (pytest.approx(1), 1)
+    assert laid.number(found.results, judge="itself", **ranked)[1] == 2
+    assert found.outcomes[["set", "outcome", "blocks", "example", "processor"]].values.tolist() == [
+        ["test_5", "timed", 2, "", "a chip"],
+        ["test_5", "division fault", 1, "div ecx", "a chip"],
+    ]

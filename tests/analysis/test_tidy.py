@@ -3,13 +3,22 @@ import json
 import pandas as pd
 import pytest
 
-from pipeline.analysis import tidy
-from tests.analysis import synthetic
+from pipeline.analysis import rows, tidy
+
+PLACE = {"experiment": "quick", "set": "test_5", "target": "gcc", "method": "popocs_20", "decoder": "hungarian"}
 
 
-def test_columns_are_the_agreed_ones() -> None:
-    header = tidy.csv(synthetic.results()[tidy.COLUMNS]).splitlines()[0]
-    assert header == "experiment,dependencies,split,scheduler,decoder,seed,metric,value,ci_low,ci_high,n_blocks"
+def results(experiment: str = "quick", value: float = 0.123456789) -> pd.DataFrame:
+    ours = PLACE | {"experiment": experiment, "seed": "all"}
+    gained = {"comparison": "difference", "baseline": "gcc", "judge": "atom"}
+    return rows.results(
+        [
+            *(rows.row(ours | {"seed": seed}, "exact_match", value + k, n=5) for k, seed in enumerate(("all", "0"))),
+            rows.row(ours, "cycles", 9.0, n=5, judge="atom"),
+            rows.row(ours, "cycles", 0.1, n=5, **gained),
+            rows.row(ours | {"set": "development"}, "exact_match", 0.5, n=5),
+        ]
+    )
 
 
 def test_counts_keep_all_their_digits_and_measures_six() -> None:
@@ -18,25 +27,31 @@ def test_counts_keep_all_their_digits_and_measures_six() -> None:
 
 
 def test_fresh_rows_win_over_published_ones() -> None:
-    old = pd.concat([synthetic.results("quick", "full").assign(value=-1.0), synthetic.results("paper", "paper")])
-    merged = tidy.merge(synthetic.results("quick", "full"), old)
+    old = pd.concat([results("quick", -1.0), results("paper", -1.0)])
+    merged = tidy.merge(results("quick"), old)
     assert set(merged["experiment"]) == {"quick", "paper"}
-    assert (merged.loc[merged["experiment"] == "quick", "value"] >= -0.5).all()
-    assert len(merged) == 2 * len(synthetic.results("quick", "full"))
+    assert (merged.loc[merged["experiment"] == "quick", "value"] >= 0).all()
+    assert len(merged) == 2 * len(results("quick"))
 
 
 def test_order_of_rows_does_not_matter() -> None:
-    rows = synthetic.results()
-    nothing = rows.iloc[:0]
-    shuffled = rows.sample(frac=1, random_state=3)
-    assert tidy.csv(tidy.merge(rows, nothing)) == tidy.csv(tidy.merge(shuffled, nothing))
+    nothing = results().iloc[:0]
+    shuffled = results().sample(frac=1, random_state=3)
+    assert tidy.csv(tidy.merge(results(), nothing)) == tidy.csv(tidy.merge(shuffled, nothing))
 
 
 def test_metrics_tree_holds_aggregates_as_the_csv_shows_them() -> None:
-    rows = synthetic.results()
-    tree = json.loads(tidy.metrics_json(rows))
-    want = rows.query(
-        "seed == 'all' and scheduler == 'popocs_20' and decoder == 'hungarian' and metric == 'exact_match'"
-    )
-    assert tree["quick"]["full"]["popocs_20"]["hungarian"]["exact_match"] == pytest.approx(want["value"].item())
-    assert not any("minus" in metric for metric in tree["quick"]["full"]["popocs_20"]["hungarian"])
+    tree = json.loads(tidy.metrics_json(results()))
+    assert tree == {"quick": {"test_5": {"popocs_20": {"hungarian": {"exact_match": 0.123457, "cycles.atom": 9.0}}}}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [
+        ({}, "cycles"),
+        ({"judge": "atom"}, "cycles.atom"),
+        ({"comparison": "ratio", "baseline": "best"}, "cycles.ratio.best"),
+    ],
+)
+def test_a_number_is_named_by_the_columns_that_say_anything(columns: dict[str, str], name: str) -> None:
+    assert tidy.name(rows.row(PLACE, "cycles", 1.0, **columns), "method") == f"popocs_20.{name}"

@@ -112,7 +112,7 @@ def test_rows_of_zeros_constrain_nothing() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(2, 7), st.integers(1, 2), st.integers(1, 4), st.sampled_from(sorted(STORED)))
-@settings(deadline=None, max_examples=20, derandomize=True)  # sets that meet at tiny angles take Dykstra for ever
+@settings(max_examples=10)  # sets that meet at tiny angles take Dykstra for ever
 def test_intersections_agree_with_a_quadratic_programming_solver(
     seed: int, d: int, equations: int, inequalities: int, stored: str
 ) -> None:

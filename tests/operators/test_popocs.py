@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.operators.orders import PartialOrders, partial_orders
@@ -41,7 +41,6 @@ def literal(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -
 
 
 @given(cases(), st.integers(0, 25))
-@settings(deadline=None)
 def test_cyclic_equals_the_papers_algorithm(case: tuple[torch.Tensor, np.ndarray], iterations: int) -> None:
     proposal, precedes = case
     found = popocs(proposal, precedes, method="cyclic", iterations=iterations)
@@ -51,7 +50,6 @@ def test_cyclic_equals_the_papers_algorithm(case: tuple[torch.Tensor, np.ndarray
 
 
 @given(cases(largest=9))
-@settings(deadline=None)
 def test_every_item_ends_in_the_set(case: tuple[torch.Tensor, np.ndarray]) -> None:
     proposal, precedes = case
     orders = partial_orders(precedes)
@@ -61,7 +59,6 @@ def test_every_item_ends_in_the_set(case: tuple[torch.Tensor, np.ndarray]) -> No
 
 
 @given(cases())
-@settings(deadline=None, max_examples=30)
 def test_single_precision_is_enough(case: tuple[torch.Tensor, np.ndarray]) -> None:
     proposal, precedes = case
     orders = partial_orders(precedes)
@@ -236,16 +233,13 @@ def test_a_nan_stays_in_its_item() -> None:
 def test_threads_change_nothing(method: Method) -> None:
     rng = np.random.default_rng(0)
     orders, proposal = partial_orders(corpus_like(40, 9, rng)), torch.from_numpy(rng.normal(size=(40, 9, 9)))
-    results, threads = [], numba.get_num_threads()
-    try:
-        for count in (1, threads):
-            numba.set_num_threads(count)
-            own = proposal.clone().requires_grad_()
-            found = popocs(own, orders, method=method)
-            found.square().sum().backward()
-            results.append((found, own.grad))
-    finally:
+    results = []
+    for threads in (1, 2):
         numba.set_num_threads(threads)
+        own = proposal.clone().requires_grad_()
+        found = popocs(own, orders, method=method)
+        found.square().sum().backward()
+        results.append((found, own.grad))
     assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
 
 

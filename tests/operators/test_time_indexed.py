@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import linprog
 
 from pipeline.blocks.dag.topology import count_violations, slots_of
@@ -52,7 +52,6 @@ def test_permutations_satisfy_it_if_and_only_if_they_are_legal() -> None:
 
 
 @given(cases(largest=6))
-@settings(deadline=None)
 def test_all_conditions_hold_at_the_end(case: tuple[torch.Tensor, np.ndarray]) -> None:
     orders = partial_orders(case[1])
     found = time_indexed(case[0], orders, iterations=2000, tolerance=1e-6)
@@ -63,7 +62,6 @@ def test_all_conditions_hold_at_the_end(case: tuple[torch.Tensor, np.ndarray]) -
 
 
 @given(cases(largest=6))
-@settings(deadline=None)
 def test_the_mean_of_all_legal_orders_is_strictly_inside(case: tuple[torch.Tensor, np.ndarray]) -> None:
     n = case[1].shape[1]
     every = np.array(list(permutations(range(n))))

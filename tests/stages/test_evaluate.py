@@ -1,59 +1,41 @@
+"""One command for every task: what it writes, and what it refuses."""
+
+from __future__ import annotations
+
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from pipeline import tables
 from pipeline.stages import evaluate
+from tests.analysis import laid
 
-SETTINGS = '{"bootstrap_samples": 20, "confidence": 0.9}'
-MACHINES = '{"atom": {"cpu": "atom", "iterations": 1, "metric": "single_pass_cycles_atom"}}'
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
-    """Two test blocks of two independent instructions, one of them reversed by the scheduler."""
-    ids = ["a", "b"]
-    frames = {
-        "dags": {
-            "block_id": ids, "n_instructions": 2, "before": [[], []], "after": [[], []], "kinds": [[], []],
-            "implied_before": [[], []], "implied_after": [[], []], "implied_kinds": [[], []],
-            "latencies": [[1, 1]] * 2, "n_legal_orders": 2.0, "orders_exact": True,
-        },
-        "splits": {"block_id": ids, "split": "test", "input_order": [[1, 0]] * 2},
-        "schedules": {"block_id": ids, "decoder": "none", "order": [[0, 1], [1, 0]], "status": "ok", "message": ""},
-        "latency": {
-            "block_id": ["a", "b", "b"], "order": [[0, 1], [0, 1], [1, 0]], "machine": "atom",
-            "cycles": [3.0, 3.0, 4.0], "status": "ok", "message": "",
-        },
-    }  # fmt: skip
-    paths = {
-        "dags": tmp_path / "dags/full.parquet",
-        "splits": tmp_path / "splits/full.parquet",
-        "schedules": tmp_path / "schedules/quick/full/critical_path/test/3.parquet",
-        "latency": tmp_path / "latency/quick/atom.parquet",
-    }
-    for name, path in paths.items():
-        tables.write(pd.DataFrame(frames[name]), name, path)
-    return paths
+INTERVALS = '{"bootstrap_samples": 20, "confidence": 0.9}'
+PLACE = {"experiment": "quick", "set": "test_5", "target": "gcc"}
 
 
-def run(files: dict[str, Path], experiment: str, out: Path) -> None:
-    dags, splits, schedules, latency = ([files[name]] for name in ("dags", "splits", "schedules", "latency"))
-    evaluate.main(experiment, SETTINGS, MACHINES, dags, splits, schedules, latency, out)
-
-
-def test_paths_say_whose_the_numbers_are(files: dict[str, Path], tmp_path: Path) -> None:
-    run(files, "quick", tmp_path / "one.parquet")
-    run(files, "quick", tmp_path / "two.parquet")
-    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-    table = tables.read("results", tmp_path / "one.parquet").set_index(["scheduler", "seed", "metric"])
-    assert table.loc[("critical_path", "3", "exact_match"), "value"] == 0.5
-    assert table.loc[("critical_path", "all", "single_pass_cycles_atom_minus_gcc"), "value"] == 0.5
+def test_paths_say_whose_the_numbers_are(tmp_path: Path) -> None:
+    lengths = {"a": 2, "b": 2}
+    schedules = [laid.schedules(tmp_path, {"a": (0, 1), "b": (1, 0)}, "critical_path", 3, **PLACE)]
+    sets, dags = [laid.a_set(tmp_path, "test_5", lengths)], [laid.graphs(tmp_path, lengths, {"b": [(0, 1)]})]
+    written = []
+    for name in ("one", "two"):
+        paths = [tmp_path / name / f"{table}.parquet" for table in ("results", "parts", "outcomes")]
+        evaluate.main("quick", "reproduction", INTERVALS, *paths, sets=sets, dags=dags, schedules=schedules)
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    table = tables.read("results", tmp_path / "one/results.parquet")
+    assert laid.number(table, method="critical_path", seed="3", metric="exact_match") == (0.5, 2)
     assert set(table["experiment"]) == {"quick"} and set(table["dependencies"]) == {"full"}
+    assert tables.read("parts", tmp_path / "one/parts.parquet").empty
 
 
-def test_table_of_another_experiment_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"3\.parquet is not paper/"):
-        run(files, "paper", tmp_path / "out.parquet")
-    assert not (tmp_path / "out.parquet").exists()
+def test_a_table_in_another_place_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "results.parquet"
+    with pytest.raises(ValueError, match=r"elsewhere\.parquet: expected a path that ends in data/sets/"):
+        evaluate.main("quick", "reproduction", INTERVALS, out, out, sets=[_moved(tmp_path)])
+    assert not out.exists()
+
+
+def _moved(root: Path) -> Path:
+    return laid.a_set(root, "test_5", {"a": 2}).rename(root / "elsewhere.parquet")

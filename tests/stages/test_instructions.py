@@ -35,8 +35,8 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(corpus: Path, following: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    instructions.main(corpus / "blocks", following, corpus / "encodings", corpus / "instructions")
+def made(corpus: Path, following: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    instructions.main(corpus / "blocks", corpus / "encodings", corpus / "instructions", following)
     return tables.read("encodings", corpus / "encodings"), tables.read("instructions", corpus / "instructions")
 
 
@@ -45,7 +45,7 @@ def codes(encodings: pd.DataFrame, rows: pd.Series) -> list[list[bytes]]:
 
 
 def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
-    encodings, numbered = made(corpus, str(corpus / "following"))
+    encodings, numbered = made(corpus, corpus / "following")
     assert encodings.code.tolist() == sorted([XOR, MOV, CALL, RET])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
     assert codes(encodings, numbered.following) == BEHIND
@@ -57,7 +57,7 @@ def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
 
 
 def test_without_it_nothing_follows(corpus: Path) -> None:
-    encodings, numbered = made(corpus, "")
+    encodings, numbered = made(corpus, None)
     assert encodings.code.tolist() == sorted([XOR, MOV])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
     assert (load(corpus / "instructions", corpus / "dags").following == -1).all()
@@ -67,4 +67,4 @@ def test_what_follows_other_blocks_is_refused(corpus: Path) -> None:
     with tables.writing("following", corpus / "following") as append:
         append(pa.table([IDS[::-1], BEHIND], schema=tables.SCHEMAS["following"]))
     with pytest.raises(ValueError, match="following is of other blocks; make it anew"):
-        made(corpus, str(corpus / "following"))
+        made(corpus, corpus / "following")

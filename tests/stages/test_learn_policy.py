@@ -10,7 +10,7 @@ from pipeline.stages import learn_policy
 from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
-SETTINGS = '{"blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
+SETTINGS = '{"training": "training", "blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pipeline.blocks.problems.store import numbered
 from pipeline.stages import machine_instructions
 
 CODES = [bytes.fromhex(code) for code in ("4801c3", "48f7f6", "c5f458d0")]  # addq; divq; vaddps: not in atom
-SETTINGS = '{"cpu": "atom", "iterations": 100, "metric": "cycles_per_iteration_atom"}'
+SETTINGS = '{"cpu": "atom", "iterations": 100}'
 
 
 @pytest.fixture

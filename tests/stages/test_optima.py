@@ -10,13 +10,13 @@ import pytest
 
 from pipeline import tables
 from pipeline.blocks.latency import simulation as orders
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 from pipeline.stages import optima
 from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
-ATOM = Machine(cpu="atom", iterations=1, metric="cycles_atom_1")
-SCHEDULER = '{"method": "branch_and_bound", "evaluations": 20, "states": 1000}'
+ATOM = Judge(cpu="atom", iterations=1)
+ENTRY = '{"method": "branch_and_bound", "evaluations": 20, "states": 1000}'
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     return {name: tmp_path / f"{name}.parquet" for name in made}
 
 
-def found(inputs: dict[str, Path], unknown: str, scheduler: str = SCHEDULER) -> pd.DataFrame:
+def found(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.DataFrame:
     machine, out = inputs["sets"].with_name("machine.parquet"), inputs["sets"].with_name("optima.parquet")
     tables.write(table(unknown=unknown), "machine_instructions", machine)
     optima.main(
-        scheduler, 0, inputs["sets"], inputs["blocks"], inputs["instructions"], inputs["dags"],
-        "atom", ATOM.model_dump_json(), machine, out,
+        entry, 0, inputs["sets"], inputs["blocks"], inputs["instructions"], inputs["dags"],
+        machine, "atom", ATOM.model_dump_json(), out,
     )  # fmt: skip
     return tables.read("optima", out)
 
@@ -80,6 +80,6 @@ def test_unknown_blocks_are_left_out_and_counted(
     assert f"{len(with_it)} of 40 blocks are unsupported on atom" in capsys.readouterr().err
 
 
-def test_a_scheduler_that_proves_nothing_is_refused(inputs: dict[str, Path], binary: str) -> None:
-    with pytest.raises(ValueError, match="random_legal does not say how good its orders are"):
+def test_a_method_that_proves_nothing_is_refused(inputs: dict[str, Path], binary: str) -> None:
+    with pytest.raises(ValueError, match="the method does not say how good its orders are"):
         found(inputs, "", '{"method": "random_legal"}')

@@ -10,7 +10,7 @@ import torch
 
 from pipeline import tables
 from pipeline.analysis.residuals import measure, proposals
-from pipeline.config.evidence import Residuals
+from pipeline.config.residuals import Residuals
 from pipeline.config.section import ConfigError, section
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs, residual

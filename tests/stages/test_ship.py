@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import tables
+from pipeline import places, tables
+from pipeline.analysis import rows
 from pipeline.blocks.models.inputs import Vocabulary
 from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
 from pipeline.command import order as reorder
 from pipeline.stages import ship
-from tests.analysis import imitations
 from tests.blocks.models import imitated
 
 
@@ -20,40 +20,51 @@ from tests.blocks.models import imitated
 def trained(tmp_path: Path) -> Path:
     """Three trainings, the second of them the best, with their results."""
     _, encodings, _ = imitated.corpus(4)
-    data = tmp_path / "data/imitations/imitation"
     for seed, loss in ((0, 0.5), (1, 0.2), (2, 0.3)):
-        folder = data / f"attention_pointer/{seed}"
+        place = {"experiment": "imitation", "dependencies": "full", "model": "attention_pointer", "seed": seed}
+        folder = (tmp_path / places.path("weights", **place)).parent
         folder.mkdir(parents=True)
         torch.manual_seed(seed)
         OrderingNetwork(Vocabulary(encodings.tokens), imitated.settings()).save(folder / "weights.safetensors")
         row = {"step": 9, "split": "development", "loss": loss, "exact_match": 0.5, "valid_share": 1.0}
         tables.write(pd.DataFrame([row | {"learning_rate": 0.1}]), "history", folder / "history.parquet")
-    tables.write(imitations.main_results(), "results", data / "results.parquet")
-    rows = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(7)], "input_order": [[0, 1]] * 7})
-    tables.write(rows, "sets", tmp_path / "data/sets/training.parquet")
+    measured = rows.row({"experiment": "imitation", "method": "attention_pointer"}, "exact_match", 0.5)
+    tables.write(rows.results([measured]), "results", tmp_path / "data/experiments/imitation/results.parquet")
+    sets = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(7)], "input_order": [[0, 1]] * 7})
+    tables.write(sets, "sets", tmp_path / "data/sets/training.parquet")
     return tmp_path / "data"
 
 
 def shipped(data: Path, out: Path) -> None:
     ship.main(
-        weights=sorted(data.glob("imitations/*/*/*/weights.safetensors")),
-        histories=sorted(data.glob("imitations/*/*/*/history.parquet")),
-        results=data / "imitations/imitation/results.parquet",
+        weights=sorted(data.glob("experiments/*/models/*/*/*/weights.safetensors")),
+        history=sorted(data.glob("experiments/*/models/*/*/*/history.parquet")),
+        results=data / "experiments/imitation/results.parquet",
         training=data / "sets/training.parquet",
         sources=json.dumps(["qt56"]),
         out=out,
     )
 
 
-def test_the_best_training_is_shipped_with_its_card(trained: Path, tmp_path: Path) -> None:
+def test_the_best_training_is_shipped_with_its_card(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ship, "card", described)
     shipped(trained, tmp_path / "package")
-    wanted = (trained / "imitations/imitation/attention_pointer/1/weights.safetensors").read_bytes()
+    wanted = (trained / "experiments/imitation/models/full/attention_pointer/1/weights.safetensors").read_bytes()
     assert (tmp_path / "package/imitator.safetensors").read_bytes() == wanted
-    assert "7 distinct blocks of qt56" in (tmp_path / "package/README.md").read_text()
+    assert (tmp_path / "package/README.md").read_text() == "imitator.safetensors, seeds 1 2 0, 1 row, 7 blocks of qt56"
+
+
+def described(
+    file: str, network: object, n_bytes: int, chosen: dict, results: pd.DataFrame, n_blocks: int, sources: list[str]
+) -> str:
+    """What the card is told, in place of `report.model_card.card`."""
+    return f"{file}, seeds {' '.join(chosen)}, {len(results)} row, {n_blocks} blocks of {', '.join(sources)}"
 
 
 def test_weights_of_two_models_are_refused(trained: Path, tmp_path: Path) -> None:
-    models = trained / "imitations/imitation"
+    models = trained / "experiments/imitation/models/full"
     (models / "attention_pointer/2").rename(models / "attention_pointer/3")
     (models / "other").mkdir()
     (models / "attention_pointer/3").rename(models / "other/3")

@@ -18,7 +18,7 @@ from pipeline.blocks.execution.oracle import Executor
 from pipeline.blocks.execution.sensitivity import Swap, swaps
 from pipeline.blocks.execution.verification import Block, Verdict, verify
 from pipeline.config.dags import Dependencies
-from pipeline.config.evidence import Verification
+from pipeline.config.verification import Verification
 
 MODES: tuple[Dependencies, ...] = ("full", "conservative")
 CONTROL: tuple[Dependencies, ...] = ("paper",)  # leaves flags out, so that differences must show

@@ -26,7 +26,7 @@ from pipeline.blocks.execution.roles import Roles, roles
 from pipeline.blocks.execution.states import State
 from pipeline.blocks.execution.verification import LEAST_STATES, Block, generator, runnable
 from pipeline.config.dags import Dependencies
-from pipeline.config.evidence import Verification
+from pipeline.config.verification import Verification
 
 _PERSISTENCE = 16  # how many times as many states a pair is given that nothing explains
 

@@ -15,7 +15,7 @@ from pipeline.blocks.execution.oracle import Fault, TimedTask
 from pipeline.blocks.execution.roles import Roles, roles, written
 from pipeline.blocks.execution.states import State
 from pipeline.blocks.execution.timed_code import CLOCK_CYCLES, clock, fenced, timed
-from pipeline.config.evidence import Hardware
+from pipeline.config.timing import TimingSettings
 
 _MXCSR = 0x9FC0  # all exceptions masked, denormals flushed and taken as zero: they take hundreds of cycles
 _RAX, _RDX, _RSP = 0, 2, 4
@@ -51,7 +51,12 @@ def start_state(used: Roles, turn: int, rng: np.random.Generator) -> State:
 
 
 def time_orders(
-    native: Native, code: bytes, address: int, orders: Sequence[Order], settings: Hardware, rng: np.random.Generator
+    native: Native,
+    code: bytes,
+    address: int,
+    orders: Sequence[Order],
+    settings: TimingSettings,
+    rng: np.random.Generator,
 ) -> Timing | Lost:
     """Time K legal orders of a block. All run from the same state of registers and memory, trial by trial.
 
@@ -98,7 +103,7 @@ def _at(program: Program, order: Order, fault: Fault | None, begin: int, renewed
     return text(program, order[slot]) if slot < len(order) else ""
 
 
-def _timing(ticks: np.ndarray, pages: int, settings: Hardware) -> Timing:
+def _timing(ticks: np.ndarray, pages: int, settings: TimingSettings) -> Timing:
     """ticks: (trials, K + 2), the last two of nothing and of the clock."""
     cycles_per_tick = CLOCK_CYCLES * settings.rounds / ticks[:, -1].min()
     cycles = ticks[:, :-1] * cycles_per_tick / (settings.copies * settings.rounds)

@@ -17,7 +17,7 @@ from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.execution.legal_orders import Order
 from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.timing import Lost, Timing, time_orders
-from pipeline.config.evidence import Hardware
+from pipeline.config.timing import TimingSettings
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def random_orders(block: Block, count: int, rng: np.random.Generator) -> list[Or
     return list(dict.fromkeys(map(tuple, random_ready(precedes, rng).tolist())))
 
 
-def execute(native: Native, blocks: Sequence[Block], settings: Hardware) -> tuple[pd.DataFrame, pd.DataFrame]:
+def execute(native: Native, blocks: Sequence[Block], settings: TimingSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables `timings` and `timed_blocks`. Orders that several schedulers found are timed once, GCC's order twice.
 
     One block after the other: on a machine that does something else besides, times are longer and less alike.

@@ -15,7 +15,7 @@ from pipeline.blocks.execution.legal_orders import Order, draw
 from pipeline.blocks.execution.oracle import Executor
 from pipeline.blocks.execution.roles import Roles, roles
 from pipeline.config.dags import Dependencies
-from pipeline.config.evidence import Verification
+from pipeline.config.verification import Verification
 
 LEAST_STATES = 3  # from which a block has to run, to count
 

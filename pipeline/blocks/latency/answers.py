@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from pipeline.blocks.latency import llvm_mca
 from pipeline.blocks.latency.llvm_mca import Simulation
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
 CACHE = Path(".cache/llvm_mca.sqlite")
 _SCHEMA = (
@@ -32,7 +32,7 @@ _PATIENCE = 60  # seconds for which another process may write
 
 
 def simulate(
-    regions: Sequence[Sequence[str]], machine: Machine, binary: str, threads: int = 1, cache: Path = CACHE
+    regions: Sequence[Sequence[str]], machine: Judge, binary: str, threads: int = 1, cache: Path = CACHE
 ) -> list[Simulation]:
     """As `llvm_mca.simulate`; what the file `cache` holds is not simulated again, nor what occurs twice.
 
@@ -66,7 +66,7 @@ def _version(binary: str) -> str:
     return found[1] if found else said
 
 
-def _key(region: Sequence[str], machine: Machine, version: str) -> bytes:
+def _key(region: Sequence[str], machine: Judge, version: str) -> bytes:
     return hashlib.sha256(json.dumps([version, machine.cpu, machine.iterations, *region]).encode()).digest()
 
 

@@ -87,7 +87,8 @@ def simulate(costs: Costs, orders: np.ndarray) -> Timing:
         raise ValueError(f"orders of shape {orders.shape} for {size} blocks of {n} instructions")
     issue = np.empty(orders.shape, np.int32)
     makespan = np.empty(orders.shape[:2], np.int32)
-    wrong = _simulate(*costs, np.ascontiguousarray(orders), issue, makespan)
+    # A copy: the kernel would be compiled again for every other type, and for arrays that are read only.
+    wrong = _simulate(*costs, np.array(orders, np.int64, order="C"), issue, makespan)
     if wrong >= 0:
         raise ValueError(f"block {wrong} has an order that is no permutation of its instructions")
     return Timing(issue, makespan)

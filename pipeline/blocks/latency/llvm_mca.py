@@ -19,7 +19,7 @@ from itertools import accumulate
 
 from tqdm import tqdm
 
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
 VERSION = "19"
 INSTALL = f"apt-get install llvm-{VERSION}"
@@ -64,7 +64,7 @@ def find() -> str | None:
 
 
 def simulate(
-    regions: Sequence[Sequence[str]], machine: Machine, binary: str, threads: int = 1, batch: int = BATCH
+    regions: Sequence[Sequence[str]], machine: Judge, binary: str, threads: int = 1, batch: int = BATCH
 ) -> list[Simulation]:
     """Cycles per iteration of every region (its instructions in GAS syntax) on the processor model `machine`.
 
@@ -83,7 +83,7 @@ def simulate(
     return results
 
 
-def _simulate_batch(regions: Sequence[Sequence[str]], machine: Machine, binary: str) -> list[Simulation]:
+def _simulate_batch(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> list[Simulation]:
     results: dict[int, Simulation] = {}
     pending = list(range(len(regions)))
     while pending:
@@ -101,7 +101,7 @@ def _simulate_batch(regions: Sequence[Sequence[str]], machine: Machine, binary: 
     return [results[i] for i in range(len(regions))]
 
 
-def _run(regions: Sequence[Sequence[str]], machine: Machine, binary: str) -> dict[int, Simulation]:
+def _run(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> dict[int, Simulation]:
     """What one process finds out: all regions, or those up to the first it refuses, or those it cannot parse."""
     lines = [["# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END"] for region in regions]
     process = subprocess.run(

@@ -34,7 +34,7 @@ from pipeline.blocks.latency import llvm_mca, operands, statistics
 from pipeline.blocks.latency.decomposition import Use, candidates, uses
 from pipeline.blocks.latency.llvm_mca import LlvmMcaError
 from pipeline.blocks.latency.registers import RegisterAccess, double_reads, register_access
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
 _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-iterations=1", "-json"]
 _TIMELINE = ["-timeline", "-timeline-max-cycles=0"]
@@ -90,7 +90,7 @@ def units(alone: dict[int, float], shared: dict[int, float]) -> Units:
 def read(
     encodings: Sequence[bytes],
     name: str,
-    machine: Machine,
+    machine: Judge,
     binary: str,
     threads: int = 1,
     batch: int = llvm_mca.BATCH,
@@ -185,7 +185,7 @@ def _out_of_order(
     found: dict[str, Facts],
     codes: dict[str, bytes],
     buffers: list[str],
-    machine: Machine,
+    machine: Judge,
     binary: str,
     threads: int,
     batch: int,
@@ -234,7 +234,7 @@ def _batches(parts: list[list[str]], threads: int, batch: int, read: Callable[[l
         ]
 
 
-def _facts(texts: Sequence[str], machine: Machine, binary: str, threads: int, batch: int) -> dict[str, Facts]:
+def _facts(texts: Sequence[str], machine: Judge, binary: str, threads: int, batch: int) -> dict[str, Facts]:
     # JSON comes whole or not at all, so what llvm-mca refuses is found out before.
     checked = llvm_mca.simulate([[text] for text in texts], machine, binary, threads, batch)
     facts = {text: Facts(message=found.message) for text, found in zip(texts, checked, strict=True)}
@@ -243,7 +243,7 @@ def _facts(texts: Sequence[str], machine: Machine, binary: str, threads: int, ba
     return facts | dict(zip(known, described, strict=True))
 
 
-def _described(regions: list[list[str]], machine: Machine, binary: str) -> list[Facts]:
+def _described(regions: list[list[str]], machine: Judge, binary: str) -> list[Facts]:
     """Facts of instructions that llvm-mca takes."""
     simulated, tables = (_regions(regions, machine, binary, more) for more in (_TIMELINE, ["-instruction-tables"]))
     facts = []
@@ -265,9 +265,7 @@ def _cycles(region: dict) -> dict[int, float]:
     return {use["ResourceIndex"]: use["ResourceUsage"] for use in uses if use["InstructionIndex"] == 0}
 
 
-def _regions(
-    regions: Sequence[Sequence[str]], machine: Machine, binary: str, options: Sequence[str] = ()
-) -> list[dict]:
+def _regions(regions: Sequence[Sequence[str]], machine: Judge, binary: str, options: Sequence[str] = ()) -> list[dict]:
     lines = [line for region in regions for line in ("# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END")]
     process = subprocess.run(
         [binary, f"-mcpu={machine.cpu}", *_OPTIONS, *options],
@@ -284,13 +282,13 @@ def _regions(
     return found
 
 
-def issue_width(machine: Machine, binary: str) -> int:
+def issue_width(machine: Judge, binary: str) -> int:
     """Micro-ops that the processor issues in a cycle at most."""
     [region] = _regions([["nop"]], machine, binary)
     return int(region["SummaryView"]["DispatchWidth"])
 
 
-def read_advance(machine: Machine, binary: str) -> int:
+def read_advance(machine: Judge, binary: str) -> int:
     """Cycles by which an operand may come later where the instruction has to load another one first (`ReadAfterLd`).
 
     Seen in the simulation of two that take a result of several cycles: an upper bound is that result's latency.

@@ -72,7 +72,7 @@ def simulate(costs: Costs, orders: np.ndarray) -> np.ndarray:
     if orders.ndim != 3 or orders.shape[0] != size or orders.shape[2] != n:
         raise ValueError(f"orders of shape {orders.shape} for {size} blocks of {n} instructions")
     makespans = np.empty(orders.shape[:2], np.int32)
-    wrong = _simulate(costs, np.ascontiguousarray(orders), makespans, scratch())
+    wrong = _simulate(costs, np.array(orders, np.int64, order="C"), makespans, scratch())
     if wrong >= 0:
         raise ValueError(f"block {wrong} has an order that is no permutation of its instructions")
     return makespans

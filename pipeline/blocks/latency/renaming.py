@@ -22,7 +22,10 @@ def renamed(
     late = np.zeros((size, n, _BITS), np.bool_)
     counts = np.ones((size, n, _BITS), np.int8)
     targets = np.full((size, n, _BITS), -1, np.int8)
-    _number(reads, late_reads, writes, double_reads, sources, late, counts, targets)
+    _number(
+        np.ascontiguousarray(reads), np.ascontiguousarray(late_reads), np.ascontiguousarray(writes),
+        np.ascontiguousarray(double_reads), sources, late, counts, targets,
+    )  # fmt: skip
     n_sources, n_targets = ((found >= 0).sum(2).max(initial=1) for found in (sources, targets))
     return (
         np.ascontiguousarray(sources[..., :n_sources]),

@@ -9,7 +9,7 @@ import pandas as pd
 from pipeline.blocks.corpus.assembly import AssemblyError, gas
 from pipeline.blocks.latency import answers
 from pipeline.blocks.latency.llvm_mca import Simulation
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
 
 def distinct(schedules: Iterable[pd.DataFrame], n_instructions: pd.Series) -> pd.DataFrame:
@@ -35,7 +35,7 @@ def distinct(schedules: Iterable[pd.DataFrame], n_instructions: pd.Series) -> pd
 
 
 def simulate(
-    orders: pd.DataFrame, masked_code: dict[str, bytes], machine_name: str, machine: Machine, binary: str, threads: int
+    orders: pd.DataFrame, masked_code: dict[str, bytes], machine_name: str, machine: Judge, binary: str, threads: int
 ) -> pd.DataFrame:
     """Table `latency`: a row for every row of `orders` (see `distinct`), simulated by llvm-mca at `binary`.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.blocks.latency.llvm_mca import LlvmMcaError
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
 _OPTIONS = [
     *("-mtriple=x86_64-unknown-unknown", "-iterations=1", "-instruction-info=false", "-resource-pressure=false"),
@@ -35,7 +35,7 @@ class Statistics:
     retired: int  # instructions in one cycle, at most
 
 
-def read(regions: Sequence[Sequence[str]], machine: Machine, binary: str) -> list[Statistics]:
+def read(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> list[Statistics]:
     """Statistics of regions of instructions that llvm-mca takes. Raises LlvmMcaError where it fails."""
     lines = [line for region in regions for line in ("# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END")]
     process = subprocess.run(
@@ -66,7 +66,7 @@ def _parsed(text: str) -> Statistics:
     )
 
 
-def retire_width(machine: Machine, binary: str) -> int:
+def retire_width(machine: Judge, binary: str) -> int:
     """Instructions that the processor retires in a cycle at most, seen behind a long one; 0: it issues in order."""
     [seen] = read([["sqrtpd (%rsp), %xmm1", *["nop"] * 500]], machine, binary)
     return seen.retired if seen.pools[0] else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import tables
-from pipeline.blocks.models.heads import Confident, Drawing, Head
+from pipeline.blocks.models.heads import Confident, Head
 from pipeline.blocks.models.inputs import Bags, Vocabulary, inputs
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
@@ -50,27 +49,12 @@ class OrderingNetwork(nn.Module):
             found: torch.Tensor = self.encoder(batch)
         return found.float()
 
-    def schedule(
-        self,
-        problems: Problems,
-        encodings: Encodings,
-        bags: Bags,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
-        """Orders of blocks of one length for each of `decoders`: name -> (B, n)."""
+    @torch.no_grad()
+    def schedule(self, problems: Problems, encodings: Encodings, bags: Bags) -> np.ndarray:
+        """Orders of blocks of one length by the head's own decoder, (B, n)."""
         related = relations(problems, encodings.compared)
-        with torch.no_grad():
-            return self.head.decode(self.embed(problems, related, bags), problems, related, rng, decoders)
-
-    def draws(
-        self, problems: Problems, encodings: Encodings, bags: Bags, rng: np.random.Generator, count: int
-    ) -> np.ndarray:
-        """Orders of blocks of one length, (B, count, n): the greedy one, and others drawn from the distribution."""
-        assert isinstance(self.head, Drawing)
-        related = relations(problems, encodings.compared)
-        with torch.no_grad():
-            return self.head.draws(self.embed(problems, related, bags), problems, related, rng, count)
+        output = self.head.output(self.embed(problems, related, bags), problems)
+        return self.head.decode(output, problems, related)
 
     def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""

@@ -1,4 +1,4 @@
-"""Training an imitator: every choice that GCC made in millions of blocks, resumable, on one process or several.
+"""Training a network on orders: every choice in millions of blocks, resumable, on one process or several.
 
 Several processes (`torchrun`, gloo) share every batch; gradients and counts are summed, so the numbers are those of
 one process up to rounding, where nothing is dropped.
@@ -7,7 +7,7 @@ one process up to rounding, where nothing is dropped.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -19,7 +19,6 @@ from tqdm import tqdm
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.models.inputs import Bags, Vocabulary
 from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet_training import Diverged
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
@@ -27,37 +26,19 @@ from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore
 from pipeline.config.ordering import Ordering as Settings
+from pipeline.learning import processes
+from pipeline.learning.diverged import Diverged
+from pipeline.learning.rates import warmed_cosine
 
 State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
 _INFERENCE_INSTRUCTIONS = 8192  # of a batch
 _CLIP = 1.0  # largest norm of a step's gradient
-_LEAST_RATE = 0.02  # of the learning rate, at the end of the cosine
-
-
-def schedule(
-    network: OrderingNetwork,
-    store: BlockStore,
-    encodings: Encodings,
-    sample: Sample,
-    rng: np.random.Generator,
-    decoders: Sequence[str],
-) -> dict[str, list[np.ndarray]]:
-    """Orders of blocks of all lengths for each of `decoders`, numbered as GCC emitted them: name -> B arrays (n,)."""
-    bags = network.vocabulary.bags(encodings)
-    found: dict[str, list[np.ndarray]] = {name: [np.empty(0, np.int16)] * len(sample.rows) for name in decoders}
-    for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
-        shown = np.stack([sample.orders[item] for item in items])
-        problems = store.problems(sample.rows[items], shown)
-        for decoder, order in network.schedule(problems, encodings, bags, rng, decoders).items():
-            for item, emitted in zip(items, np.take_along_axis(shown, order.astype(np.int64), 1), strict=True):
-                found[decoder][item] = emitted
-    return found
+_LEAST_RATE = 0.02  # share of the learning rate at the end of the cosine
 
 
 def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, sample: Sample) -> dict[str, float]:
-    """Loss, exact match and valid share of the head's first decoder, on blocks in their stored orders."""
+    """Loss, exact match and valid share of the head's own decoder, on blocks in their stored orders."""
     network.eval()
-    decoder = network.head.decoders[0]
     bags = network.vocabulary.bags(encodings)
     total, terms, exact, valid = 0.0, 0, 0, 0
     for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
@@ -65,7 +46,7 @@ def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, s
         with torch.no_grad():
             embedded = network.embed(problems, related, bags)
             loss, choices = network.head.loss(embedded, problems, related, wanted)
-            order = network.head.decode(embedded, problems, related, np.random.default_rng(0), [decoder])[decoder]
+            order = network.head.decode(network.head.output(embedded, problems), problems, related)
         total, terms = total + float(loss), terms + choices
         exact += int((order == wanted).all(1).sum())
         valid += int((count_violations(problems.precedes, order) == 0).sum())
@@ -91,32 +72,6 @@ def _loss(
 ) -> tuple[torch.Tensor, int]:
     problems, related, wanted = _posed(store, encodings, sample, items)
     return network.head.loss(network.embed(problems, related, bags), problems, related, wanted)
-
-
-def _rate(settings: Settings, step: int) -> float:
-    """Of step 0, 1, ...: linear warm-up, then half a cosine."""
-    cosine = 0.5 * (1 + np.cos(np.pi * step / settings.steps))
-    return float(settings.learning_rate * min(1.0, (step + 1) / settings.warmup) * max(_LEAST_RATE, cosine))
-
-
-def _sum_over_processes(network: OrderingNetwork, terms: int) -> int:
-    """Gradients become the sums over all processes; so does the number of terms."""
-    if distributed.is_initialized():
-        parameters = [p for p in network.parameters() if p.requires_grad]
-        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
-        flat = torch.cat([flat, flat.new_tensor([terms])])
-        distributed.all_reduce(flat)
-        terms = int(flat[-1])
-        for p, part in zip(parameters, flat[:-1].split([p.numel() for p in parameters]), strict=True):
-            p.grad = part.view_as(p)
-    return terms
-
-
-def _mean_over_processes(total: torch.Tensor, terms: int) -> float:
-    both = torch.tensor([float(total), terms], dtype=torch.float64)
-    if distributed.is_initialized():
-        distributed.all_reduce(both)
-    return float(both[0] / both[1].clamp_min(1))
 
 
 def train(
@@ -167,7 +122,7 @@ def train(
     )  # fmt: skip
     total, terms = torch.zeros(()), 0
     for step, items in zip(range(first, settings.steps), progress, strict=False):
-        rate = _rate(settings, step)
+        rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.zero_grad()
@@ -179,7 +134,7 @@ def train(
             loss, choices = _loss(network, store, encodings, bags, training, chosen[own])
             loss.backward()
             total, terms = total + loss.detach().cpu(), terms + choices
-        choices = _sum_over_processes(network, choices)
+        choices = processes.sum_gradients(network, choices)
         if choices:
             for p in network.parameters():
                 if p.grad is not None:
@@ -187,7 +142,7 @@ def train(
             torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
             optimiser.step()
         if (step + 1) % every == 0 or step + 1 == settings.steps:
-            mean = _mean_over_processes(total, terms)
+            mean = processes.mean(total, terms)
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
             found = measure(network, store, encodings, development)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import nn
 
-from pipeline.blocks.problems.problems import Problems, TokenTrie
-from pipeline.config.experiments import Training
-from pipeline.operators.orders import PartialOrders
+from pipeline import tables
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.token_blocks import TokenTrie
+from pipeline.config.pocsnet import Training
+from pipeline.learning.diverged import Diverged
+from pipeline.operators.orders import PartialOrders, partial_orders
 from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
+
+_INFERENCE_BATCH = 1024  # blocks
+_DESCRIPTION = "pocsnet"  # key in a file's metadata
 
 
 class InstructionEncoder(nn.Module):
@@ -64,7 +76,7 @@ class POCSNet(nn.Module):
 
     def __init__(self, n: int, n_tokens: int, settings: Training) -> None:
         super().__init__()
-        self.n, self.settings, width = n, settings, settings.hidden
+        self.n, self.n_tokens, self.settings, width = n, n_tokens, settings, settings.hidden
         self.encoder = InstructionEncoder(n_tokens, width)
         self.mlp = nn.Sequential(
             nn.Linear(n * width, width), nn.BatchNorm1d(width), nn.ReLU(),
@@ -94,3 +106,42 @@ class POCSNet(nn.Module):
         if self.settings.operator == "sinkhorn":
             return sinkhorn(logits, iterations)
         return popocs(self.proposal(logits), orders, method=self.settings.method, iterations=iterations)
+
+    def save(self, path: Path) -> None:
+        """Weights with the settings, safetensors."""
+        described = {"n": self.n, "n_tokens": self.n_tokens, "settings": self.settings.model_dump()}
+        with tables.replacing(path) as temporary:
+            save_file(self.state_dict(), temporary, {_DESCRIPTION: json.dumps(described)})
+
+    @staticmethod
+    def load(path: Path) -> POCSNet:
+        """A trained network from its file. Raises ValueError where it is not one."""
+        try:
+            with safe_open(path, "pt") as file:
+                described = (file.metadata() or {}).get(_DESCRIPTION)
+                weights = {name: file.get_tensor(name) for name in list(file.keys())}
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+        if described is None:
+            raise ValueError(f"{path} is no network of POCSNet: it names no settings; train it again")
+        parts = json.loads(described)
+        network = POCSNet(parts["n"], parts["n_tokens"], Training.model_validate(parts["settings"]))
+        network.load_state_dict(weights)
+        return network.eval()
+
+
+def constrained(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> torch.Tensor:
+    """Soft assignments (B, n, n) of a batch of problems, instructions numbered as shown."""
+    logits = model.logits(problems, trie)
+    return model.constrain(logits, partial_orders(problems.precedes), iterations)
+
+
+@torch.no_grad()
+def assign(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> np.ndarray:
+    """Soft assignments (B, n, n) by a trained network, in batches that fit the cache."""
+    parts = range(0, len(problems), _INFERENCE_BATCH)
+    found = [constrained(model, problems[s : s + _INFERENCE_BATCH], trie, iterations) for s in parts]
+    matrix = torch.cat(found)
+    if not matrix.isfinite().all():
+        raise Diverged("the network gives numbers that are not finite; lower learning_rate and train again")
+    return matrix.numpy()

@@ -13,28 +13,17 @@ from tqdm import trange
 
 from pipeline.blocks.dag.sampling import SAMPLERS
 from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.problems.problems import Blocks, Problems, TokenTrie
+from pipeline.blocks.models.pocsnet import POCSNet, assign
+from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.dags import Sampler
-from pipeline.config.experiments import Training
-from pipeline.operators.decoding import hungarian
+from pipeline.config.pocsnet import Training
+from pipeline.learning.diverged import Diverged
 from pipeline.operators.losses import cross_entropy, fenchel_young
+from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import PartialOrders, partial_orders
-
-
-class Diverged(ValueError):
-    """The network's numbers are no longer finite."""
-
 
 State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
 _MEASUREMENTS = 20  # over a training, at equal distances
-_INFERENCE_BATCH = 1024  # blocks
-
-
-def constrained(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> torch.Tensor:
-    """Soft assignments (B, n, n) of a batch of problems, instructions numbered as shown."""
-    logits = model.logits(problems, trie)
-    return model.constrain(logits, partial_orders(problems.precedes), iterations)
 
 
 def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: torch.Tensor) -> torch.Tensor:
@@ -45,17 +34,6 @@ def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: 
             matrix = model.constrain(logits, orders, settings.iterations)
         return fenchel_young(model.proposal(logits), matrix, slots)
     return cross_entropy(model.constrain(logits, orders, settings.iterations), slots, settings.floor)
-
-
-@torch.no_grad()
-def assign(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> np.ndarray:
-    """Soft assignments (B, n, n) by a trained network, in batches that fit the cache."""
-    parts = range(0, len(problems), _INFERENCE_BATCH)
-    found = [constrained(model, problems[s : s + _INFERENCE_BATCH], trie, iterations) for s in parts]
-    matrix = torch.cat(found)
-    if not matrix.isfinite().all():
-        raise Diverged("the network gives numbers that are not finite; lower learning_rate and train again")
-    return matrix.numpy()
 
 
 def measure(model: POCSNet, blocks: Blocks) -> dict[str, float]:

@@ -70,11 +70,20 @@ def _with_tokens(encodings: Encodings, words: Sequence[tuple[str, ...]], which: 
     return Encodings(tokens, bags, bounds, encodings.compared)
 
 
+def unknown_instructions(store: BlockStore, rows: np.ndarray, chip: Processor) -> np.ndarray:
+    """The first instruction of each block that a processor's model does not know, -1 for none. rows: (B,); (B,) int64.
+
+    It is a row of the processor's table.
+    """
+    places = np.r_[np.flatnonzero(~chip.known[store.instructions]), len(store.instructions)]
+    first = places[np.searchsorted(places, store.first[rows])]
+    inside = first < store.first[rows + 1]
+    return np.where(inside, store.instructions[np.where(inside, first, 0)], -1).astype(np.int64)
+
+
 def supported(store: BlockStore, rows: np.ndarray, chip: Processor) -> np.ndarray:
     """Whether a processor's model knows all instructions of each block, (B,) bool. rows: (B,), of the store."""
-    unknown = np.r_[0, np.cumsum(~chip.known[store.instructions])]
-    found: np.ndarray = unknown[store.first[rows + 1]] == unknown[store.first[rows]]
-    return found
+    return unknown_instructions(store, rows, chip) < 0
 
 
 def on_processor(problems: Problems, latencies: np.ndarray) -> Problems:

@@ -44,8 +44,13 @@ class BlockStore:
 
     def instructions_of(self, rows: np.ndarray) -> np.ndarray:
         """Instructions of blocks, one block after the other, int32."""
+        return self.instructions[self.places(rows)]
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Where instructions of blocks stand in the arrays of all N, one block after the other, int64."""
         starts, counts = self.first[rows], self.lengths[rows]
-        return self.instructions[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        places: np.ndarray = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        return places
 
     def has_choice(self, rows: np.ndarray) -> np.ndarray:
         """Whether each block has several legal orders, (B,) bool: its dependencies are no chain of all instructions."""

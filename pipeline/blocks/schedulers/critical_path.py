@@ -10,16 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule
+from pipeline.config.methods import MethodSettings
 
 
 class CriticalPath:
-    def __init__(self, request: Request) -> None:
+    def __init__(self, settings: MethodSettings) -> None:
         pass
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"none": list_schedule(problems, "critical_path", None)}
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        return Solution.of({"none": list_schedule(problems, "critical_path", None)})
 
 
 make = CriticalPath

@@ -11,7 +11,7 @@ dependencies). Of the ready ones (`rank_for_schedule`, as GCC 4.9 has it without
 4. the original order (LUID). It is not known: the order in which the block is shown stands for it.
 
 What is left out: the pipeline descriptions (automata) of processors, x86's adjustments of costs of loads, and what
-stands around the block. `schedulers.<name>.rules` leaves rules out.
+stands around the block. The setting `rules` leaves rules out.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from numba import njit
 
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget, Solution
+from pipeline.config.methods.haifa import Settings
 
-ISSUE_RATE = 4  # unless the settings say otherwise
 RULES = ("priority", "last_insn", "dependents")
 _TRUE = int(Kind.REGISTER_RAW | Kind.FLAG_RAW | Kind.MEMORY_RAW)
 _VALUE, _ORDER, _FREE = range(3)  # dependence on the last instruction, the better the higher
 
 
 class Haifa:
-    def __init__(self, request: Request) -> None:
-        self._issue_rate = request.settings.issue_rate or ISSUE_RATE
-        rules = RULES if request.settings.rules is None else request.settings.rules
-        self._rules = np.array([rule in rules for rule in RULES])
+    def __init__(self, settings: Settings) -> None:
+        self._issue_rate = settings.issue_rate
+        self._rules = np.array([rule in settings.rules for rule in RULES])
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         order = np.empty(problems.latencies.shape, np.int16)
         _fill(problems.conflicts, problems.latencies.astype(np.int64), self._issue_rate, self._rules, order)
-        return {"none": order}
+        return Solution.of({"none": order})
 
 
 @njit(cache=True, nogil=True)

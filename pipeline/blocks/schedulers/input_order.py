@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget, Solution
+from pipeline.config.methods import MethodSettings
 
 
 class InputOrder:
-    def __init__(self, request: Request) -> None:
+    def __init__(self, settings: MethodSettings) -> None:
         pass
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         size, n = problems.latencies.shape
-        return {"none": np.tile(np.arange(n, dtype=np.int16), (size, 1))}
+        return Solution.of({"none": np.tile(np.arange(n, dtype=np.int16), (size, 1))})
 
 
 make = InputOrder

@@ -3,7 +3,7 @@
 With a machine, cycle by cycle on its in-order model (latency/in_order.py): latencies, issue width, units, write-back.
 One that issues out of order is taken as if it issued in order (`Processor.costs`): a rule of thumb, and a good one.
 Without one, on a machine that issues one instruction a cycle with nominal latencies (dag/latencies.py). Ties go to
-the instruction shown first. Gibbons & Muchnick 1986; priorities by name, `schedulers.<name>.priority`:
+the instruction shown first. Gibbons & Muchnick 1986; priorities by name, the setting `priority`:
 
 - critical_path: longest path to the end by nominal latencies;
 - weighted_height: longest path to the end in cycles of the machine: its delays, write-back in order;
@@ -19,25 +19,32 @@ from numba import njit
 
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.dag.topology import heights
+from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.latency.in_order import Costs, idle, put, reset, start_of
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request, needed_machine
+from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.graph import block_of, graph
-from pipeline.config.schedulers import Priority
+from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.config.methods.list_scheduling import Priority, Settings
 
 READS = Kind.REGISTER_RAW | Kind.FLAG_RAW
 
 
 class ListScheduling:
-    def __init__(self, request: Request) -> None:
-        self._priority = request.settings.priority or "critical_path"
-        self._machine = request.machine
-        if self._priority == "weighted_height":
-            needed_machine(request, "list_scheduling with priority weighted_height")
+    def __init__(self, settings: Settings, machine: Processor | None = None) -> None:
+        self._priority, self._machine = settings.priority, machine
+        if self._priority == "weighted_height" and machine is None:
+            raise ValueError("the priority weighted_height is in cycles of a machine, and none is given")
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        costs = None if self._machine is None else self._machine.costs(problems.instructions)
-        return {"none": list_schedule(problems, self._priority, costs)}
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        if self._machine is None:
+            return Solution.of({"none": list_schedule(problems, self._priority, None)})
+        return where_known(self._machine, problems, self._on_machine)
+
+    def _on_machine(self, problems: Problems) -> Solution:
+        assert self._machine is not None
+        costs = self._machine.costs(problems.instructions)
+        return Solution.of({"none": list_schedule(problems, self._priority, costs)})
 
 
 def list_schedule(problems: Problems, priority: Priority, costs: Costs | None) -> np.ndarray:

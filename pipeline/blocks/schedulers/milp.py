@@ -7,7 +7,7 @@ cycles, itself included: of the machine where one is given (`list_scheduling`'s 
 is the scheduling problem 1 | prec, p = 1 | sum of w C: early who has much behind it. It knows of no cycle in which
 nothing issues, so its optimum is none of the makespan.
 
-HiGHS may look at `schedulers.<name>.nodes` nodes for each block, so the result does not depend on the speed of the
+HiGHS may look at the budget's `nodes` for each block, so the result does not depend on the speed of the
 computer. What it has by then counts; where it has nothing, list scheduling by the same weights does.
 """
 
@@ -18,32 +18,36 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pipeline.blocks.dag.topology import heights
+from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule, machine_heights
-
-NODES = 100  # unless the settings say otherwise
+from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.config.methods.milp import Settings
 
 
 class Milp:
-    def __init__(self, request: Request) -> None:
-        self._machine = request.machine
-        self._nodes = request.settings.nodes or NODES
+    def __init__(self, settings: Settings, machine: Processor | None = None) -> None:
+        self._machine = machine
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        precedes = np.ascontiguousarray(problems.precedes)
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         if self._machine is None:
-            weights = heights(precedes, problems.latencies)
-            order = list_schedule(problems, "critical_path", None)
-        else:
-            costs = self._machine.costs(problems.instructions)
-            weights = machine_heights(costs, precedes)
-            order = list_schedule(problems, "weighted_height", costs)
-        for b in range(len(order)):
-            found = assign(precedes[b], weights[b], self._nodes)
-            if found is not None:
-                order[b] = found
-        return {"none": order}
+            weights = heights(np.ascontiguousarray(problems.precedes), problems.latencies)
+            return _assigned(problems, weights, list_schedule(problems, "critical_path", None), budget)
+        return where_known(self._machine, problems, lambda part: self._on_machine(part, budget))
+
+    def _on_machine(self, problems: Problems, budget: Budget) -> Solution:
+        assert self._machine is not None
+        costs = self._machine.costs(problems.instructions)
+        weights = machine_heights(costs, np.ascontiguousarray(problems.precedes))
+        return _assigned(problems, weights, list_schedule(problems, "weighted_height", costs), budget)
+
+
+def _assigned(problems: Problems, weights: np.ndarray, listed: np.ndarray, budget: Budget) -> Solution:
+    """What HiGHS has after the budget's nodes; the listed order where it has none."""
+    answers = [assign(*pair, budget.nodes) for pair in zip(problems.precedes, weights, strict=True)]
+    order = [first if answer is None else answer for first, answer in zip(listed, answers, strict=True)]
+    return Solution.of({"none": np.stack(order)})
 
 
 def assign(precedes: np.ndarray, weights: np.ndarray, nodes: int) -> np.ndarray | None:

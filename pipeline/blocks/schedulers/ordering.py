@@ -1,66 +1,99 @@
-"""A trained network, for blocks of all lengths, with the decoders of its head: it imitates GCC, or best orders.
+"""A trained network, for blocks of all lengths, with all decoders of its head: it imitates GCC, or best orders.
 
-One that learned best orders of processors has the decoder `timed` besides: the fastest, by the model of the request's
-machine, of the greedy order and of others drawn from the network; `schedulers.<name>.evaluations` in all.
+One that learned best orders of processors has the decoder `timed` besides: the fastest, by the model of the machine, of
+the greedy order and of others drawn from the network; the budget's `evaluations` in all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 
 from pipeline.blocks.latency import model
 from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.models.heads import Drawing
+from pipeline.blocks.models.heads import Confident
 from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.processors import on_processor, with_costs
-from pipeline.blocks.schedulers import Request, needed_machine
-
-EVALUATIONS = 32  # unless the settings say otherwise
+from pipeline.blocks.problems.relations import Relations, relations
+from pipeline.blocks.schedulers import Budget, Solution
+from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.config.methods.ordering import Settings
 
 
 class Ordering:
-    def __init__(self, request: Request) -> None:
-        if request.weights is None or request.encodings is None:
-            raise ValueError("the scheduler `ordering` needs weights and the table encodings")
-        self._network = OrderingNetwork.load(request.weights)
-        self.decoders = self._network.head.decoders
-        self._encodings, self._evaluations = request.encodings, request.settings.evaluations or EVALUATIONS
+    def __init__(
+        self, settings: Settings, weights: Path, encodings: Encodings, machine: Processor | None = None
+    ) -> None:
+        self._network = OrderingNetwork.load(weights)
         self._machine: Processor | None = None
+        self._encodings = encodings
+        head = self._network.settings.head.kind
+        self._further = import_module(f"pipeline.blocks.models.decoders.{head}_decoders")
+        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._further.DECODERS)
         if self._network.settings.machines:
-            self._machine = needed_machine(request, "a network that learned best orders")
-            self._encodings = with_costs(request.encodings, [self._machine])
-            if isinstance(self._network.head, Drawing):
+            if machine is None:
+                raise ValueError("a network that learned best orders schedules for a machine, and none is given")
+            self._machine, self._encodings = machine, with_costs(encodings, [machine])
+            if hasattr(self._further, "draws"):
                 self.decoders = (*self.decoders, "timed")
         self._bags = self._network.vocabulary.bags(self._encodings)
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return self.decode(problems, rng, self.decoders)
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        if self._machine is None:
+            return self._solve(problems, rng, budget)
+        return where_known(self._machine, problems, lambda part: self._solve(part, rng, budget))
 
-    def decode(self, problems: Problems, rng: np.random.Generator, decoders: Sequence[str]) -> dict[str, np.ndarray]:
+    def _solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        seen = self._see(problems)
+        orders = self._decode(problems, seen, rng, budget, self.decoders)
+        head = self._network.head
+        if not isinstance(head, Confident):
+            return Solution.of(orders)
+        return Solution.of(orders, confidence=head.confidence(*seen[:3], orders[head.decoder]))
+
+    def decode(
+        self, problems: Problems, rng: np.random.Generator, budget: Budget, decoders: Sequence[str]
+    ) -> dict[str, np.ndarray]:
         """Orders by some of the `decoders` alone: name -> (B, n)."""
-        own = [name for name in decoders if name != "timed"]
-        found: dict[str, np.ndarray] = {}
-        if own:
-            found = self._network.schedule(self._seen(problems), self._encodings, self._bags, rng, own)
+        return self._decode(problems, self._see(problems), rng, budget, decoders)
+
+    @torch.no_grad()
+    def _see(self, problems: Problems) -> tuple[torch.Tensor, Problems, Relations, Any]:
+        """The blocks embedded, as the network sees them, their relations, and the head's output."""
+        shown = problems if self._machine is None else on_processor(problems, self._machine.latencies)
+        related = relations(shown, self._encodings.compared)
+        embedded = self._network.embed(shown, related, self._bags)
+        return embedded, shown, related, self._network.head.output(embedded, shown)
+
+    def _decode(
+        self,
+        problems: Problems,
+        seen: tuple[torch.Tensor, Problems, Relations, Any],
+        rng: np.random.Generator,
+        budget: Budget,
+        decoders: Sequence[str],
+    ) -> dict[str, np.ndarray]:
+        _, shown, related, output = seen
+        head = self._network.head
+        orders: dict[str, np.ndarray] = {}
+        for name in decoders:
+            if name == head.decoder:
+                orders[name] = head.decode(output, shown, related)
+            elif name != "timed":
+                orders[name] = self._further.DECODERS[name](head, output, shown, related, rng)
         if "timed" in decoders:
-            found["timed"] = self._fastest(problems, rng)
-        return found
-
-    def confidence(self, problems: Problems, order: np.ndarray) -> np.ndarray:
-        """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""
-        return self._network.confidence(self._seen(problems), self._encodings, self._bags, order)
-
-    def _fastest(self, problems: Problems, rng: np.random.Generator) -> np.ndarray:
-        assert self._machine is not None
-        drawn = self._network.draws(self._seen(problems), self._encodings, self._bags, rng, self._evaluations)
-        cycles = model.makespans(model.costs(self._machine, problems.instructions), drawn)
-        return drawn[np.arange(len(drawn)), cycles.argmin(1)]
-
-    def _seen(self, problems: Problems) -> Problems:
-        return problems if self._machine is None else on_processor(problems, self._machine.latencies)
+            assert self._machine is not None
+            drawn = self._further.draws(head, output, shown, related, rng, budget.evaluations)
+            cycles = model.makespans(model.costs(self._machine, problems.instructions), drawn)
+            orders["timed"] = drawn[np.arange(len(drawn)), cycles.argmin(1)]
+        return orders
 
 
 make = Ordering

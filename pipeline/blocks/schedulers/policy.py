@@ -12,9 +12,12 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request, needed_machine
+from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.preference import FEATURES, greedy
+from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.config.methods.policy import Settings
 
 
 def save(weights: np.ndarray, path: Path) -> None:
@@ -33,14 +36,15 @@ def load(path: Path) -> np.ndarray:
 
 
 class Policy:
-    def __init__(self, request: Request) -> None:
-        self._machine = needed_machine(request, "policy")
-        if request.weights is None:
-            raise ValueError("the scheduler `policy` needs weights, which stages/learn_policy.py learns")
-        self._weights = load(request.weights)
+    def __init__(self, settings: Settings, machine: Processor, weights: Path) -> None:
+        self._machine, self._weights = machine, load(weights)
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"none": greedy(self._machine.costs(problems.instructions), problems.precedes, self._weights)}
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        return where_known(self._machine, problems, self._solve)
+
+    def _solve(self, problems: Problems) -> Solution:
+        costs = self._machine.costs(problems.instructions)
+        return Solution.of({"none": greedy(costs, problems.precedes, self._weights)})
 
 
 make = Policy

@@ -9,15 +9,16 @@ import numpy as np
 
 from pipeline.blocks.dag.sampling import uniform
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget, Solution
+from pipeline.config.methods import MethodSettings
 
 
 class RandomLegal:
-    def __init__(self, request: Request) -> None:
+    def __init__(self, settings: MethodSettings) -> None:
         pass
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"none": uniform(problems.precedes, rng)}
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        return Solution.of({"none": uniform(problems.precedes, rng)})
 
 
 make = RandomLegal

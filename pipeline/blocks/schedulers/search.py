@@ -1,7 +1,7 @@
-"""Stochastic search on the model of the request's machine, in order or not.
+"""Stochastic search on the model of a machine, in order or not.
 
-`schedulers.<name>.search`: restarts, annealing or mcmc (on_machine/annealing.py); `schedulers.<name>.evaluations`:
-orders timed for each block. A block whose order reaches its lower bound is left early. The start is list scheduling
+The setting `walk`: restarts, annealing or mcmc (on_machine/annealing.py); the budget's `evaluations`: orders timed for
+each block. A block whose order reaches its lower bound is left early. The start is list scheduling
 in order; out of order the best by the model of list scheduling with two priorities, as if the machine issued in order,
 list scheduling without a machine, and the order in which the block is shown.
 """
@@ -13,40 +13,38 @@ from numba import njit
 
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.latency import in_order, model
+from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Optima, Request, needed_machine
+from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule
 from pipeline.blocks.schedulers.on_machine.annealing import search
 from pipeline.blocks.schedulers.on_machine.either import Costs, Memory, bound_of, graph_of, memory, row_of
+from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.config.methods.search import Settings
 
-METHODS = ("restarts", "annealing", "mcmc")  # numbered as in on_machine/annealing.py
-EVALUATIONS = 1000  # unless the settings say otherwise
+WALKS = ("restarts", "annealing", "mcmc")  # numbered as in on_machine/annealing.py
 
 
 class Search:
-    def __init__(self, request: Request) -> None:
-        self._machine = needed_machine(request, "search")
-        self._method = METHODS.index(request.settings.search or "annealing")
-        self._evaluations = request.settings.evaluations or EVALUATIONS
+    def __init__(self, settings: Settings, machine: Processor) -> None:
+        self._machine, self._walk = machine, WALKS.index(settings.walk)
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {"none": self.optima(problems, rng).order}
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        return where_known(self._machine, problems, lambda part: self._solve(part, rng, budget))
 
-    def optima(self, problems: Problems, rng: np.random.Generator) -> Optima:
-        """Orders, their cycles, and lower bounds on those of any order."""
+    def _solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         costs = model.costs(self._machine, problems.instructions)
-        as_if_in_order = self._machine.costs(problems.instructions)
-        order = first_orders(problems, costs, as_if_in_order)
-        cycles, bound = improve(problems, costs, order, self._method, self._evaluations, rng)
-        return Optima(order, cycles, bound)
+        order = first_orders(problems, costs, self._machine.costs(problems.instructions))
+        cycles, bound = improve(problems, costs, order, self._walk, budget.evaluations, rng)
+        return Solution.of({"none": order}, cycles=cycles, bound=bound)
 
 
 def searched(
-    problems: Problems, costs: in_order.Costs, method: int, evaluations: int, rng: np.random.Generator
+    problems: Problems, costs: in_order.Costs, walk: int, evaluations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The best orders found on an in-order machine, (B, n) int16. method: index into METHODS."""
+    """The best orders found on an in-order machine, (B, n) int16. walk: index into WALKS."""
     order = first_orders(problems, costs, costs)
-    improve(problems, costs, order, method, evaluations, rng)
+    improve(problems, costs, order, walk, evaluations, rng)
     return order
 
 
@@ -64,12 +62,12 @@ def first_orders(problems: Problems, costs: Costs, as_if_in_order: in_order.Cost
 
 
 def improve(
-    problems: Problems, costs: Costs, order: np.ndarray, method: int, evaluations: int, rng: np.random.Generator
+    problems: Problems, costs: Costs, order: np.ndarray, walk: int, evaluations: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Improve legal orders (B, n) in place; returns their cycles and the lower bounds of any order, (B,) int32."""
     cycles, bound = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
     precedes = np.ascontiguousarray(problems.precedes)
-    _improve(costs, precedes, order, method, evaluations, rng, memory(costs), cycles, bound)
+    _improve(costs, precedes, order, walk, evaluations, rng, memory(costs), cycles, bound)
     return cycles, bound
 
 
@@ -78,7 +76,7 @@ def _improve(
     costs: Costs,
     precedes: np.ndarray,
     order: np.ndarray,
-    method: int,
+    walk: int,
     evaluations: int,
     rng: np.random.Generator,
     memory: Memory,
@@ -89,7 +87,7 @@ def _improve(
         block = row_of(costs, b)
         known = graph_of(block, precedes[b])
         bound[b] = bound_of(block, known)
-        cycles[b] = search(block, known.reach, order[b], bound[b], method, evaluations, rng, memory)
+        cycles[b] = search(block, known.reach, order[b], bound[b], walk, evaluations, rng, memory)
 
 
 make = Search

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import numpy as np
-from safetensors.torch import load_file
+from pathlib import Path
 
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.models.pocsnet_training import assign
+import numpy as np
+
+from pipeline.blocks.models.pocsnet import POCSNet, assign
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.problems.token_blocks import TokenTrie
+from pipeline.blocks.schedulers import Budget, Solution
+from pipeline.config.methods.soft_permutation import Settings
 from pipeline.operators.decoding import best_order, expected_slots, hungarian, topological_fill
 from pipeline.operators.orders import partial_orders
 
 
-class Network:
+class SoftPermutation:
     """Hungarian decoding as in the paper, and three decoders that are legal by construction."""
 
-    def __init__(self, request: Request) -> None:
-        if request.training is None or request.weights is None or request.blocks is None:
-            raise ValueError("the scheduler `network` needs schedulers.<name>.model")
-        blocks = request.blocks
-        self.model = POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, request.training)
-        self.model.load_state_dict(load_file(request.weights))
-        self.model.eval()
-        self.iterations = request.settings.iterations or request.training.iterations
-        self.trie = blocks.trie
+    def __init__(self, settings: Settings, weights: Path, tokens: TokenTrie) -> None:
+        self._model, self._trie = POCSNet.load(weights), tokens
+        self._iterations = settings.iterations or self._model.settings.iterations
 
-    def schedule(self, problems: Problems, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        matrix = assign(self.model, problems, self.trie, self.iterations)
+    def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
+        n = problems.latencies.shape[1]
+        if n != self._model.n:
+            message = f"the network takes blocks of {self._model.n} instructions, not of {n}"
+            return Solution.unsupported(problems, [message] * len(problems))
+        matrix = assign(self._model, problems, self._trie, self._iterations)
         orders = partial_orders(problems.precedes)
-        return {
-            "hungarian": hungarian(matrix),
-            "topological": topological_fill(matrix, orders),
-            "expected_slots": expected_slots(matrix, orders),
-            "best": best_order(matrix, orders).order,
-        }
+        return Solution.of(
+            {
+                "hungarian": hungarian(matrix),
+                "topological": topological_fill(matrix, orders),
+                "expected_slots": expected_slots(matrix, orders),
+                "best": best_order(matrix, orders).order,
+            }
+        )
 
 
-make = Network
+make = SoftPermutation

@@ -1,64 +1,63 @@
-"""How fast machine code becomes DAGs: from the frozen figures of benchmarks/ingest.py."""
+"""How fast machine code becomes DAGs: what benchmarks/ingest.py published."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.report.corpus import plots as corpus_plots
-from pipeline.report.numbers import cell, count, number, percent
+from pipeline.report.corpus import plots
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import spelt
+from pipeline.report.numbers import cell, count, number, percent, spread
+from pipeline.report.plots import Drawing
+from pipeline.report.tables import Column, Line, of, records, table
 
 EXPERIMENT = "ingest"
-GROWTH = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]  # reports/published/ingest_growth.csv
 _DIGITS = {"wall_over_objdump": 2, "peak_memory_gb": 2}  # others are whole numbers
 
 
-@dataclass(frozen=True)
-class Section:
-    """Rows of the section's tables, as text; empty where the benchmark has not been run."""
-
-    measured: list[list[str]]
-    growth: list[list[str]]
-
-
-def section(results: pd.DataFrame, growth: pd.DataFrame) -> Section:
-    """`results`: the report's, of all experiments; `growth`: the frozen table."""
-    own = results[results["experiment"] == EXPERIMENT].sort_values(["split", "metric"], kind="stable")
-    return Section(
-        measured=[
-            [cell(row["metric"]).replace("_", " "), cell(row["split"]), _with_range(row)]
-            for row in own.to_dict("records")
-        ],
-        growth=[
-            [
-                percent(row["share_of_corpus"], 0),
-                count(row["instructions"]),
-                number(row["seconds"], 1),
-                count(row["instructions"] / row["seconds"]),
-                number(row["peak_memory_gb"], 2),
-            ]
-            for row in growth.sort_values("instructions").to_dict("records")
-        ],
-    )
-
-
-def figures(growth: pd.DataFrame) -> dict[str, Figure]:
-    """The section's figure, where the growth was measured."""
-    return {"ingest_growth": corpus_plots.growth(growth)} if len(growth) else {}
-
-
-def _with_range(row: dict) -> str:
+def measured(line: Line) -> str:
     """The value, and the smallest and largest of the repeats where there were some."""
-    text = _value(row["metric"], row["value"])
-    if pd.isna(row["ci_low"]) or row["ci_low"] == row["ci_high"]:
-        return text
-    low, high = (_value(row["metric"], row[end]) for end in ("ci_low", "ci_high"))
-    return f"{text}<br><small>{low} to {high}</small>"
+
+    def write(size: float) -> str:
+        name = line["metric"]
+        return number(size, _DIGITS.get(name, 2)) if name in _DIGITS or abs(size) < 10 else count(size)
+
+    same = line["low"] == line["high"]
+    return write(line["value"]) if same else spread(line.rows[0], write)
 
 
-def _value(metric: str, value: float) -> str:
-    if metric in _DIGITS or abs(value) < 10:
-        return number(value, _DIGITS.get(metric, 2))
-    return count(value)
+MEASURED: list[Column] = [
+    ("What", of("metric", lambda name: spelt(cell(name)))),
+    ("Source", of("set", cell)),
+    ("Measured", measured),
+]
+GROWTH: list[Column] = [
+    ("Share of the corpus", of("share_of_corpus", lambda share: percent(share, 0))),
+    ("Instructions", of("instructions", count)),
+    ("Seconds", of("seconds", lambda seconds: number(seconds, 1))),
+    ("Instructions per second", lambda line: count(line["instructions"] / line["seconds"])),
+    ("Peak memory, GB", of("peak_memory_gb", lambda size: number(size, 2))),
+]
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables by name; without lines where the benchmark has not been run."""
+    rows = evidence.results[evidence.results["experiment"] == EXPERIMENT]
+    return {
+        "measured": table(MEASURED, records(rows.sort_values(["set", "metric"], kind="stable")), right=2),
+        "growth": table(GROWTH, records(_growth(evidence)), right=1),
+    }
+
+
+def figures(evidence: Evidence) -> dict[str, Drawing]:
+    """The section's figure, where the growth was measured."""
+    points = _growth(evidence)
+    return {"ingest_growth": partial(plots.growth, points)} if len(points) else {}
+
+
+def _growth(evidence: Evidence) -> pd.DataFrame:
+    points = evidence.table("growth")
+    return points.sort_values("instructions") if len(points) else points

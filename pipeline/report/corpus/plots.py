@@ -86,7 +86,7 @@ def _ready(ax: Axes, every: pd.DataFrame) -> None:
 
 
 def growth(points: pd.DataFrame) -> Figure:
-    """Time and peak memory against the instructions read; `points`: reports/published/ingest_growth.csv."""
+    """Time and peak memory against the instructions read; `points`: table `growth` of the experiment `ingest`."""
     points = points.sort_values("instructions")
     with subplots(8, 2.9, 1, 2) as (figure, axes):
         for ax, name, title in zip(

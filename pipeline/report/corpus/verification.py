@@ -1,133 +1,105 @@
-"""What running the code says of the dependencies: from the frozen summary of stage `verify`."""
+"""What running the code says of the dependencies: from what the experiment `dag_verification` published."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from pipeline.blocks.dag.corrections import CORRECTIONS
-from pipeline.report.numbers import cell, count, percent
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import in_order, mode
+from pipeline.report.numbers import cell, code, count, percent
+from pipeline.report.tables import Column, Line, Table, lines, of, records, table, value
 
 EXPERIMENT = "dag_verification"
-# Columns of reports/published/dag_verification_<name>.csv; dag_verification.csv itself has those of table `results`.
-STRATA = ["dependencies", "by", "name", "blocks", "runnable", "orders", "state_runs", "different"]
-REASONS = ["dependencies", "reason", "blocks", "example"]
-SENSITIVITY = ["dependencies", "kind", "outcome", "swaps"]
-EXPLANATIONS = ["dependencies", "outcome", "explanation", "swaps", "example"]
-_KINDS = 12  # kinds of edges shown for each mode, the most frequent ones
 CONTROL = "paper"  # leaves flags out: running the code must show that
+_KINDS = 12  # kinds of edges shown for each mode, the most frequent ones
 
 
-@dataclass(frozen=True)
-class Section:
-    """Rows of the section's tables, as text; empty where `verify` has not been run."""
-
-    summary: list[list[str]]
-    strata: list[list[str]]
-    reasons: list[list[str]]
-    outcomes: list[str]  # of swaps: the last columns of `sensitivity`
-    sensitivity: list[list[str]]
-    explanations: list[list[str]]
-    corrections: list[list[str]]
+def runnable(line: Line) -> str:
+    """Share of the blocks that can be run."""
+    return _share(line["runnable"], line["blocks"])
 
 
-def section(
-    results: pd.DataFrame,
-    strata: pd.DataFrame,
-    reasons: pd.DataFrame,
-    sensitivity: pd.DataFrame,
-    explanations: pd.DataFrame,
-) -> Section:
-    """`results`: the report's, of all experiments; the others: the frozen tables."""
-    own = results[results["experiment"] == EXPERIMENT]
-    return Section(
-        summary=[
-            _summary(mode, split, own[(own["dependencies"] == mode) & (own["split"] == split)])
-            for mode, split in sorted(set(zip(own["dependencies"], own["split"], strict=True)), key=_rank)
-        ],
-        strata=[
-            [
-                f"`{row['dependencies']}`",
-                cell(row["by"]),
-                cell(row["name"]),
-                count(row["blocks"]),
-                _share(row["runnable"], row["blocks"]),
-                *(count(row[name]) for name in ("orders", "state_runs", "different")),
-            ]
-            for row in strata.to_dict("records")
-        ],
-        reasons=[
-            [f"`{row['dependencies']}`", cell(row["reason"]), count(row["blocks"]), _code(row["example"])]
-            for row in reasons.to_dict("records")
-        ],
-        outcomes=[name.capitalize() for name in _outcomes(sensitivity)],
-        sensitivity=_sensitivity(sensitivity),
-        explanations=[
-            [
-                f"`{row['dependencies']}`",
-                *(cell(row[name]) for name in ("outcome", "explanation")),
-                count(row["swaps"]),
-                _code(row["example"]),
-            ]
-            for row in explanations.to_dict("records")
-        ],
-        corrections=[[cell(correction.name), cell(correction.reason)] for correction in CORRECTIONS],
-    )
+SUMMARY: list[Column] = [
+    ("Dependencies", of("dependencies", lambda name: mode(name) + " (control)" * (name == CONTROL))),
+    ("Blocks from", of("set", cell)),
+    ("Blocks", value(count, "blocks")),
+    ("Runnable", value(percent, "runnable_share")),
+    ("Orders tried", value(count, "orders")),
+    ("State-runs", value(count, "state_runs")),
+    ("Different", value(count, "different")),
+    ("Swaps detected", value(lambda share: percent(share, 2), "sensitivity_raw")),
+    ("after classification", value(lambda share: percent(share, 2), "sensitivity")),
+]
+STRATA: list[Column] = [
+    ("Dependencies", of("dependencies", mode)),
+    ("By", of("by", cell)),
+    ("Stratum", of("name", cell)),
+    ("Blocks", of("blocks", count)),
+    ("Runnable", runnable),
+    ("Orders tried", of("orders", count)),
+    ("State-runs", of("state_runs", count)),
+    ("Different", of("different", count)),
+]
+REASONS: list[Column] = [
+    ("Dependencies", of("dependencies", mode)),
+    ("Reason", of("reason", cell)),
+    ("Blocks", of("blocks", count)),
+    ("For example", of("example", code)),
+]
+EXPLANATIONS: list[Column] = [
+    ("Dependencies", of("dependencies", mode)),
+    ("Outcome", of("outcome", cell)),
+    ("Explanation", of("explanation", cell)),
+    ("Swaps", of("swaps", count)),
+    ("For example", of("example", code)),
+]
 
 
-def _rank(pair: tuple[str, str]) -> tuple:
-    """Sort key of (dependencies, split): the control last, all blocks before those of a source."""
-    mode, split = pair
-    return (mode == CONTROL, mode != "full", mode, split != "all", split)
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables by name; without lines where the code was not run."""
+    rows = evidence.of(EXPERIMENT)
+    order = {"dependencies": _order(rows["dependencies"]), "set": ["all"]}
+    return {
+        "summary": table(SUMMARY, lines(rows, ["dependencies", "set"], order), right=2),
+        "strata": table(STRATA, records(evidence.table("strata")), right=3),
+        "reasons": table(REASONS, records(evidence.table("reasons"))),
+        "sensitivity": _sensitivity(evidence.table("swap_outcomes")),
+        "explanations": table(EXPLANATIONS, records(evidence.table("explanations"))),
+        "corrections": Table(["Correction", "Reason"], [[cell(one.name), cell(one.reason)] for one in CORRECTIONS]),
+    }
 
 
-def _summary(dependencies: str, split: str, rows: pd.DataFrame) -> list[str]:
-    values = rows.set_index("metric")["value"]
-
-    def value(metric: str) -> float:
-        return float(values.get(metric, float("nan")))
-
-    control = " (control)" if dependencies == CONTROL else ""
-    return [
-        f"`{dependencies}`{control}",
-        cell(split),
-        count(value("blocks")),
-        percent(value("runnable_share")),
-        *(count(value(metric)) for metric in ("orders", "state_runs", "different")),
-        percent(value("sensitivity_raw"), 2),
-        percent(value("sensitivity"), 2),
-    ]
+def _order(modes: pd.Series) -> list[str]:
+    """The control last, behind all others."""
+    return [*in_order(set(modes) - {CONTROL}, ["full"]), CONTROL]
 
 
 def _share(part: float, whole: float) -> str:
     return percent(part / whole) if whole else "-"
 
 
-def _code(text: object) -> str:
-    return f"`{cell(text)}`" if isinstance(text, str) and text else ""
-
-
-def _sensitivity(sensitivity: pd.DataFrame) -> list[list[str]]:
-    """Rows (mode, kind, swaps, then of each outcome its number and share); kinds by number, rare ones left out."""
-    table = sensitivity.pivot_table(
+def _sensitivity(swaps: pd.DataFrame) -> Table:
+    """Swaps of each kind of edge, then of each outcome its number and share; the rare kinds are left out."""
+    if swaps.empty:
+        return Table()
+    last = {"changed": 0, "unexplained": 2}
+    outcomes = sorted(set(swaps["outcome"]), key=lambda name: (last.get(name, 1), name))
+    wide = swaps.pivot_table(
         index=["dependencies", "kind"], columns="outcome", values="swaps", aggfunc="sum", fill_value=0
     )
-    table = table.assign(swaps=table.sum(axis=1)).reset_index()
-    rows = []
-    for mode in sorted(set(table["dependencies"]), key=lambda mode: _rank((mode, ""))):
-        own = table[table["dependencies"] == mode].sort_values(["swaps", "kind"], ascending=[False, True])
-        own = own.sort_values("kind", key=lambda kinds: kinds != "all", kind="stable")
-        for row in own.head(1 + _KINDS).to_dict("records"):
-            shares = (
-                f"{count(row[name])}<br><small>{_share(row[name], row['swaps'])}</small>"
-                for name in _outcomes(sensitivity)
-            )
-            rows.append([f"`{mode}`", cell(row["kind"]), count(row["swaps"]), *shares])
-    return rows
+    wide = wide.assign(swaps=wide.sum(axis=1), first=wide.index.get_level_values("kind") != "all").reset_index()
+    wide = wide.sort_values(["first", "swaps", "kind"], ascending=[True, False, True])
 
+    def part(name: str) -> Column:
+        def write(line: Line) -> str:
+            return f"{count(line[name])}<br><small>{_share(line[name], line['swaps'])}</small>"
 
-def _outcomes(sensitivity: pd.DataFrame) -> list[str]:
-    """Outcomes of swaps, the state changed first and the unexplained last."""
-    last = {"changed": 0, "unexplained": 2}
-    return sorted(set(sensitivity["outcome"]), key=lambda name: (last.get(name, 1), name))
+        return (name.capitalize(), write)
+
+    columns: list[Column] = [("Dependencies", of("dependencies", mode)), ("Kind of edge", of("kind", cell))]
+    columns += [("Swaps", of("swaps", count)), *(part(name) for name in outcomes)]
+    own = [wide[wide["dependencies"] == name].head(1 + _KINDS) for name in _order(swaps["dependencies"])]
+    return table(columns, records(pd.concat(own)), right=2)

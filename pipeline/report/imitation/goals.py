@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pipeline.analysis import paper
-from pipeline.report import plots
-from pipeline.report.imitation.rows import decoder_label, decoders
-from pipeline.report.numbers import count, number, percent
+from pipeline.report.names import DECODERS, decoder_label, in_order, label
+from pipeline.report.numbers import count, number, percent, spread
+from pipeline.report.tables import Table
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Goal:
     question: str
     metric: str
     value: float
-    split: str | None = None
+    set: str | None = None
     paper: float | None = None  # Jain & Amarasinghe, 2019, Table 1: valid of POPOCS @150, the others of POPOCS @20
     floor: float | None = None
     floor_of: str = ""  # where the floor is of other blocks than the goal
@@ -51,32 +51,31 @@ GOALS = (
 _HEAD = ["Question", "Paper", "Floor", "Goal"]
 
 
-def table(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Head and rows: question, paper, floor, goal; for each of `trained` what it reached.
+def table(rows: pd.DataFrame) -> Table:
+    """Question, paper, floor, goal; for each of `trained` what it reached.
 
-    `rows`: the main experiment's over all seeds. Single samples are left out: they are drawn, not chosen.
+    `rows`: the main experiment's over all seeds, with its speed. Single samples are left out: they are drawn, not
+    chosen.
     """
     shown = trained(rows)
-    lines = []
+    cells = []
     for goal in GOALS:
         sign = "≥" if goal.at_least else "≤"
         floor = _written(goal, goal.floor) + (f"<br><small>{goal.floor_of}</small>" if goal.floor_of else "")
-        cells = [goal.question, _written(goal, goal.paper), floor, f"{sign} {_written(goal, goal.value)}"]
-        lines.append([*cells, *(_reached(goal, own) for own in shown.values())])
-    return [*_HEAD, *(f"Reached, {name}" for name in shown)], lines
+        wanted = [goal.question, _written(goal, goal.paper), floor, f"{sign} {_written(goal, goal.value)}"]
+        cells.append([*wanted, *(_reached(goal, own) for own in shown.values())])
+    return Table([*_HEAD, *(f"Reached, {name}" for name in shown)], cells, right=1)
 
 
 def trained(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Rows of each trained scheduler with each of its decoders but single samples, by a name that tells them apart."""
+    """Rows of each trained method with each of its decoders but single samples, by a name that tells them apart."""
     kept = rows[~rows["decoder"].isin(("none", "sample"))]
-    names = sorted(set(kept["scheduler"]))
-    found = {}
+    names, apart = sorted(set(kept["method"])), {}
     for name in names:
-        own = kept[kept["scheduler"] == name]
-        for decoder in decoders(own):
-            several = f"{plots.label(name)}, " if len(names) > 1 else ""
-            found[several + decoder_label(decoder)] = own[own["decoder"] == decoder]
-    return found
+        several = f"{label(name)}, " if len(names) > 1 else ""
+        for decoder in in_order(kept.loc[kept["method"] == name, "decoder"], DECODERS):
+            apart[several + decoder_label(decoder)] = kept[(kept["method"] == name) & (kept["decoder"] == decoder)]
+    return apart
 
 
 def met(goal: Goal, value: float) -> bool:
@@ -86,20 +85,18 @@ def met(goal: Goal, value: float) -> bool:
 def _reached(goal: Goal, own: pd.DataFrame) -> str:
     """The worst value of the goal's sets, its interval and the verdict."""
     rows = own[(own["metric"] == goal.metric) & own["value"].notna()]
-    if goal.split is not None:
-        rows = rows[rows["split"] == goal.split]
+    if goal.set is not None:
+        rows = rows[rows["set"] == goal.set]
     if rows.empty:
         return "not measured"
-    worst = rows.sort_values("value", ascending=goal.at_least).iloc[0]
-    verdict = "met" if met(goal, worst["value"]) else "missed"
-    text = f"{_written(goal, worst['value'])} **{verdict}**"
-    low, high = worst["ci_low"], worst["ci_high"]
-    if math.isnan(low) or math.isnan(high):
-        return text
-    undecided = ", not certain" if met(goal, low) != met(goal, high) else ""
-    return (
-        f"{text}{undecided}<br><small>{_written(goal, low).rstrip('%')} to {_written(goal, high).rstrip('%')}</small>"
-    )
+    worst = rows.sort_values("value", ascending=goal.at_least).iloc[0].to_dict()
+    verdict = f" **{'met' if met(goal, worst['value']) else 'missed'}**"
+    low, high = worst["low"], worst["high"]
+    if not math.isnan(low) and not math.isnan(high) and met(goal, low) != met(goal, high):
+        verdict += ", not certain"
+    text = spread(worst, lambda value: _written(goal, value), lambda value: _written(goal, value).rstrip("%"))
+    reached, line, interval = text.partition("<br>")
+    return reached + verdict + line + interval
 
 
 def _written(goal: Goal, value: float | None) -> str:

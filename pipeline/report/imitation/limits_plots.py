@@ -31,7 +31,7 @@ def errors(shares: pd.DataFrame) -> Figure:
         also = rows["n_holds"].where(~rows["last"], 0) / total  # `other` is true of all
         ax.barh(y, also, 0.72, color=_ALSO)
         ax.barh(y, rows["share"], 0.72, color=_FIRST)
-        ax.hlines(y, rows["ci_low"], rows["ci_high"], color="#222222", linewidth=1.3)
+        ax.hlines(y, rows["low"], rows["high"], color="#222222", linewidth=1.3)
         ax.set_yticks(y, rows["name"])
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(y.min(initial=0) - 0.6, 0.6)
@@ -59,7 +59,7 @@ def audit(features: pd.DataFrame, kinds: list[str]) -> Figure:
         ax = axes[0, 0]
         ax.axvline(0.5, color="#8a8a8a", linestyle="--", linewidth=1)
         colours = features["group"].map(tints).tolist()
-        ax.hlines(y, features["ci_low"], features["ci_high"], color=colours, linewidth=1.8)
+        ax.hlines(y, features["low"], features["high"], color=colours, linewidth=1.8)
         ax.scatter(features["agreement"], y, s=28, color=colours, zorder=3)
         ax.set_yticks(y, features["feature"])
         ax.tick_params(axis="y", length=0)

@@ -8,34 +8,33 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
 
-from pipeline.report.imitation.rows import decoder_label, leading, set_label
-from pipeline.report.plots import COLOURS, PERCENT, label, subplots
+from pipeline.report.imitation.rows import leading
+from pipeline.report.names import set_label, with_decoder
+from pipeline.report.plots import COLOURS, PERCENT, subplots
 
-_MODELS = ("#0072b2", "#d55e00", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe & Ito, 2008; baselines as everywhere
+MODELS = ("#0072b2", "#d55e00", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe & Ito, 2008; baselines as everywhere
 _BASELINE_MARKS = {"random_legal": "v", "input_order": "s", "critical_path": "^"}
-_SPLITS: Any = {"development": ("-", "development blocks"), "training": (":", "training blocks")}
 
 
-def _styles(schedulers: list[str]) -> dict[str, Any]:
-    """Colour and mark of every scheduler: models filled and dark, baselines with marks of their own."""
+def _styles(methods: list[str]) -> dict[str, Any]:
+    """Colour and mark of every method: models filled and dark, baselines with marks of their own."""
     found: dict[str, Any] = {}
-    for name in schedulers:
+    for name in methods:
         if name in COLOURS:
             mark = _BASELINE_MARKS.get(name, "D")
             found[name] = {"color": COLOURS[name], "marker": mark, "markersize": 4.5, "linewidth": 1.1}
         else:
             place = sum(other not in COLOURS for other in found)
-            found[name] = {"color": _MODELS[place % len(_MODELS)], "marker": "o", "markersize": 5, "linewidth": 1.8}
+            found[name] = {"color": MODELS[place % len(MODELS)], "marker": "o", "markersize": 5, "linewidth": 1.8}
     return found
 
 
-def _keys(parts: pd.DataFrame, schedulers: list[str], styles: dict[str, Any]) -> list[Line2D]:
+def _keys(parts: pd.DataFrame, methods: list[str], styles: dict[str, Any]) -> list[Line2D]:
     keys = []
-    for name in schedulers:
-        decoder = leading(parts[parts["scheduler"] == name])
-        text = label(name) if decoder == "none" else f"{label(name)}, {decoder_label(decoder)}"
+    for name in methods:
+        text = with_decoder(name, leading(parts[parts["method"] == name]))
         keys.append(Line2D([], [], label=text, **styles[name]))
     return keys
 
@@ -45,26 +44,26 @@ def _lower_end(part: str) -> float:
     return float(part.rstrip("+").split("-")[0])
 
 
-def by_range(parts: pd.DataFrame, by: str, sets: list[str], schedulers: list[str]) -> Figure:
+def by_range(parts: pd.DataFrame, by: str, sets: list[str], methods: list[str]) -> Figure:
     """Exact match by length, or by number of legal orders on a logarithmic axis: a panel for each set, with intervals.
 
-    `parts`: table `parts`, rows of one kind and of each scheduler's leading decoder.
+    `parts`: table `parts`, rows of one kind and of each method's leading decoder.
     """
-    styles, logarithmic = _styles(schedulers), by == "legal_orders"
+    styles, logarithmic = _styles(methods), by == "legal_orders"
     names = parts.drop_duplicates("part").sort_values("rank")["part"].tolist()
     width = 1.2 + 3.6 * len(sets)
     with subplots(max(width, 5.5), 3.9, 1, len(sets)) as (figure, axes):
-        for ax, split in zip(axes[0], sets, strict=True):
-            for k, name in enumerate(schedulers):
-                own = parts[(parts["split"] == split) & (parts["scheduler"] == name)].sort_values("rank")
-                aside = k - (len(schedulers) - 1) / 2  # so that intervals do not hide each other
+        for ax, tested in zip(axes[0], sets, strict=True):
+            for k, name in enumerate(methods):
+                own = parts[(parts["set"] == tested) & (parts["method"] == name)].sort_values("rank")
+                aside = k - (len(methods) - 1) / 2  # so that intervals do not hide each other
                 if logarithmic:
                     x = own["part"].map(_lower_end).to_numpy(float)
                     x = x * x.max(initial=1) ** (0.004 * aside)
                 else:
                     x = own["part"].map(names.index).to_numpy(float) + 0.06 * aside
-                ax.vlines(x, own["ci_low"], own["ci_high"], color=styles[name]["color"], linewidth=1.3)
-                ax.plot(x, own["exact_match"], **styles[name])
+                ax.vlines(x, own["low"], own["high"], color=styles[name]["color"], linewidth=1.3)
+                ax.plot(x, own["value"], **styles[name])
             if logarithmic:
                 ax.set_xscale("log")
                 ax.xaxis.set_major_locator(LogLocator(10, numticks=8))
@@ -74,30 +73,30 @@ def by_range(parts: pd.DataFrame, by: str, sets: list[str], schedulers: list[str
                 ax.set_xticks(range(len(names)), names)
                 ax.tick_params(axis="x", labelsize=8.5)
                 ax.set_xlabel("instructions")
-            ax.set_title(set_label(split), loc="left")
+            ax.set_title(set_label(tested), loc="left")
             ax.set_ylim(-0.03, 1.03)
             ax.yaxis.set_major_formatter(PERCENT)
         axes[0, 0].set_ylabel("exact match")
-        figure.legend(handles=_keys(parts, schedulers, styles), loc="outside lower center", ncols=2 if width < 6 else 4)
+        figure.legend(handles=_keys(parts, methods, styles), loc="outside lower center", ncols=2 if width < 6 else 4)
     return figure
 
 
-def by_class(parts: pd.DataFrame, sets: list[str], schedulers: list[str]) -> Figure:
+def by_class(parts: pd.DataFrame, sets: list[str], methods: list[str]) -> Figure:
     """Exact match by instruction class, the most frequent on top: a panel for each set, with intervals and counts.
 
-    `parts`: table `parts`, rows of one kind and of each scheduler's leading decoder.
+    `parts`: table `parts`, rows of one kind and of each method's leading decoder.
     """
-    styles = _styles(schedulers)
-    sizes = parts[parts["scheduler"] == schedulers[0]]
-    names = sizes.groupby("part")["n_blocks"].sum().sort_values(kind="stable").index.tolist()
+    styles = _styles(methods)
+    sizes = parts[parts["method"] == methods[0]]
+    names = sizes.groupby("part")["n"].sum().sort_values(kind="stable").index.tolist()
     with subplots(2.0 + 2.7 * len(sets), 0.5 * len(names) + 1.5, 1, len(sets)) as (figure, axes):
-        for ax, split in zip(axes[0], sets, strict=True):
-            for k, name in enumerate(schedulers):
-                own = parts[(parts["split"] == split) & (parts["scheduler"] == name)]
-                y = own["part"].map(names.index).to_numpy(float) + 0.16 * ((len(schedulers) - 1) / 2 - k)
-                ax.hlines(y, own["ci_low"], own["ci_high"], color=styles[name]["color"], linewidth=1.4)
-                ax.plot(own["exact_match"], y, **(styles[name] | {"linestyle": ""}))
-            counted = sizes[sizes["split"] == split].set_index("part")["n_blocks"]
+        for ax, tested in zip(axes[0], sets, strict=True):
+            for k, name in enumerate(methods):
+                own = parts[(parts["set"] == tested) & (parts["method"] == name)]
+                y = own["part"].map(names.index).to_numpy(float) + 0.16 * ((len(methods) - 1) / 2 - k)
+                ax.hlines(y, own["low"], own["high"], color=styles[name]["color"], linewidth=1.4)
+                ax.plot(own["value"], y, **(styles[name] | {"linestyle": ""}))
+            counted = sizes[sizes["set"] == tested].set_index("part")["n"]
             labels = [
                 f"n = {EngFormatter(places=0, sep='')(counted[part])}" if part in counted else "" for part in names
             ]
@@ -105,7 +104,7 @@ def by_class(parts: pd.DataFrame, sets: list[str], schedulers: list[str]) -> Fig
                 ax.text(
                     1.02, y_label, text, fontsize=7.5, color="#666666", va="center", transform=ax.get_yaxis_transform()
                 )
-            ax.set_title(set_label(split), loc="left")
+            ax.set_title(set_label(tested), loc="left")
             ax.set_xlim(-0.03, 1.03)
             ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
             ax.xaxis.set_major_formatter(PERCENT)
@@ -116,30 +115,30 @@ def by_class(parts: pd.DataFrame, sets: list[str], schedulers: list[str]) -> Fig
                 ax.axhline(between - 0.5, color="#e6e6e6", linewidth=0.8)
             ax.set_ylim(-0.5, len(names) - 0.5)
             ax.grid(axis="y", visible=False)
-        figure.legend(handles=_keys(parts, schedulers, styles), loc="outside lower center", ncols=4)
+        figure.legend(handles=_keys(parts, methods, styles), loc="outside lower center", ncols=4)
     return figure
 
 
 def reliability(parts: pd.DataFrame, sets: list[str]) -> Figure:
     """How often orders are exact against how sure the network was of them; below, how many blocks there are.
 
-    `parts`: table `parts`, rows by confidence of one scheduler. On the diagonal confidence is probability.
+    `parts`: table `parts`, rows by confidence of one method. On the diagonal confidence is probability.
     """
     with subplots(1.0 + 2.8 * len(sets), 4.6, 2, len(sets)) as (figure, axes):
         grid = axes[0, 0].get_gridspec()
         grid.set_height_ratios([3, 1.3])
-        for (above, below), split in zip(axes.T, sets, strict=True):
-            own = parts[parts["split"] == split].sort_values("rank")
+        for (above, below), tested in zip(axes.T, sets, strict=True):
+            own = parts[parts["set"] == tested].sort_values("rank")
             above.plot([0, 1], [0, 1], color="#8a8a8a", linestyle="--", linewidth=1)
-            above.vlines(own["confidence"], own["ci_low"], own["ci_high"], color=_MODELS[0], linewidth=1.3)
-            above.plot(own["confidence"], own["exact_match"], "-o", color=_MODELS[0], markersize=4.5)
-            above.set_title(set_label(split), loc="left")
+            above.vlines(own["confidence"], own["low"], own["high"], color=MODELS[0], linewidth=1.3)
+            above.plot(own["confidence"], own["value"], "-o", color=MODELS[0], markersize=4.5)
+            above.set_title(set_label(tested), loc="left")
             above.set_ylim(-0.03, 1.03)
             above.yaxis.set_major_formatter(PERCENT)
             ends = np.array([[float(end) for end in part.split("-")] for part in own["part"]]).reshape(-1, 2)
             below.bar(
-                ends[:, 0], own["n_blocks"], np.diff(ends)[:, 0], align="edge",
-                color=_MODELS[0], alpha=0.55, edgecolor="white", linewidth=0.6,
+                ends[:, 0], own["n"], np.diff(ends)[:, 0], align="edge",
+                color=MODELS[0], alpha=0.55, edgecolor="white", linewidth=0.6,
             )  # fmt: skip
             below.set_yscale("log")
             below.set_ylim(bottom=0.8)
@@ -160,14 +159,14 @@ def reliability(parts: pd.DataFrame, sets: list[str]) -> Figure:
 def scaling(points: pd.DataFrame) -> Figure:
     """Exact match against training blocks and against parameters, both axes logarithmic, with intervals.
 
-    `points`: columns axis (`blocks` or `width`), x, value, ci_low and ci_high.
+    `points`: columns axis (`blocks` or `width`), x, value, low and high.
     """
     titles = {"blocks": "training blocks", "width": "parameters"}
     with subplots(8, 3.3, 1, 2) as (figure, axes):
         for ax, (axis, title) in zip(axes[0], titles.items(), strict=True):
             own = points[points["axis"] == axis].sort_values("x")
-            ax.vlines(own["x"], own["ci_low"], own["ci_high"], color=_MODELS[0], linewidth=1.3)
-            ax.plot(own["x"], own["value"], "-o", color=_MODELS[0], markersize=5)
+            ax.vlines(own["x"], own["low"], own["high"], color=MODELS[0], linewidth=1.3)
+            ax.plot(own["x"], own["value"], "-o", color=MODELS[0], markersize=5)
             ax.set_xscale("log")
             ax.set_xticks(sorted(set(own["x"])))  # there are few
             ax.xaxis.set_minor_locator(NullLocator())
@@ -203,31 +202,4 @@ def transfer(matrix: pd.DataFrame) -> Figure:
         bar = figure.colorbar(image, ax=ax, format=PERCENT, fraction=0.04)
         bar.outline.set_visible(False)
         bar.set_label("exact match")
-    return figure
-
-
-def training(history: pd.DataFrame) -> Figure:
-    """Training curves: loss and exact match against steps; thin lines are seeds.
-
-    `history`: rows of one experiment, columns `model` and `seed` beside those of table `history`.
-    """
-    models = sorted(set(history["model"]))
-    tints = {name: _MODELS[k % len(_MODELS)] for k, name in enumerate(models)}
-    panels = [("loss", "Loss, nats per choice"), ("exact_match", "Exact match, development blocks")]
-    with subplots(8, 3.4, 1, 2) as (figure, axes):
-        for ax, (metric, title) in zip(axes[0], panels, strict=True):
-            for (model, split), rows in history.dropna(subset=[metric]).groupby(["model", "split"], sort=True):
-                line, tint = _SPLITS[split][0], tints[str(model)]
-                wide = rows.pivot_table(index="step", columns="seed", values=metric)
-                if wide.shape[1] > 1:
-                    ax.plot(wide.index, wide, line, color=tint, linewidth=0.6, alpha=0.45)
-                ax.plot(wide.index, wide.mean(axis=1), line, color=tint, linewidth=1.8)
-            ax.set_title(title, loc="left")
-            ax.set_xlabel("optimiser step")
-            ax.xaxis.set_major_locator(MaxNLocator(6))
-            ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axes[0, 1].yaxis.set_major_formatter(PERCENT)
-        keys = [Line2D([], [], color=tint, label=label(name)) for name, tint in tints.items()]
-        keys += [Line2D([], [], color="#444444", linestyle=line, label=text) for line, text in _SPLITS.values()]
-        figure.legend(handles=keys, loc="outside lower center", ncols=4)
     return figure

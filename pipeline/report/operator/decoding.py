@@ -1,184 +1,128 @@
-"""From soft assignments to orders: relaxations and decoders side by side (benchmarks/decoding.py, frozen)."""
+"""From soft assignments to orders: relaxations and decoders side by side (benchmarks/decoding.py, published)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.report.numbers import count, number, percent
-from pipeline.report.operator import decoding_plots
-from pipeline.report.operator.decoding_plots import (
-    by_length,
-    decoder_label,
-    in_order,
-    levels,
-    noise_of,
-    relaxation_label,
-)
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import DECODERS, decoder_label, in_order, natural
+from pipeline.report.numbers import Row, count, number, percent, spread
+from pipeline.report.operator import decoding_plots as plots
+from pipeline.report.operator.decoding_plots import RELAXATIONS, levels, noise_of, relaxation_label
+from pipeline.report.plots import Drawing
+from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT = "operator_decoding"
-Write = Callable[[dict], str]  # a row of the results -> a cell
-Keys = list[tuple[str, int]]  # splits and lengths
 _COMPARED = ("hungarian", "topological", "best")  # with these the relaxations are compared; all are in the first table
+_PAIR: list[Column] = [("Relaxation", of("method", relaxation_label)), ("Decoder", of("decoder", decoder_label))]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Heads and rows of the section's tables, as text; without rows where the benchmark has not been run."""
-
-    columns: list[str] = field(default_factory=list)  # a noise and a length each
-    lengths: list[str] = field(default_factory=list)
-    proven: list[str] = field(default_factory=list)  # the lengths once more
-    hardest: str = ""  # the largest noise
-    n_blocks: str = ""  # of each length
-    best: list[list[str]] = field(default_factory=list)
-    exact: list[list[str]] = field(default_factory=list)
-    valid: list[list[str]] = field(default_factory=list)
-    added: list[list[str]] = field(default_factory=list)
-    distance: list[list[str]] = field(default_factory=list)
-    gap: list[list[str]] = field(default_factory=list)
-    converged: list[list[str]] = field(default_factory=list)
-    speed: list[list[str]] = field(default_factory=list)
-
-
-def section(results: pd.DataFrame) -> Section:
-    """`results`: the report's, of all experiments."""
-    rows = by_length(results[results["experiment"] == EXPERIMENT])
-    measured = rows[rows["split"] != "speed"]
-    if measured.empty:
-        return Section(speed=_speed(rows), lengths=_lengths(rows))
-    splits, lengths = levels(measured), sorted(set(measured["n"]))
-    keys = [(split, n) for split in splits for n in lengths]
-    hardest = measured[measured["split"] == splits[-1]]
-    return Section(
-        columns=[f"n = {n}, noise {noise_of(split)}" for split, n in keys],
-        lengths=_lengths(rows),
-        proven=[f"proven, n = {n}" for n in lengths],
-        hardest=noise_of(splits[-1]),
-        n_blocks=", ".join(f"{count(own.max())} of n = {n}" for n, own in measured.groupby("n")["n_blocks"]),
-        best=_winners(measured, keys),
-        exact=_each(measured, "exact_match", keys, _share),
-        valid=_valid(measured, keys),
-        added=[
-            row
-            for other in ("none", "popocs_extrapolated")
-            for row in _each(measured, f"exact_match_minus_{other}", keys, _points, f"less {relaxation_label(other)}")
-            if row[2] in map(decoder_label, _COMPARED)
-        ],
-        distance=_each(hardest, "kendall_tau_distance", [(splits[-1], n) for n in lengths], _plain),
-        gap=_gaps(hardest, [(splits[-1], n) for n in lengths]),
-        converged=[
-            [noise_of(split), f"{n}", *_first(measured, split, n, "converged_share", _share)]
-            + _first(measured, split, n, "residual_max", lambda row: f"{row['value']:.1e}")
-            for split, n in keys
-            if _first(measured, split, n, "converged_share", _share)
-        ],
-        speed=_speed(rows),
-    )
-
-
-def figures(results: pd.DataFrame) -> dict[str, Figure]:
-    """The section's figure, where the benchmark was run."""
-    rows = by_length(results[results["experiment"] == EXPERIMENT])
-    exact = rows[rows["metric"] == "exact_match"]
-    return {"decoding": decoding_plots.exact_match(exact)} if len(exact) else {}
-
-
-def _lengths(rows: pd.DataFrame) -> list[str]:
-    return [f"n = {n}" for n in sorted(set(rows["n"]))]
-
-
-def _pairs(rows: pd.DataFrame) -> Iterable[tuple[str, str]]:
-    """Relaxations and decoders that were measured, in their order."""
-    for relaxation in in_order(rows["scheduler"], decoding_plots.RELAXATIONS):
-        for decoder in in_order(rows.loc[rows["scheduler"] == relaxation, "decoder"], decoding_plots.DECODERS):
-            yield relaxation, decoder
-
-
-def _each(rows: pd.DataFrame, metric: str, keys: Keys, write: Write, *more: str) -> list[list[str]]:
-    """One row for each relaxation and decoder that has the metric, one cell for each (split, n)."""
-    own = rows[rows["metric"] == metric]
-    found = {(r["scheduler"], r["decoder"], r["split"], r["n"]): r for r in own.to_dict("records")}
-    return [
-        [
-            *more,
-            relaxation_label(relaxation),
-            decoder_label(decoder),
-            *(write(found[relaxation, decoder, *key]) if (relaxation, decoder, *key) in found else "-" for key in keys),
-        ]
-        for relaxation, decoder in _pairs(own)
-    ]
-
-
-def _first(rows: pd.DataFrame, split: str, n: int, metric: str, write: Write) -> list[str]:
-    own = rows[(rows["split"] == split) & (rows["n"] == n) & (rows["metric"] == metric)]
-    return [write(row) for row in own.to_dict("records")[:1]]
-
-
-def _winners(rows: pd.DataFrame, keys: Keys) -> list[list[str]]:
-    """What reproduces most blocks, at each noise and length; the first in order where several are equal."""
-    exact = rows[rows["metric"] == "exact_match"]
-    order = {pair: place for place, pair in enumerate(_pairs(exact))}
-    table = []
-    for split, n in keys:
-        own = exact[(exact["split"] == split) & (exact["n"] == n)].to_dict("records")
-        ranked = sorted(own, key=lambda row: (-row["value"], order[row["scheduler"], row["decoder"]]))
-        for row in ranked[:1]:
-            within = [other for other in own if other is not row and other["ci_high"] >= row["ci_low"]]
-            table.append(
-                [
-                    f"{n}", noise_of(split), relaxation_label(row["scheduler"]), decoder_label(row["decoder"]),
-                    _with_range(row, percent), f"{len(within)} of {len(own) - 1}",
-                ]
-            )  # fmt: skip
-    return table
-
-
-def _valid(rows: pd.DataFrame, keys: Keys) -> list[list[str]]:
-    """Hungarian's valid share for each relaxation, and the smallest of all other decoders together."""
-    own = rows[rows["metric"] == "valid_share"]
-    table = _each(own[own["decoder"] == "hungarian"], "valid_share", keys, _share)
-    others = own[own["decoder"] != "hungarian"].groupby(["split", "n"])["value"].min()
-    least = [percent(others[key]) if key in others.index else "-" for key in keys]
-    return [*table, ["all", "the others, least", *least]]
-
-
-def _gaps(rows: pd.DataFrame, keys: Keys) -> list[list[str]]:
-    """Gap of each relaxation and decoder, then, for `best`, the share proven best."""
-    proven = {tuple(row[:2]): row[2:] for row in _each(rows, "optimal_share", keys, _share)}
-    return [
-        [*row, *proven.get(tuple(row[:2]), ["-"] * len(keys))]
-        for row in _each(rows, "gap", keys, lambda row: percent(row["value"], 2))
-    ]
-
-
-def _speed(rows: pd.DataFrame) -> list[list[str]]:
-    own = rows[rows["metric"] == "blocks_per_second"]
-    found = {(row["decoder"], row["n"]): row for row in own.to_dict("records")}
-    return [
-        [
-            decoder_label(decoder),
-            *(_with_range(found[decoder, n], count) if (decoder, n) in found else "-" for n in sorted(set(rows["n"]))),
-        ]
-        for decoder in in_order(own["decoder"], decoding_plots.DECODERS)
-    ]
-
-
-def _share(row: dict) -> str:
-    return percent(row["value"])
-
-
-def _plain(row: dict) -> str:
-    return number(row["value"], 4)
-
-
-def _points(row: dict) -> str:
+def points(row: Row | None) -> str:
     """A difference of shares in points of a hundred, with its interval."""
-    return _with_range(row, lambda value: f"{100 * value:+.1f}")
+    return spread(row, lambda share: f"{100 * share:+.1f}")
 
 
-def _with_range(row: dict, write: Callable[[float], str]) -> str:
-    return f"{write(row['value'])}<br><small>{write(row['ci_low'])} to {write(row['ci_high'])}</small>"
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables by name, without lines where the benchmark has not been run."""
+    rows = _rows(evidence)
+    measured = rows[rows["set"] != "speed"]
+    lengths = sorted(set(rows["lengths"]), key=natural)
+    every: list[Column] = [
+        (f"n = {n}", metric(lambda row: spread(row, count), "blocks_per_second", lengths=n)) for n in lengths
+    ]
+    speed = table([_PAIR[1], *every], lines(rows[rows["set"] == "speed"], ["decoder"], {"decoder": DECODERS}), right=1)
+    return {"speed": speed, "exact": Table(), "converged": Table()} | (_measured(measured) if len(measured) else {})
+
+
+def figures(evidence: Evidence) -> dict[str, Drawing]:
+    """The section's figure, where the benchmark was run."""
+    rows = _rows(evidence)
+    exact = rows[(rows["metric"] == "exact_match") & (rows["comparison"] == "value")]
+    return {"decoding": partial(plots.exact_match, exact)} if len(exact) else {}
+
+
+def _rows(evidence: Evidence) -> pd.DataFrame:
+    return evidence.results[evidence.results["experiment"] == EXPERIMENT]
+
+
+def _measured(rows: pd.DataFrame) -> dict[str, Any]:
+    noises, lengths = levels(rows), sorted(set(rows["lengths"]), key=natural)
+    places = [{"set": noise, "lengths": n} for noise in noises for n in lengths]
+    hardest = noises[-1]
+    exact = [(_heading(place), value(percent, "exact_match", **place)) for place in places]
+    valid = [(_heading(place), value(percent, "valid_share", **place)) for place in places]
+    distance = [(f"n = {n}", value(_four, "kendall_tau_distance", set=hardest, lengths=n)) for n in lengths]
+    gap = [(f"n = {n}", value(lambda lost: percent(lost, 2), "gap", set=hardest, lengths=n)) for n in lengths]
+    proven = [(f"proven, n = {n}", value(percent, "optimal_share", set=hardest, lengths=n)) for n in lengths]
+    converged: list[Column] = [
+        ("Noise", of("set", noise_of)),
+        ("n", of("lengths")),
+        ("At or below 1e-5", value(percent, "converged_share", method="time_indexed", decoder="none")),
+        ("Largest", value(lambda left: f"{left:.1e}", "residual_max", method="time_indexed", decoder="none")),
+    ]
+    return {
+        "hardest": noise_of(hardest),
+        "n_blocks": ", ".join(f"{count(rows.loc[rows['lengths'] == n, 'n'].max())} of n = {n}" for n in lengths),
+        "best": _winners(rows, places),
+        "exact": table([*_PAIR, *exact], _pairs(rows, "exact_match"), right=2),
+        "valid": _valid(table([*_PAIR, *valid], _pairs(rows, "valid_share", "hungarian"), right=2), rows, places),
+        "added": _added(rows, places),
+        "distance": table([*_PAIR, *distance], _pairs(rows[rows["set"] == hardest], "kendall_tau_distance"), right=2),
+        "gap": table([*_PAIR, *gap, *proven], _pairs(rows[rows["set"] == hardest], "gap"), right=2),
+        "converged": table(
+            converged,
+            lines(rows[rows["metric"].isin(["converged_share", "residual_max"])], ["set", "lengths"], {"set": noises}),
+            right=1,
+        ),
+    }
+
+
+def _heading(place: dict[str, str]) -> str:
+    return f"n = {place['lengths']}, noise {noise_of(place['set'])}"
+
+
+def _four(number_: float) -> str:
+    return number(number_, 4)
+
+
+def _pairs(rows: pd.DataFrame, name: str, *decoders: str) -> list[Line]:
+    """A line for each relaxation and decoder that has the metric: of all decoders, or of some."""
+    known = in_order(set(rows.loc[rows["metric"] == name, "decoder"]) - {"none"}, DECODERS)
+    chosen = rows[rows["decoder"].isin(decoders or known)]
+    found = lines(chosen, ["method", "decoder"], {"method": RELAXATIONS, "decoder": DECODERS})
+    return [line for line in found if any(row["metric"] == name for row in line.rows)]
+
+
+def _added(rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+    """What a relaxation adds to another, with the decoders that are compared."""
+    chosen, found = rows[(rows["comparison"] == "difference") & rows["decoder"].isin(_COMPARED)], []
+    for other in ("none", "popocs_extrapolated"):
+        less = {"comparison": "difference", "baseline": other}
+        columns: list[Column] = [("Points", lambda _, other=other: f"less {relaxation_label(other)}"), *_PAIR]  # type: ignore[misc]
+        columns += [(_heading(place), metric(points, "exact_match", **less, **place)) for place in places]
+        found.append(table(columns, _pairs(chosen[chosen["baseline"] == other], "exact_match"), right=3))
+    return Table(found[0].head, [line for part in found for line in part.lines], right=3)
+
+
+def _winners(rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+    """What reproduces most blocks, at each noise and length; the first in order where several are equal."""
+    pairs, found = _pairs(rows, "exact_match"), []
+    for place in places:
+        exact = [row for line in pairs if (row := line.find(metric="exact_match", **place))]
+        for row in sorted(exact, key=lambda row: -float(row["value"]))[:1]:
+            within = [other for other in exact if other is not row and other["high"] >= row["low"]]
+            cells = [place["lengths"], noise_of(place["set"]), relaxation_label(row["method"])]
+            cells += [decoder_label(row["decoder"]), spread(row, percent), f"{len(within)} of {len(exact) - 1}"]
+            found.append(cells)
+    return Table(["n", "Noise", "Relaxation", "Decoder", "Exact match", "As good"], found, right=4)
+
+
+def _valid(hungarian: Table, rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+    """Hungarian's valid share for each relaxation, and the smallest of all other decoders together."""
+    others = rows[(rows["metric"] == "valid_share") & (rows["decoder"] != "hungarian")]
+    least = others.groupby(["set", "lengths"])["value"].min().to_dict()
+    cells = [percent(least.get((place["set"], place["lengths"]), float("nan"))) for place in places]
+    return Table(hungarian.head, [*hungarian.lines, ["all", "the others, least", *cells]], right=2)

@@ -85,7 +85,7 @@ def residuals(table: pd.DataFrame, tolerance: float) -> Figure:
 def speed(table: pd.DataFrame) -> Figure:
     """Seconds and memory of a batch against the length of its blocks, a line for each peer.
 
-    `table`: reports/published/operator_speed.csv. Solid: DAGs of the corpus; dotted: random DAGs, scaled to the
+    `table`: table `peers`. Solid: DAGs of the corpus; dotted: random DAGs, scaled to the
     same batch.
     """
     timed = table.dropna(subset=["seconds_per_batch"])

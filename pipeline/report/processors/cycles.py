@@ -1,214 +1,203 @@
-"""Every scheduler on processor models: cycles against GCC's, time, what is proven, example blocks side by side."""
+"""Every method on processor models: cycles against GCC's, time, what is proven, example blocks side by side."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.analysis.cycles import CHOSEN, EXPERIMENT
-from pipeline.config.schedulers import Scheduling
-from pipeline.report import plots
-from pipeline.report.imitation.rows import decoder_label, set_label
-from pipeline.report.numbers import count, percent, with_interval
-from pipeline.report.processors import plots as cycles_plots
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import decoder_label, in_order, label, set_label, with_decoder
+from pipeline.report.numbers import Row, count, percent, ratio, with_interval
+from pipeline.report.plots import Drawing
+from pipeline.report.processors import plots
+from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
 
-_TO_GCC, _TO_BEST, _MEAN = "cycles_ratio_to_gcc_", "cycles_ratio_to_best_", "mean_cycles_ratio_to_gcc_"
-_SHARES = tuple(
-    f"{name}_share_" for name in ("fewer_cycles_than_gcc", "as_many_cycles_as_gcc", "more_cycles_than_gcc", "gcc_order")
-)
-_PROVEN = ("proven_optimal_share_up_to_20", "proven_optimal_share")
-_TIME = "microseconds_per_block"
-_CURVES = 8  # schedulers that a figure by length shows
+EXPERIMENT, SPEED = "processors", "processors_speed"
+IN_ORDER = "atom"  # the target whose times, shares and examples are shown
+SHOWN = "test_10_40"  # the set of the summary and of the figures
+CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
+_TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
+_CURVES = 8  # methods that a figure by length shows
+METHOD: list[Column] = [("Scheduler", of("method", label)), ("Decoder", of("decoder", decoder_label))]
+SHARES: list[Column] = [
+    *METHOD,
+    ("Cycles, of the best order's", metric(ratio, "cycles", comparison="ratio", baseline="best", judge=IN_ORDER)),
+    ("Of GCC's, mean", metric(ratio, "mean_cycles", comparison="ratio", baseline="gcc", judge=IN_ORDER)),
+    ("Fewer than GCC", value(percent, "fewer_cycles_share", baseline="gcc", judge=IN_ORDER)),
+    ("As many", value(percent, "equal_cycles_share", baseline="gcc", judge=IN_ORDER)),
+    ("More", value(percent, "more_cycles_share", baseline="gcc", judge=IN_ORDER)),
+    ("GCC's own order", value(percent, "same_order_share", baseline="gcc", judge=IN_ORDER)),
+    ("Blocks", value(count, "cycles", "n", comparison="ratio", baseline="best", judge=IN_ORDER)),
+]
+PROVEN: list[Column] = [
+    ("Blocks", of("set", set_label)),
+    ("Scheduler", of("method", label)),
+    ("Up to 20 instructions", metric(with_interval, "proven_optimal_share", lengths="2-20")),
+    ("All", metric(with_interval, "proven_optimal_share")),
+    ("Number", value(count, "proven_optimal_share", "n")),
+]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Heads and rows of the section's tables, as text; without rows where nothing was published."""
-
-    machines: list[str] = field(default_factory=list)
-    short_of: str = ""  # the set of `short`
-    short: list[list[str]] = field(default_factory=list)
-    ratios: dict[str, list[list[str]]] = field(default_factory=dict)  # set -> rows
-    shares: dict[str, list[list[str]]] = field(default_factory=dict)
-    proven: list[list[str]] = field(default_factory=list)
-    n_examples: int = 0
-    figures: list[str] = field(default_factory=list)
-
-
-def section(results: pd.DataFrame, lengths: pd.DataFrame, examples: pd.DataFrame, settings: Scheduling) -> Section:
-    """`results`: the report's; `lengths`: tables `cycles_by_length`; `examples`: of stage scheduling_examples."""
-    rows = _rows(results)
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables by name; without lines where nothing was published."""
+    rows = _rows(evidence)
     if rows.empty:
-        return Section()
-    machines = _machines(rows, settings)
-    sets = [name for name in settings.tested if name in set(rows["split"])]
-    return Section(
-        machines=machines,
-        short_of=set_label(sets[-1]),
-        short=_short(rows[rows["split"] == sets[-1]], machines, settings),
-        ratios={set_label(split): _ratios(rows[rows["split"] == split], machines) for split in sets},
-        shares={set_label(split): _shares(rows[rows["split"] == split], machines[0]) for split in sets},
-        proven=_proven(rows, sets),
-        n_examples=examples["block_id"].nunique() if len(examples) else 0,
-        figures=list(figures(results, lengths, examples, settings)),
-    )
+        return {"ratios": {}}
+    judges, examples = _judges(rows, evidence), evidence.table("timelines")
+    sets = in_order(rows["set"], evidence.settings(EXPERIMENT).get("sets", ()))
+    on_set = {name: rows[rows["set"] == name] for name in sets}
+    return {
+        "in_order": IN_ORDER,
+        "others": [name for name in judges if name != IN_ORDER],
+        "short_of": set_label(SHOWN),
+        "short": table(_short_columns(evidence), _per_judge(on_set.get(SHOWN, rows[:0]), judges), right=2),
+        "ratios": {set_label(name): _ratios(own, judges, evidence) for name, own in on_set.items()},
+        "shares": {set_label(name): _shares(own) for name, own in on_set.items()},
+        "proven": _proven(rows, sets),
+        "n_examples": examples["block_id"].nunique() if len(examples) else 0,
+        "figures": list(figures(evidence)),
+    }
 
 
-def figures(
-    results: pd.DataFrame, lengths: pd.DataFrame, examples: pd.DataFrame, settings: Scheduling
-) -> dict[str, Figure]:
+def figures(evidence: Evidence) -> dict[str, Drawing]:
     """The section's figures by name, those whose rows were published."""
-    rows, drawn = _rows(results), {}
+    rows = _rows(evidence)
     if rows.empty:
         return {}
-    machines, last = _machines(rows, settings), settings.tested[-1]
-    points = _points(rows[rows["split"] == last], machines[0])
+    drawn: dict[str, Drawing] = {}
+    points = _points(rows[rows["set"] == SHOWN], evidence)
     if len(points):
-        drawn["scheduling_pareto"] = cycles_plots.pareto(points, list(points["name"]))
-    own = lengths[(lengths["split"] == last) & lengths["decoder"].isin(CHOSEN)] if len(lengths) else lengths
-    if len(own):
-        named = own.assign(name=_names(own), method=[_method(name, settings) for name in own["scheduler"]])
-        mean = named[named["machine"] == machines[0]].groupby(["method", "name"])["ratio"].mean().sort_values()
-        best = mean.reset_index().drop_duplicates("method")["name"][:_CURVES].tolist()
-        drawn["scheduling_length"] = cycles_plots.by_length(named[named["name"].isin(best)], machines, best)
+        drawn["processors_pareto"] = partial(plots.pareto, points, list(points["name"]))
+    parts = evidence.table("parts", EXPERIMENT)
+    if len(parts):
+        parts = parts[(parts["set"] == SHOWN) & parts["decoder"].isin(CHOSEN) & (parts["by"] == "length")]
+    if len(parts):
+        named = parts.assign(name=_names(parts), kind=[_kind(name, evidence) for name in parts["method"]])
+        mean = named[named["judge"] == IN_ORDER].groupby(["kind", "name"])["value"].mean().sort_values()
+        best = mean.reset_index().drop_duplicates("kind")["name"][:_CURVES].tolist()
+        shown = named[named["name"].isin(best)]
+        drawn["processors_length"] = partial(plots.by_length, shown, _judges(rows, evidence), best)
+    examples = evidence.table("timelines")
     for place, (_, block) in enumerate(examples.groupby("rank") if len(examples) else []):
-        drawn[f"scheduling_block_{place + 1}"] = cycles_plots.timelines(_timelines(block))
+        drawn[f"processors_block_{place + 1}"] = partial(plots.timelines, _timelines(block))
     return drawn
 
 
-def _rows(results: pd.DataFrame) -> pd.DataFrame:
-    """Rows of processor models; those of hardware are in a section of their own."""
-    rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
-    return rows[rows["decoder"].isin(CHOSEN) & ~rows["metric"].str.contains("hardware")]
+def _rows(evidence: Evidence) -> pd.DataFrame:
+    rows = evidence.of(EXPERIMENT)
+    return rows[rows["decoder"].isin(CHOSEN)]
 
 
-def _machines(rows: pd.DataFrame, settings: Scheduling) -> list[str]:
-    """Processors as the parameters list them, those of many iterations behind their single pass.
-
-    What was published may name more than the parameters now do: those come last.
-    """
-    found = [name.removeprefix(_TO_GCC) for name in set(rows["metric"]) if name.startswith(_TO_GCC)]
-    place = {name: k for k, name in enumerate(settings.machines)}
-    return sorted(found, key=lambda name: (place.get(name.partition("_")[0], len(place)), name))
-
-
-def _method(scheduler: str, settings: Scheduling) -> str:
-    """What the scheduler is a kind of: its method, a network that learned best orders by itself."""
-    return settings.schedulers[scheduler].method if scheduler in settings.schedulers else scheduler
+def _judges(rows: pd.DataFrame, evidence: Evidence) -> list[str]:
+    """Processors as the parameters list them, those of many iterations behind their single pass."""
+    judged = rows[rows["judge"] != "none"].drop_duplicates("judge")
+    targets = list(evidence.settings(EXPERIMENT).get("targets", ()))
+    place = {name: k for k, name in enumerate(in_order(judged["target"], targets))}
+    target = dict(zip(judged["judge"], judged["target"], strict=True))
+    return sorted(target, key=lambda judge: (place[target[judge]], judge))
 
 
-def _short(rows: pd.DataFrame, machines: list[str], settings: Scheduling) -> list[list[str]]:
-    """Processor, who needs the fewest cycles, ratios: theirs, of networks drawn and greedy, of lists, of imitators."""
-    table = []
-    for machine in machines:
-        own = rows[rows["metric"] == _TO_GCC + machine].sort_values(["value", "scheduler"]).dropna(subset="value")
-        methods = own["scheduler"].map(lambda name: _method(name, settings))
-        learned = own["scheduler"].isin(list(settings.models))
-        chosen = [
-            own,
-            own[learned & (own["decoder"] == "timed")],
-            own[learned & (own["decoder"] == "greedy")],
-            own[methods == "list_scheduling"],
-            own[methods == "ordering"],
-        ]
-        cells = [_ratio(found.iloc[0] if len(found) else None) for found in chosen]
-        table.append([machine, _names(own[:1])[0] if len(own) else "-", *cells])
-    return table
+def _kind(method: str, evidence: Evidence) -> str:
+    """What the method is a kind of: methods that differ in settings alone are of one kind."""
+    return str(evidence.params.get("methods", {}).get(method, {}).get("method", method))
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
-    """Scheduler, with its decoder where there is one."""
+    return [with_decoder(method, decoder) for method, decoder in zip(rows["method"], rows["decoder"], strict=True)]
+
+
+def _per_judge(rows: pd.DataFrame, judges: list[str]) -> list[Line]:
+    """A line for each judge with its ratios to GCC's cycles, the fewest first."""
+    ratios = rows[(rows["metric"] == "cycles") & (rows["comparison"] == "ratio") & (rows["baseline"] == "gcc")]
+    ratios = ratios.dropna(subset="value").sort_values(["value", "method"])
+    return [Line({"judge": judge}, ratios[ratios["judge"] == judge].to_dict("records")) for judge in judges]
+
+
+def _short_columns(evidence: Evidence) -> list[Column]:
+    """Who needs the fewest cycles, and the best ratio of each kind of method."""
+    learned = set(evidence.settings(EXPERIMENT).get("models", ()))
+
+    def best(line: Line, kind: str = "", decoder: str = "") -> Row | None:
+        return next(
+            (
+                row
+                for row in line.rows
+                if (not decoder or (row["decoder"] == decoder and row["method"] in learned))
+                and (not kind or _kind(row["method"], evidence) == kind)
+            ),
+            None,
+        )
+
+    def fewest(line: Line) -> str:
+        row = best(line)
+        return "-" if row is None else with_decoder(row["method"], row["decoder"])
+
     return [
-        plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
-        for scheduler, decoder in zip(rows["scheduler"], rows["decoder"], strict=True)
+        ("Processor", of("judge")),
+        ("Fewest cycles", fewest),
+        ("Theirs", lambda line: ratio(best(line))),
+        ("Network, fastest drawn", lambda line: ratio(best(line, decoder="timed"))),
+        ("Network, greedy", lambda line: ratio(best(line, decoder="greedy"))),
+        ("List scheduling, the best", lambda line: ratio(best(line, kind="list_scheduling"))),
+        ("Imitator of GCC", lambda line: ratio(best(line, kind="ordering"))),
     ]
 
 
-def _by_place(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, pd.Series]]:
-    """(scheduler, decoder) -> metric -> row."""
-    found: dict[tuple[str, str], dict[str, pd.Series]] = {}
-    for _, row in rows.iterrows():
-        found.setdefault((row["scheduler"], row["decoder"]), {})[row["metric"]] = row
-    return found
+def _ranked(rows: pd.DataFrame) -> list[Line]:
+    """A line for each method and decoder that was judged, the fewest cycles on the in-order processor first."""
+
+    def rank(line: Line) -> tuple:
+        row = line.find(judge=IN_ORDER, **_TO_GCC)
+        return (np.inf if row is None else row["value"], line["method"], line["decoder"])
+
+    kept = [
+        line for line in lines(rows, ["method", "decoder"]) if any(row["comparison"] == "ratio" for row in line.rows)
+    ]
+    return sorted(kept, key=rank)
 
 
-def _ranked(rows: pd.DataFrame, machine: str) -> list[tuple[tuple[str, str], dict[str, pd.Series]]]:
-    """The fewest cycles first."""
-    places = [(place, own) for place, own in _by_place(rows).items() if any(m.startswith(_TO_GCC) for m in own)]
-
-    def key(pair: tuple[tuple[str, str], dict[str, pd.Series]]) -> tuple[float, tuple[str, str]]:
-        row = pair[1].get(_TO_GCC + machine)
-        return (np.inf if row is None else float(row["value"]), pair[0])
-
-    return sorted(places, key=key)
+def _ratios(rows: pd.DataFrame, judges: list[str], evidence: Evidence) -> Table:
+    """Microseconds a block, and the ratio to GCC's cycles on each processor."""
+    speed = evidence.of(SPEED)
+    own = speed[(speed["set"].isin(rows["set"])) & (speed["target"] == IN_ORDER)]
+    columns: list[Column] = [*METHOD, ("µs a block", value(count, "microseconds_per_block"))]
+    columns += [(judge, metric(ratio, judge=judge, **_TO_GCC)) for judge in judges]
+    return table(columns, _ranked(pd.concat([rows, own])), right=2)
 
 
-def _ratio(row: pd.Series | None) -> str:
-    if row is None or np.isnan(row["value"]):
-        return "-"
-    return f"{row['value']:.4f}<br><small>{row['ci_low']:.4f} to {row['ci_high']:.4f}</small>"
+def _shares(rows: pd.DataFrame) -> Table:
+    """How near the best order methods come on the in-order processor."""
+    best = {"metric": "cycles", "comparison": "ratio", "baseline": "best", "judge": IN_ORDER}
+    own = rows[rows["judge"] == IN_ORDER]
+    return table(SHARES, [line for line in _ranked(own) if line.find(**best)], right=2)
 
 
-def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
-    """Scheduler, decoder, microseconds per block, ratio to GCC's cycles on each machine."""
-    table = []
-    for (scheduler, decoder), own in _ranked(rows, machines[0]):
-        cells = [_ratio(own.get(_TO_GCC + machine)) for machine in machines]
-        time = own.get(_TIME)
-        table.append(
-            [
-                plots.label(scheduler),
-                decoder_label(decoder),
-                "-" if time is None else f"{time['value']:,.0f}",
-                *cells,
-            ]
-        )
-    return table
+def _proven(rows: pd.DataFrame, sets: list[str]) -> Table:
+    """Shares of blocks whose order is proven to be optimal on the in-order processor."""
+    proven = rows[(rows["metric"] == "proven_optimal_share") & (rows["target"] == IN_ORDER)]
+    proven = proven.assign(judge="none")  # it stands for all of the columns
+    return table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, {"metric": "proven_optimal_share"}), right=2)
 
 
-def _shares(rows: pd.DataFrame, machine: str) -> list[list[str]]:
-    """Scheduler, decoder, ratio to the best, mean ratio to GCC, shares: fewer, as many, more, GCC's own; blocks."""
-    table = []
-    for (scheduler, decoder), own in _ranked(rows, machine):
-        best = own.get(_TO_BEST + machine)
-        if best is None:
-            continue
-        shares = [percent(own[metric + machine]["value"]) for metric in _SHARES]
-        cells = [_ratio(best), _ratio(own[_MEAN + machine]), *shares, count(best["n_blocks"])]
-        table.append([plots.label(scheduler), decoder_label(decoder), *cells])
-    return table
-
-
-def _proven(rows: pd.DataFrame, sets: list[str]) -> list[list[str]]:
-    """Set, scheduler, shares proven up to 20 instructions and of all, blocks."""
-    table = []
-    for split in sets:
-        for (scheduler, _), own in sorted(_by_place(rows[rows["split"] == split]).items()):
-            cells = [own.get(metric) for metric in _PROVEN]
-            if cells[1] is not None:
-                shares = [with_interval(_PROVEN[1], cell) for cell in cells]
-                table.append([set_label(split), plots.label(scheduler), *shares, count(cells[1]["n_blocks"])])
-    return table
-
-
-def _points(rows: pd.DataFrame, machine: str) -> pd.DataFrame:
-    """Columns of `cycles_plots.pareto`: schedulers whose time was measured on the processor's model."""
-    found = []
-    for (scheduler, decoder), own in _ranked(rows, machine):
-        row, time = own.get(_TO_GCC + machine), own.get(_TIME)
+def _points(rows: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
+    """Columns of `plots.pareto`: methods whose time was measured on the in-order processor."""
+    speed, points = evidence.of(SPEED), []
+    timed = speed[(speed["set"] == SHOWN) & (speed["target"] == IN_ORDER)]
+    for line in _ranked(pd.concat([rows, timed])):
+        row, time = line.find(judge=IN_ORDER, **_TO_GCC), line.find(metric="microseconds_per_block")
         if row is not None and time is not None:
-            name = plots.label(scheduler) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
-            found.append((name, time["value"], row["value"], row["ci_low"], row["ci_high"]))
-    return pd.DataFrame(found, columns=["name", "microseconds", "ratio", "ci_low", "ci_high"])
+            name = with_decoder(line["method"], line["decoder"])
+            points.append((name, time["value"], row["value"], row["low"], row["high"]))
+    return pd.DataFrame(points, columns=["name", "microseconds", "ratio", "low", "high"])
 
 
-def _timelines(block: pd.DataFrame) -> list[cycles_plots.Timeline]:
+def _timelines(block: pd.DataFrame) -> list[plots.Timeline]:
     """Of one block of the table of examples: a row for each order and slot."""
     return [
-        cycles_plots.Timeline(
+        plots.Timeline(
             str(title),
             own["instruction"].tolist(),
             own["issue"].to_numpy(int),

@@ -1,120 +1,98 @@
-"""Orders timed on a processor: schedulers against GCC, how well the timing repeats, how well models rank orders."""
+"""Orders timed on a processor: methods against GCC, how well the timing repeats, how well models rank orders."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pipeline.analysis.cycles import CHOSEN, EXPERIMENT
-from pipeline.analysis.hardware import AGAIN, BEST, CORRELATION, CV, CYCLES, FENCE, MEAN_CV, RANDOM, RATIO, SHARE
-from pipeline.config.schedulers import Scheduling
-from pipeline.report import plots
-from pipeline.report.imitation.rows import decoder_label, set_label
-from pipeline.report.numbers import cell, count, number, percent
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import in_order, set_label
+from pipeline.report.numbers import Row, cell, code, count, number, percent, ratio, spread
+from pipeline.report.processors.cycles import CHOSEN, METHOD
+from pipeline.report.processors.cycles import EXPERIMENT as MODELLED
+from pipeline.report.tables import Column, Line, Table, lines, metric, of, records, table, value
 
-_REFERENCES = {AGAIN: "GCC's order, timed again", RANDOM: "Random legal orders", BEST: "Best of these, by other trials"}
+EXPERIMENT = "hardware"
+_TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
+_REFERENCES = {  # orders that no method is behind
+    "gcc_again": "GCC's order, timed again",
+    "random_orders": "Random legal orders",
+    "best_of_random_orders": "Best of these, by other trials",
+}
+QUALITY: list[Column] = [
+    ("Blocks", of("set", set_label)),
+    ("Timed", value(count, "gcc_cycles_median", "n")),
+    ("Share of those drawn", value(percent, "timed_share")),
+    (
+        "Variation of an order's cycles between halves of its trials: median",
+        value(lambda share: percent(share, 2), "repeat_cv_median"),
+    ),
+    ("mean", value(lambda share: percent(share, 2), "repeat_cv_mean")),
+    ("Cycles of GCC's order, with fence (median)", value(lambda cycles: number(cycles, 1), "gcc_cycles_median")),
+    ("Cycles of the fence alone (median)", value(lambda cycles: number(cycles, 1), "fence_cycles_median")),
+]
+OUTCOMES: list[Column] = [
+    ("Blocks", of("set", set_label)),
+    ("Outcome", of("outcome", cell)),
+    ("Number", of("blocks", count)),
+    ("Example", of("example", code)),
+]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Heads and rows of the section's tables, as text; without rows where nothing was published."""
-
-    processors: list[str] = field(default_factory=list)  # names of those timed on
-    made_for: list[str] = field(default_factory=list)  # heads of the columns of `ratios`
-    ratios: dict[str, list[list[str]]] = field(default_factory=dict)  # set -> rows
-    references: list[list[str]] = field(default_factory=list)
-    quality: list[list[str]] = field(default_factory=list)
-    sets: list[str] = field(default_factory=list)
-    heads: list[str] = field(default_factory=list)  # of the columns of `correlations` behind the first
-    correlations: list[list[str]] = field(default_factory=list)
-    outcomes: list[list[str]] = field(default_factory=list)
-
-
-def section(results: pd.DataFrame, outcomes: pd.DataFrame, settings: Scheduling) -> Section:
-    """`results`: the report's; `outcomes`: of stage evaluate_hardware."""
-    rows = results[(results["experiment"] == EXPERIMENT) & (results["seed"] == "all")]
-    rows = rows[rows["metric"].str.contains("hardware") & rows["decoder"].isin(CHOSEN)]
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables by name; without lines where nothing was published."""
+    rows, outcomes = evidence.of(EXPERIMENT), evidence.table("outcomes")
+    rows = rows[rows["decoder"].isin(CHOSEN)]
     if rows.empty:
-        return Section()
-    sets = [name for name in settings.tested if name in set(rows["split"])]
-    machines = [name for name in settings.machines if f"{RATIO}_{name}" in set(rows["metric"])]
-    return Section(
-        processors=sorted(set(outcomes["processor"])),
-        made_for=[f"Made for {machine}" for machine in machines],
-        ratios={set_label(split): _ratios(rows[rows["split"] == split], machines) for split in sets},
-        references=[
-            [name, *(_ratio(_row(rows, split, RATIO, scheduler)) for split in sets)]
-            for scheduler, name in _REFERENCES.items()
-        ],
-        quality=[_quality(rows, split) for split in sets],
-        sets=[set_label(split) for split in sets],
-        heads=[head for split in sets for head in (set_label(split), "Blocks")],
-        correlations=_correlations(rows, sets, settings),
-        outcomes=[
-            [set_label(row["split"]), cell(row["outcome"]), count(row["blocks"]), _code(row["example"])]
-            for row in outcomes.to_dict("records")
-        ],
-    )
+        return {"quality": Table()}
+    sets = in_order(rows["set"], evidence.settings(MODELLED).get("sets", ()))
+    timing = rows[~rows["metric"].isin(["cycles", "rank_correlation"])].assign(judge="none")
+    return {
+        "settings": evidence.settings(EXPERIMENT).get("timing", {}),
+        "processors": sorted(set(outcomes["processor"])) if len(outcomes) else [],
+        "ratios": {set_label(name): _ratios(rows[rows["set"] == name], evidence) for name in sets},
+        "references": _references(rows, sets),
+        "quality": table(QUALITY, lines(timing, ["set"], {"set": sets}), right=1),
+        "correlations": _correlations(rows, sets, evidence),
+        "outcomes": table(OUTCOMES, records(outcomes), right=2),
+    }
 
 
-def _row(rows: pd.DataFrame, split: str, metric: str, scheduler: str = "none") -> pd.Series | None:
-    own = rows[(rows["split"] == split) & (rows["metric"] == metric) & (rows["scheduler"] == scheduler)]
-    return None if own.empty else own.iloc[0]
+def _references(rows: pd.DataFrame, sets: list[str]) -> Table:
+    """Ratios of orders that no method is behind, on each set."""
+    columns: list[Column] = [("Orders", of("method", _REFERENCES.__getitem__))]
+    columns += [(set_label(name), metric(ratio, set=name, **_TO_GCC)) for name in sets]
+    measured = {line["method"]: line.rows for line in lines(rows[rows["target"] == "none"], ["method"])}
+    return table(columns, [Line({"method": name}, measured.get(name, [])) for name in _REFERENCES], right=1)
 
 
-def _value(rows: pd.DataFrame, split: str, metric: str) -> float:
-    row = _row(rows, split, metric)
-    return np.nan if row is None else float(row["value"])
+def _ratios(rows: pd.DataFrame, evidence: Evidence) -> Table:
+    """Ratio of each method's orders for each processor; the fewest cycles on average first."""
+    made = rows[(rows["target"] != "none") & (rows["metric"] == "cycles")]
+    targets = in_order(made["target"], evidence.settings(MODELLED).get("targets", ()))
+    columns = [*METHOD, *((f"Made for {name}", metric(ratio, target=name, **_TO_GCC)) for name in targets)]
+
+    def mean(line: Line) -> float:
+        return float(pd.Series([row["value"] for row in line.rows]).mean())
+
+    return table(columns, sorted(lines(made, ["method", "decoder"]), key=mean), right=2)
 
 
-def _ratio(row: pd.Series | None, digits: int = 4) -> str:
-    if row is None or np.isnan(row["value"]):
-        return "-"
-    low, high = (number(row[end], digits) for end in ("ci_low", "ci_high"))
-    return f"{number(row['value'], digits)}<br><small>{low} to {high}</small>"
-
-
-def _ratios(rows: pd.DataFrame, machines: list[str]) -> list[list[str]]:
-    """Scheduler, decoder, ratio of its orders for each processor; the fewest cycles on average first."""
-    own = rows[rows["metric"].isin([f"{RATIO}_{machine}" for machine in machines])]
-    ranked = own.groupby(["scheduler", "decoder"])["value"].mean().sort_values(kind="stable").index
-    table = []
-    for scheduler, decoder in ranked:
-        found = own[(own["scheduler"] == scheduler) & (own["decoder"] == decoder)].set_index("metric")
-        cells = [
-            _ratio(found.loc[name]) if (name := f"{RATIO}_{machine}") in found.index else "-" for machine in machines
-        ]
-        table.append([plots.label(scheduler), decoder_label(decoder), *cells])
-    return table
-
-
-def _quality(rows: pd.DataFrame, split: str) -> list[str]:
-    """Set, blocks timed, their share of those drawn, and of the timing itself."""
-    share, cycles = _row(rows, split, SHARE), _row(rows, split, CYCLES)
-    return [
-        set_label(split),
-        "-" if cycles is None else count(cycles["n_blocks"]),
-        "-" if share is None else percent(share["value"]),
-        *(percent(_value(rows, split, metric), 2) for metric in (CV, MEAN_CV)),
-        *(number(_value(rows, split, metric), 1) for metric in (CYCLES, FENCE)),
-    ]
-
-
-def _correlations(rows: pd.DataFrame, sets: list[str], settings: Scheduling) -> list[list[str]]:
+def _correlations(rows: pd.DataFrame, sets: list[str], evidence: Evidence) -> Table:
     """Who ranks, then for each set the mean correlation and the blocks that it is of."""
-    judges = {"Hardware itself, other trials": "itself"}
-    for machine in settings.machines:
-        judges |= {f"llvm-mca, {machine}": f"llvm_mca_{machine}", f"Fast model, {machine}": f"model_{machine}"}
-    table = []
-    for name, judge in judges.items():
-        found = [_row(rows, split, f"{CORRELATION}_{judge}") for split in sets]
-        if any(row is not None for row in found):
-            cells = [(_ratio(row, 3), "-" if row is None else count(row["n_blocks"])) for row in found]
-            table.append([name, *(text for pair in cells for text in pair)])
-    return table
+    judges = {"itself": "Hardware itself, other trials"}
+    ranking = rows[rows["metric"] == "rank_correlation"]
+    processors = {name.removeprefix("llvm_mca_").removeprefix("model_") for name in set(ranking["judge"]) - {*judges}}
+    for name in in_order(processors, evidence.settings(MODELLED).get("targets", ())):
+        judges |= {f"llvm_mca_{name}": f"llvm-mca, {name}", f"model_{name}": f"Fast model, {name}"}
+    columns: list[Column] = [("Ranked by", of("judge", judges.__getitem__))]
+    for name in sets:
+        wanted = {"set": name, "baseline": "hardware"}
+        columns += [(set_label(name), metric(_three, "rank_correlation", **wanted))]
+        columns += [("Blocks", value(count, "rank_correlation", "n", **wanted))]
+    return table(columns, lines(ranking, ["judge"], {"judge": judges}), right=1)
 
 
-def _code(text: object) -> str:
-    return f"`{cell(text)}`" if isinstance(text, str) and text else ""
+def _three(row: Row | None) -> str:
+    return spread(row, number)

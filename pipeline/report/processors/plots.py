@@ -31,7 +31,7 @@ class Timeline:
 
 
 def styles(names: Sequence[str]) -> dict[str, Any]:
-    """Colour and mark of every scheduler, told apart by both."""
+    """Colour and mark of every method, told apart by both."""
     return {
         name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
         for k, name in enumerate(names)
@@ -41,7 +41,7 @@ def styles(names: Sequence[str]) -> dict[str, Any]:
 def pareto(points: pd.DataFrame, names: Sequence[str]) -> Figure:
     """Cycles against GCC's over microseconds per block; lower and further left is better.
 
-    points: columns `name`, `microseconds`, `ratio`, `ci_low`, `ci_high`. The line joins those that no other beats in
+    points: columns `name`, `microseconds`, `ratio`, `low`, `high`. The line joins those that no other beats in
     both.
     """
     style = styles(names)
@@ -51,7 +51,7 @@ def pareto(points: pd.DataFrame, names: Sequence[str]) -> Figure:
         front = own[own["ratio"] < own["ratio"].cummin().shift(fill_value=np.inf)]
         ax.plot(front["microseconds"], front["ratio"], color="#bbbbbb", linewidth=1.2, drawstyle="steps-post", zorder=1)
         for _, row in own.iterrows():
-            ax.vlines(row["microseconds"], row["ci_low"], row["ci_high"], color=style[row["name"]]["color"])
+            ax.vlines(row["microseconds"], row["low"], row["high"], color=style[row["name"]]["color"])
             ax.plot(row["microseconds"], row["ratio"], linestyle="", markersize=6.5, **style[row["name"]])
         ax.axhline(1, color="#222222", linewidth=0.8)
         ax.set_xscale("log")
@@ -63,29 +63,29 @@ def pareto(points: pd.DataFrame, names: Sequence[str]) -> Figure:
     return figure
 
 
-def by_length(parts: pd.DataFrame, machines: Sequence[str], names: Sequence[str]) -> Figure:
+def by_length(parts: pd.DataFrame, judges: Sequence[str], names: Sequence[str]) -> Figure:
     """Cycles against GCC's by length, a panel for each processor, with intervals.
 
-    parts: table `cycles_by_length` of one set with a column `name`, rows of `names` alone.
+    parts: table `parts` of one set with a column `name`, rows of `names` alone.
     """
     style = styles(names)
-    columns = min(_ABREAST, len(machines))
-    rows = -(-len(machines) // columns)
+    columns = min(_ABREAST, len(judges))
+    rows = -(-len(judges) // columns)
     with subplots(1.2 + 3.7 * columns, 0.9 + 2.9 * rows, rows, columns) as (figure, axes):
-        for ax in axes.flat[len(machines) :]:
+        for ax in axes.flat[len(judges) :]:
             figure.delaxes(ax)
-        for ax, machine in zip(axes.flat, machines, strict=False):
-            on_machine = parts[parts["machine"] == machine]
-            ranges = on_machine.drop_duplicates("part").sort_values("rank")["part"].tolist()
+        for ax, judge in zip(axes.flat, judges, strict=False):
+            judged = parts[parts["judge"] == judge]
+            ranges = judged.drop_duplicates("part").sort_values("rank")["part"].tolist()
             for k, name in enumerate(names):
-                own = on_machine[on_machine["name"] == name].sort_values("rank")
+                own = judged[judged["name"] == name].sort_values("rank")
                 x = own["part"].map(ranges.index).to_numpy(float) + 0.05 * (k - (len(names) - 1) / 2)
-                ax.vlines(x, own["ci_low"], own["ci_high"], color=style[name]["color"], linewidth=1.2)
-                ax.plot(x, own["ratio"], linewidth=1.3, markersize=4.5, **style[name])
+                ax.vlines(x, own["low"], own["high"], color=style[name]["color"], linewidth=1.2)
+                ax.plot(x, own["value"], linewidth=1.3, markersize=4.5, **style[name])
             ax.axhline(1, color="#222222", linewidth=0.8)
             ax.set_xticks(range(len(ranges)), ranges)
             ax.set_xlabel("instructions")
-            ax.set_title(machine, loc="left")
+            ax.set_title(judge, loc="left")
         for ax in axes[:, 0]:
             ax.set_ylabel("cycles, of those of GCC's order")
         figure.legend(handles=_keys(style), loc="outside lower center", ncols=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.blocks.corpus import bhive
@@ -79,7 +79,6 @@ def test_an_empty_file_has_no_blocks() -> None:
     assert read("") == ([], []) == read("\n\n")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes(data: bytes) -> None:
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder, FlowControl, Mnemonic
 
@@ -185,7 +185,6 @@ def obvious(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
     return found
 
 
-@settings(deadline=None)  # the first compiles
 @given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=4))
 def test_agrees_with_the_obvious_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
     bounds, code = [], b""

@@ -64,7 +64,7 @@ def test_the_short_way_agrees_with_pyelftools(monkeypatch: pytest.MonkeyPatch, n
     assert [size for _, size in found] == [size for _, size in places]
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 399), st.integers(0, 255)), max_size=3), length=st.integers(0, 400))
 def test_the_short_way_agrees_on_damaged_data(
     monkeypatch: pytest.MonkeyPatch, changes: list[tuple[int, int]], length: int

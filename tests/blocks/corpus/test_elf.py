@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.blocks.corpus.cut import blocks
@@ -87,7 +87,6 @@ def test_random_bytes(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dyn", "exec", "rel"])
-@settings(deadline=None)  # the first compiles
 @given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damaged_bytes(build_elf: BuildElf, kind: str, changes: list[tuple[float, int]]) -> None:
     elf = bytearray(build_elf(CODE, kind=kind, relocations=((1, 2),) if kind == "rel" else ()))

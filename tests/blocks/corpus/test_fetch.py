@@ -153,6 +153,7 @@ def test_member_of_an_npm_package(network: Callable[..., Network], tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "words"),
     [(package(other=CONTENT), "holds no package/bin/thing"), (package(other=CONTENT)[:20], "damaged")],
+    ids=["another member", "cut off"],
 )
 def test_npm_package_without_the_member(
     network: Callable[..., Network], tmp_path: Path, content: bytes, words: str

@@ -60,7 +60,7 @@ def decoded(code: bytes) -> tuple[list[Line], bool]:
 SHARED = Forms()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=80))
 def test_random_bytes(code: bytes) -> None:
     assert remembered(SHARED, code) == decoded(code)

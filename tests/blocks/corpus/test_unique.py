@@ -73,7 +73,7 @@ def test_of_several_programs_the_first_by_name_stays(build_elf: BuildElf, tmp_pa
     assert frame.loc[LOAD, ["program", "occurrences"]].tolist() == ["a", 2]
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_dealing_to_shards_and_runs_does_not_show(
     build_elf: BuildElf, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

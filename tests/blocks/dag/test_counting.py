@@ -21,19 +21,17 @@ def counted(precedes: np.ndarray, **bound: int) -> float:
     return float(counts[0])
 
 
-@settings(deadline=None)  # the first call compiles
 @given(dags(7))
 def test_equal_to_brute_force(precedes: np.ndarray) -> None:
     assert counted(precedes) == len(legal(precedes))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(dags(8, smallest=8))
 def test_equal_to_brute_force_of_eight(precedes: np.ndarray) -> None:
     assert counted(precedes) == len(legal(precedes))
 
 
-@settings(deadline=None)
 @given(st.lists(dags(6), min_size=1, max_size=5))
 def test_many_blocks_at_once_are_each_alone(matrices: list[np.ndarray]) -> None:
     counts, exact = count_orders(*ragged(*matrices))
@@ -79,7 +77,6 @@ def test_long_zigzags(n: int) -> None:
     assert counted(zigzag(n)) == pytest.approx(float(row[-1]), rel=1e-12)
 
 
-@settings(deadline=None)
 @given(dags(9), st.integers(0, 6))
 def test_beyond_the_bound_the_count_is_a_lower_one(precedes: np.ndarray, states: int) -> None:
     long = beside(precedes, zigzag(SMALL))  # too long to be exact whatever the bound

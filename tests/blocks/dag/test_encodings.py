@@ -102,7 +102,7 @@ def test_constants_share_a_row() -> None:
     assert found.displacement.tolist() == [-8, 16, 256, 0, 0, 0]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=100)
 @given(st.binary(min_size=15, max_size=15), st.integers(0, (1 << 47) - 1))
 def test_random_instructions(data: bytes, address: int) -> None:
     try:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -69,7 +69,6 @@ def test_swaps_are_uniform_within_their_distance(precedes: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-@settings(deadline=None)  # the first call compiles
 @given(dags(7), st.integers(0, 2**32))
 def test_orders_are_legal(sampler: str, precedes: np.ndarray, seed: int) -> None:
     batch = np.repeat(precedes[None], 20, 0)

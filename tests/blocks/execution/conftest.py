@@ -6,7 +6,7 @@ from pipeline.blocks.execution.machine_code import assemble
 from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.oracle import OracleError
 from pipeline.blocks.execution.verification import Block
-from pipeline.config.evidence import Verification
+from pipeline.config.verification import Verification
 
 SETTINGS = Verification(
     seed=5,

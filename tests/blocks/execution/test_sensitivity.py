@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.sensitivity import Swap, swaps
-from pipeline.config.evidence import Verification
+from pipeline.config.verification import Verification
 from tests.blocks.execution.conftest import SETTINGS, block
 
 
@@ -75,7 +75,8 @@ def test_infinities_and_small_counts_are_tried(native: Native, text: str) -> Non
 def test_edges_that_nothing_needs_have_a_reason(native: Native, text: str, explanation: str) -> None:
     found = outcome(native, text)
     if found.outcome == "changed":
-        assert explanation == "locked"  # the addresses did meet
+        # The addresses did meet; this processor leaves another value than others in a flag that the manual leaves open.
+        assert explanation in ("locked", "undefined")
     else:
         assert found.outcome == "over-conservative edge" and explanation in found.explanation
 

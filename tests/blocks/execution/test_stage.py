@@ -87,23 +87,3 @@ def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
     swaps = tables.read("sensitivity", folder / "1/s.parquet")
     assert set(swaps["dependencies"]) == {"full", "conservative"}
     assert (swaps["outcome"] == "changed").mean() > 0.5
-
-
-def test_the_summary_has_the_columns_that_the_report_reads(folder: Path) -> None:
-    verified(folder, 1)
-    out = folder / "published"
-    stage(
-        "publish_verification",
-        *("--verification", f"{folder / '1/v.parquet'}", "--sensitivity", f"{folder / '1/s.parquet'}"),
-        *("--out", f"{out}"),
-    )
-    columns = {path.name: list(pd.read_csv(path).columns) for path in out.iterdir()}
-    assert columns == {
-        "dag_verification.csv": tables.SCHEMAS["results"].names,
-        "dag_verification_strata.csv": [
-            *("dependencies", "by", "name", "blocks", "runnable", "orders", "state_runs", "different"),
-        ],
-        "dag_verification_reasons.csv": ["dependencies", "reason", "blocks", "example"],
-        "dag_verification_sensitivity.csv": ["dependencies", "kind", "outcome", "swaps"],
-        "dag_verification_explanations.csv": ["dependencies", "outcome", "explanation", "swaps", "example"],
-    }

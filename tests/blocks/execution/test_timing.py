@@ -18,10 +18,10 @@ from pipeline.blocks.execution.roles import roles
 from pipeline.blocks.execution.timed_code import clock, fenced, timed
 from pipeline.blocks.execution.timing import Lost, Timing, start_state, time_orders
 from pipeline.blocks.execution.timing_batch import Block, execute
-from pipeline.config.evidence import Hardware
+from pipeline.config.timing import TimingSettings
 
-SETTINGS = Hardware(
-    seed=5, blocks=9, machines=["atom"], random_orders=6, copies=20, rounds=5, trials=6, states=8
+SETTINGS = TimingSettings(
+    seed=5, blocks=9, random_orders=6, copies=20, rounds=5, trials=6, states=8
 )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.blocks.latency import answers, llvm_mca
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
-ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")
+ATOM = Judge(cpu="atom", iterations=1)
 REGIONS = [
     ["addq %rax, %rbx"],
     ["vaddps %ymm0, %ymm1, %ymm2"],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.blocks.latency.in_order import Costs, simulate
@@ -156,7 +156,6 @@ def test_equal_independent_instructions_may_change_places(
     assert run(both, order) == run(both, swapped)
 
 
-@settings(deadline=None)
 @given(blocks(least=2), st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders: int, random) -> None:
     drawn, delays = block

@@ -7,10 +7,10 @@ import pytest
 from pipeline.blocks.corpus.assembly import gas
 from pipeline.blocks.latency import llvm_mca
 from pipeline.blocks.latency.llvm_mca import LlvmMcaError, Simulation, simulate
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
-HASWELL = Machine(cpu="haswell", iterations=100, metric="cycles_per_iteration_haswell")
-ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")
+HASWELL = Judge(cpu="haswell", iterations=100)
+ATOM = Judge(cpu="atom", iterations=1)
 
 # The appendix of POCSNet as machine code, with llvm-mca 8's cycles per iteration; 19.1.7 gives the same.
 PAPER = [
@@ -41,7 +41,7 @@ def test_order_matters_in_order(binary: str) -> None:
 
 
 @pytest.mark.parametrize("machine", [HASWELL, ATOM], ids=lambda machine: machine.cpu)
-def test_batches_and_threads_change_nothing(binary: str, machine: Machine) -> None:
+def test_batches_and_threads_change_nothing(binary: str, machine: Judge) -> None:
     regions = random_regions(40)
     alone = [simulate([region], machine, binary)[0] for region in regions]
     assert len({found.cycles for found in alone}) > 5
@@ -80,7 +80,7 @@ def test_message_names_the_instruction(binary: str) -> None:
 
 def test_unknown_processor_is_an_error_with_its_name(binary: str) -> None:
     with pytest.raises(LlvmMcaError, match="hasswell"):
-        simulate([["addl %eax, %ebx"]], Machine(cpu="hasswell", iterations=1, metric="m"), binary)
+        simulate([["addl %eax, %ebx"]], Judge(cpu="hasswell", iterations=1), binary)
 
 
 def test_nothing_to_simulate(binary: str) -> None:

@@ -14,9 +14,9 @@ from pipeline.blocks.latency import in_order, llvm_mca, machine
 from pipeline.blocks.latency.costs import Processor, processor, processor_of
 from pipeline.blocks.latency.machine import Units, units
 from pipeline.blocks.latency.registers import register_access
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
-ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")
+ATOM = Judge(cpu="atom", iterations=1)
 ADD, LOAD, DIVIDE, MULTIPLY = "4801c3", "488b11", "48f7f6", "f20f59c8"
 # Every rule of the model and every quirk of `registers` is in here.
 POOL = [

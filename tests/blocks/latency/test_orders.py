@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from pipeline.blocks.latency import simulation as orders
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 
-ATOM = Machine(cpu="atom", iterations=1, metric="single_pass_cycles_atom")
+ATOM = Judge(cpu="atom", iterations=1)
 
 
 def schedules(*rows: tuple[str, list[int], str]) -> pd.DataFrame:

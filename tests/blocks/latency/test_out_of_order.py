@@ -14,7 +14,7 @@ from pipeline.blocks.latency.decomposition import candidates, uses
 from pipeline.blocks.latency.operands import advance
 from pipeline.blocks.latency.registers import double_reads
 from pipeline.blocks.latency.renaming import renamed
-from pipeline.config.machines import Machine
+from pipeline.config.processors import Judge
 from tests.blocks.latency.test_machine import POOL
 
 # Memory barriers, moves that renaming may remove, and x87 instructions are not in the model.
@@ -22,8 +22,8 @@ MODELLED = [code for code in POOL if code not in {"f348ab", "dd01", "dec9", "dfe
 MACHINES = {"haswell": 0.99, "silvermont": 0.99, "btver2": 0.97}  # share of equal cycles, at least
 
 
-def settings(name: str) -> Machine:
-    return Machine(cpu=name, iterations=1, metric=f"single_pass_cycles_{name}")
+def settings(name: str) -> Judge:
+    return Judge(cpu=name, iterations=1)
 
 
 @pytest.fixture(scope="module", params=MACHINES)

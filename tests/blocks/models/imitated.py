@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pyarrow as pa
+import torch
 
 from pipeline.blocks.corpus.distinct import distinct_instructions
 from pipeline.blocks.dag.bulk import Builder
 from pipeline.blocks.dag.sampling import random_ready
+from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import relations
 from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
 from pipeline.config.ordering import Encoder, Head, Ordering
@@ -118,3 +124,15 @@ def made_tables(
     distinct, numbers = distinct_instructions(pa.concat_arrays([code, pa.array(tail, pa.binary())]))
     rows = numbered(ids, numbers[:size], None if tails is None else numbers[size:])
     return rows, Builder("full").build(blocks), distinct
+
+
+def decoded(
+    network: OrderingNetwork, problems: Problems, encodings: Encodings, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Orders of blocks of one length by all decoders of a network: name -> (B, n)."""
+    decoders = import_module(f"pipeline.blocks.models.decoders.{network.settings.head.kind}_decoders").DECODERS
+    related = relations(problems, encodings.compared)
+    with torch.no_grad():
+        output = network.head.output(network.embed(problems, related, network.vocabulary.bags(encodings)), problems)
+    orders = {network.head.decoder: network.head.decode(output, problems, related)}
+    return orders | {name: decode(network.head, output, problems, related, rng) for name, decode in decoders.items()}

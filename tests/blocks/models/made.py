@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems.problems import Blocks, Problems, TokenTrie
-from pipeline.config.experiments import Training
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.token_blocks import Blocks, TokenTrie
+from pipeline.config.pocsnet import Training
 
 SETTINGS = Training(
     operator="popocs",

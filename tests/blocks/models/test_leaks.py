@@ -24,6 +24,7 @@ from pipeline.blocks.problems import instructions
 from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
 from pipeline.blocks.problems.relations import relations
 from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
+from tests.blocks.models import imitated
 from tests.blocks.models.imitated import settings
 
 # A displacement from rip is given as the place that it means, in bytes from the image's first; "@" stands for the four
@@ -127,8 +128,7 @@ def said(network: OrderingNetwork, store: BlockStore, encodings: Encodings) -> l
         problems = store.problems(np.array([row]), order)
         with torch.no_grad():
             found.append(network.embed(problems, relations(problems, encodings.compared), bags).numpy())
-        decoders = network.head.decoders
-        found += network.schedule(problems, encodings, bags, np.random.default_rng(5), decoders).values()
+        found += imitated.decoded(network, problems, encodings, np.random.default_rng(5)).values()
         if isinstance(network.head, Pointer):
             found.append(network.confidence(problems, encodings, bags, found[-1]))
     return found

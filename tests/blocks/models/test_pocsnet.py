@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.blocks.models.pocsnet import InstructionEncoder, POCSNet
-from pipeline.blocks.models.pocsnet_training import assign, constrained
+from pipeline.blocks.models.pocsnet import InstructionEncoder, POCSNet, assign, constrained
 from tests.blocks.models import made
 
 

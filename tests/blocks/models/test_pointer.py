@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from pipeline.blocks.dag.topology import count_violations
+from pipeline.blocks.models.decoders.pointer_decoders import DECODERS
 from pipeline.blocks.models.heads.pointer import Pointer
 from pipeline.blocks.models.issue import SEEN, decisions
 from pipeline.blocks.problems.relations import relations
@@ -85,7 +86,11 @@ def test_probabilities_of_all_legal_orders_sum_to_one(pointer: Pointer, embedded
 def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
     pointer: Pointer, embedded: torch.Tensor
 ) -> None:
-    found = pointer.decode(embedded, PROBLEMS, RELATED, np.random.default_rng(0), pointer.decoders)
+    scores, rng = pointer.output(embedded, PROBLEMS), np.random.default_rng(0)
+    found = {
+        "greedy": pointer.decode(scores, PROBLEMS, RELATED),
+        "beam": DECODERS["beam"](pointer, scores, PROBLEMS, RELATED, rng),
+    }
     differs = 0
     for b in range(25):
         orders = np.array(legal(b))
@@ -110,7 +115,7 @@ def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) ->
     part = PROBLEMS[np.full(draws, b)]
     related = relations(part, ENCODINGS.compared)
     same = embedded[[b]].expand(draws, -1, -1)
-    found = pointer.decode(same, part, related, np.random.default_rng(2), ["sample"])["sample"]
+    found = DECODERS["sample"](pointer, pointer.output(same, part), part, related, np.random.default_rng(2))
     few = PROBLEMS[np.full(len(orders), b)]
     chances = pointer.confidence(same[: len(orders)], few, relations(few, ENCODINGS.compared), orders)
     for order, chance in zip(orders, chances, strict=True):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.blocks.models.pocsnet_training import Diverged, State, train
+from pipeline.blocks.models.pocsnet_training import State, train
+from pipeline.learning.diverged import Diverged
 from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.popocs import popocs
 from tests.blocks.models import made

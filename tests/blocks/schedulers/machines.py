@@ -1,17 +1,16 @@
-"""Small processors for the instructions of tests/blocks/models/imitated.py: two ports, as atom; in order, and not."""
+"""Small processors for any instructions: two ports, as atom; in order, and not."""
 
 from __future__ import annotations
 
 import pandas as pd
-from iced_x86 import Decoder
+from iced_x86 import Decoder, Instruction, Mnemonic, OpKind, RegisterExt
 
 from pipeline.blocks.dag.resources import words
 from pipeline.blocks.latency.costs import Processor, processor_of
 from pipeline.blocks.latency.registers import register_access
 from tests.blocks.models.imitated import INSTRUCTIONS
 
-LOADS, STORES = {"488b4f08", "488b5710", "488b0500000000"}, {"48894e08", "48895610"}
-MULTIPLY, ADD_FLOAT = "480fafca", "f30f58c1"
+MULTIPLY = "480fafca"  # imul rcx, rdx, one of imitated.INSTRUCTIONS
 RETIRED, POOL, BUFFER = 2, 6, 3  # of the out-of-order one: few enough to matter
 
 
@@ -21,22 +20,23 @@ def table(codes: list[bytes] | None = None, unknown: str = "", retire_width: int
     return pd.DataFrame([_row(code, code.hex() != unknown, retire_width) for code in chosen])
 
 
-def machine(unknown: str = "", in_order: bool = True) -> Processor:
-    return processor_of(table(unknown=unknown, retire_width=0 if in_order else RETIRED))
+def machine(unknown: str = "", in_order: bool = True, codes: list[bytes] | None = None) -> Processor:
+    return processor_of(table(codes, unknown, 0 if in_order else RETIRED))
 
 
 def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
-    text = code.hex()
+    decoded = Decoder(64, code).decode()
+    kind = _kind(decoded)
     units, choice, latency = {}, [0, 1], 1
-    if text in LOADS:
+    if kind == "load":
         units, choice, latency = {0: 1}, [], 3
-    elif text in STORES:
+    elif kind == "store":
         units, choice, latency = {0: 1}, [], 1
-    elif text == MULTIPLY:
+    elif kind == "multiply":
         units, choice, latency = {0: 2, 1: 1}, [], 9
-    elif text == ADD_FLOAT:
+    elif kind == "float":
         units, choice, latency = {1: 1}, [], 5
-    access = register_access(Decoder(64, code).decode())
+    access = register_access(decoded)
     return {
         "code": code,
         "machine": "small",
@@ -44,7 +44,7 @@ def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
         "retire_width": retire_width,
         "pools": [POOL] if retire_width else [],
         "buffers": [BUFFER] if retire_width else [],
-        "micro_ops": 3 if text == MULTIPLY else 1,
+        "micro_ops": 3 if kind == "multiply" else 1,
         "latency": latency,
         "units": list(units),
         "unit_cycles": list(units.values()),
@@ -55,9 +55,20 @@ def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
         "writes": list(words(access.writes)),
         "double_reads": [0, 0, 0],
         "read_advance": 2,
-        "memory": "load" if text in LOADS else "store" if text in STORES else "none",
+        "memory": kind if kind in ("load", "store") else "none",
         "kept": [1] if retire_width else [],
         "queued": [1] if retire_width else [],
         "status": "ok" if known else "unsupported",
         "message": "" if known else "not known",
     }
+
+
+def _kind(instruction: Instruction) -> str:
+    """load | store | multiply | float | other"""
+    kinds = [instruction.op_kind(k) for k in range(instruction.op_count)]
+    if OpKind.MEMORY in kinds and instruction.mnemonic != Mnemonic.LEA:
+        return "store" if kinds[0] == OpKind.MEMORY else "load"
+    if instruction.mnemonic in (Mnemonic.IMUL, Mnemonic.MUL, Mnemonic.DIV, Mnemonic.IDIV):
+        return "multiply"
+    first = instruction.op_register(0) if kinds and kinds[0] == OpKind.REGISTER else 0
+    return "float" if RegisterExt.is_xmm(first) else "other"

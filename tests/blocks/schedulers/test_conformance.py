@@ -1,290 +1,340 @@
-"""One suite for every scheduler: permutations, dependencies, determinism, never better than the optimum."""
+"""One suite for every method: what it says is true, its budget is kept, and it is better than a random legal order.
+
+On real blocks of 2 to 64 instructions, and on made-up ones, on small processors that issue in order and out of order.
+"""
 
 from __future__ import annotations
 
-import sys
-from itertools import permutations
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 
-from pipeline import schedulers
 from pipeline.blocks.dag.counting import count_orders
+from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.latency import model
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.latency.in_order import simulate
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.problems.problems import Blocks, Problems, token_trie
-from pipeline.blocks.schedulers import Request, find, methods, policy, search
-from pipeline.config.schedulers import Priority
-from pipeline.config.schedulers import Scheduler as Settings
+from pipeline.blocks.models import ordering_training, pocsnet_training
+from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.token_blocks import Blocks, token_trie
+from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
+from pipeline.config.methods import Entry, entry
+from pipeline.config.methods.list_scheduling import Priority
+from pipeline.config.methods.search import Walk
+from tests.blocks import real
 from tests.blocks.models import imitated, made
-from tests.blocks.schedulers.machines import MULTIPLY, machine
+from tests.blocks.schedulers import floors
+from tests.blocks.schedulers.machines import machine
 from tests.blocks.schedulers.made_up import optima
 
-STORE, ENCODINGS, SAMPLE = imitated.corpus(60, shortest=5, longest=5)
-BLOCKS = Blocks(
-    SAMPLE.block_ids.to_pylist(),
-    STORE.as_emitted(SAMPLE.rows),
-    np.stack(SAMPLE.orders),
-    token_trie(np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1]), len(ENCODINGS.tokens)),
-)
-SHOWN = BLOCKS.shown(BLOCKS.input_order)
-CHIP = machine()
-COSTS = CHIP.costs(SHOWN.instructions)
-OPTIMA = optima(COSTS, SHOWN.precedes)
-REORDERING = machine(in_order=False)
-REORDERED_COSTS = model.costs(REORDERING, SHOWN.instructions)
-REORDERED_OPTIMA = optima(REORDERED_COSTS, SHOWN.precedes)
-LONG_STORE, _, LONG_SAMPLE = imitated.corpus(40, shortest=11, longest=11, seed=1)
-LONG = LONG_STORE.problems(LONG_SAMPLE.rows, np.stack(LONG_SAMPLE.orders))
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
-OF_ONE_LENGTH = {"soft_permutation", "gcc"}
-# What is made several ways: every choice of its settings.
-SETTINGS: dict[str, list[dict[str, object]]] = {
-    "list_scheduling": [{"priority": priority} for priority in get_args(Priority)],
-    "search": [{"search": method, "evaluations": 50} for method in search.METHODS],
-    "soft_permutation": [{"iterations": 20}],
-    "haifa": [{}, {"issue_rate": 1}, {"rules": ["dependents"]}],
+VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings tell apart
+    **{name: entry(name) for name in ("random_legal", "input_order", "critical_path", "gcc", "haifa", "policy")},
+    **{f"list_scheduling {name}": entry("list_scheduling", priority=name) for name in get_args(Priority)},
+    "haifa, one a cycle": entry("haifa", issue_rate=1),
+    "milp": entry("milp", nodes=20),
+    **{f"search {name}": entry("search", walk=name, evaluations=50) for name in get_args(Walk)},
+    "branch_and_bound": entry("branch_and_bound", evaluations=20, states=2000),
+    "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
+    **{f"ordering {head}": entry("ordering") for head in HEADS},
+    "ordering on a machine": entry("ordering", evaluations=8),
+    "soft_permutation": entry("soft_permutation"),
 }
-NEED_ORDER = {"branch_and_bound", "cp_sat"}  # machines that issue in order
-NEED_A_MACHINE = {"search", "branch_and_bound", "cp_sat", "policy"}
+EXACT = [name for name, one in VARIANTS.items() if one.method in ("search", "branch_and_bound", "cp_sat")]
+ON_MACHINE = [name for name, one in VARIANTS.items() if "machine" in one.settings.needs] + ["milp"]
+MAY_VIOLATE = ("hungarian",)
+SHORT = 9  # batches of blocks of at most 10 instructions
+SMALL = 6  # instructions of blocks whose legal orders are all tried
+Shown = tuple[np.ndarray, Problems]
+
+STORE, ENCODINGS, SAMPLE, CODES = real.corpus(of_each=3, of_five=40)
+BATCHES = real.batches(STORE, SAMPLE)
+CHIP = machine(codes=CODES)
+TRIE = token_trie(np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1]), len(ENCODINGS.tokens))
+FIVE = SAMPLE.rows[STORE.lengths[SAMPLE.rows] == 5]  # blocks that the networks are trained on
+MADE_UP = [
+    (np.stack(sample.orders), store.problems(sample.rows, np.stack(sample.orders)))
+    for n in (2, 5, 9)
+    for store, _, sample in [imitated.corpus(8, shortest=n, longest=n)]
+]
+SMALL_CHIPS = [machine(), machine(in_order=False)]
 
 
-def variants() -> list[str]:
-    """All methods, with the number of their settings; the imitator with each of its heads, and of a processor."""
-    names = [name for name in methods() if name != "ordering"]
-    numbered = [f"{name} {k}" for name in names for k in range(len(SETTINGS.get(name, [{}])))]
-    return numbered + [f"imitator {head}" for head in [*HEADS, "processor"]]
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | None]:
+    folder = tmp_path_factory.mktemp("weights")
 
-
-@pytest.fixture
-def request_for(tmp_path: Path):  # type: ignore[no-untyped-def]
-    def make(variant: str, chip: object = CHIP) -> Request:
-        torch.manual_seed(0)
-        method, choice = variant.split()
-        settings: dict[str, object] = {}
-        path = tmp_path / "weights.safetensors"
+    @cache
+    def trained(variant: str) -> Path | None:
+        path = folder / f"{variant}.safetensors"
+        method = VARIANTS[variant].method
         if method == "ordering":
-            of = {"machines": ["small"]} if choice == "processor" else {}
-            learned = imitated.settings("attention", "pointer" if of else choice).model_copy(update=of)
-            OrderingNetwork(Vocabulary(ENCODINGS.tokens), learned).save(path)
-            settings = {"evaluations": 3}
+            _network(variant.split()[-1]).save(path)
         elif method == "policy":
-            policy.save(np.random.default_rng(0).normal(size=len(policy.FEATURES)), path)
+            liked = {"wait": -1.0, "tail": 1.0}  # what rollouts learn first; tests/blocks/schedulers/test_policy.py
+            policy.save(np.array([liked.get(name, 0.0) for name in policy.FEATURES]), path)
+        elif method == "soft_permutation":
+            order = np.stack([SAMPLE.orders[row] for row in FIVE])
+            blocks_of_five = Blocks([""] * len(FIVE), STORE.as_emitted(FIVE), order, TRIE)
+            settings = made.SETTINGS.model_copy(update={"steps": 150, "batch_size": 20, "operator": "sinkhorn"})
+            pocsnet_training.train(blocks_of_five, blocks_of_five, settings, 0)[0].save(path)
         else:
-            save_file(POCSNet(5, BLOCKS.trie.n_tokens, made.SETTINGS).state_dict(), path)
-            settings = SETTINGS.get(method, [{}])[int(choice)]
-        chosen = Settings.model_validate({"method": method, **settings})
-        return Request(chosen, made.SETTINGS, path, BLOCKS, ENCODINGS, chip)  # type: ignore[arg-type]
+            return None
+        return path
 
-    return make
+    return trained
 
 
-def schedule(variant: str, request_for, seed: int = 0, problems: Problems = SHOWN) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
-    return find(variant.split()[0])(request_for(variant)).schedule(problems, np.random.default_rng(seed))
+def _network(head: str) -> ordering_training.OrderingNetwork:
+    on_machine = head not in HEADS
+    chosen = imitated.settings(head="pointer" if on_machine else head, steps=2 if on_machine else 60, measurements=1)
+    sample = type(SAMPLE)(SAMPLE.block_ids.take(FIVE), FIVE, [SAMPLE.orders[row] for row in FIVE])
+    network, _ = ordering_training.train(STORE, ENCODINGS, sample, sample, chosen, 0)
+    if on_machine:
+        network.settings = chosen.model_copy(update={"machines": ["small"]})
+    return network
 
 
-def single_issue_cycles(precedes: np.ndarray, latencies: np.ndarray, order: np.ndarray) -> int:
-    """Makespan of an order on a machine that issues one instruction a cycle, in order."""
-    done, cycle = np.zeros(len(order), int), 0
-    for i in order:
-        cycle = max([cycle, *(done[k] for k in np.flatnonzero(precedes[:, i]))])
-        done[i] = cycle + latencies[i]
-        cycle += 1
-    return int(done.max())
+Solve = Callable[[str], list[Solution]]
 
 
-@pytest.mark.parametrize("variant", variants())
-def test_permutations(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in schedule(variant, request_for).values():
-        assert order.shape == (60, 5)
-        np.testing.assert_array_equal(np.sort(order, 1), np.tile(np.arange(5), (60, 1)))
+@pytest.fixture(scope="module")
+def method_of(weights: Callable[[str], Path | None]) -> Callable[..., Method]:
+    def of(variant: str, label: np.ndarray, **changed: object) -> Method:
+        path = weights(variant)
+        resources = {"machine": CHIP, "encodings": ENCODINGS, "tokens": TRIE, "label": label, **changed}
+        return make(VARIANTS[variant], resources | ({} if path is None else {"weights": path}))
+
+    return of
 
 
-@pytest.mark.parametrize("variant", variants())
-def test_dependencies(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    """Whatever does not match freely is legal; the network's Hungarian decoding alone may violate."""
-    for decoder, order in schedule(variant, request_for).items():
-        if decoder != "hungarian":
-            assert (count_violations(SHOWN.precedes, order) == 0).all()
+@pytest.fixture(scope="module")
+def solve(method_of: Callable[..., Method]) -> Solve:
+    """All real batches, once for each variant."""
+
+    @cache
+    def solved(variant: str) -> list[Solution]:
+        rng, allowed = np.random.default_rng(0), Budget.of(VARIANTS[variant].settings)
+        batches = BATCHES if variant != "milp" else BATCHES[:SHORT]  # HiGHS takes seconds for a long one
+        return [method_of(variant, np.argsort(shown, 1)).solve(problems, rng, allowed) for shown, problems in batches]
+
+    return solved
 
 
-@pytest.mark.parametrize("variant", variants())
-def test_same_seed_same_orders(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    first, second = (schedule(variant, request_for, 5) for _ in range(2))
-    for decoder in first:
-        np.testing.assert_array_equal(first[decoder], second[decoder])
+@cache
+def optimum(number: int) -> np.ndarray:
+    """Fewest cycles of each block of a real batch over all its legal orders, tried one by one."""
+    problems = BATCHES[number][1]
+    return optima(CHIP.costs(problems.instructions), problems.precedes)
 
 
-@pytest.mark.parametrize("variant", variants())
-def test_never_better_than_the_optimum_of_one_issue_a_cycle(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    for order in schedule(variant, request_for).values():
-        for precedes, latencies, found in zip(SHOWN.precedes[:10], SHOWN.latencies, order, strict=False):
-            if count_violations(precedes[None], found[None])[0]:
-                continue
-            legal = [
-                p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]
-            ]
-            best = min(single_issue_cycles(precedes, latencies, p) for p in legal)
-            assert single_issue_cycles(precedes, latencies, found) >= best
+def small() -> list[int]:
+    return [number for number, (shown, _) in enumerate(BATCHES) if shown.shape[1] <= SMALL]
 
 
-@pytest.mark.parametrize("variant", variants())
-def test_never_better_than_the_optimum_of_the_machine(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    """Of every legal order, tried one by one."""
-    for order in schedule(variant, request_for).values():
-        legal = count_violations(SHOWN.precedes, order) == 0
-        assert (simulate(COSTS, order[:, None]).makespan[legal, 0] >= OPTIMA[legal]).all()
+def cycles_of(problems: Problems, order: np.ndarray) -> np.ndarray:
+    return floors.cycles_of(CHIP, problems, order)
 
 
-@pytest.mark.parametrize("variant", [name for name in variants() if name.split()[0] not in NEED_ORDER])
-def test_never_better_than_the_optimum_of_a_machine_that_reorders(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    scheduler = find(variant.split()[0])(request_for(variant, REORDERING))
-    for decoder, order in scheduler.schedule(SHOWN, np.random.default_rng(0)).items():
-        legal = count_violations(SHOWN.precedes, order) == 0
-        assert legal.all() or decoder == "hungarian"
-        cycles = model.makespans(REORDERED_COSTS, order[:, None])[:, 0]
-        assert (cycles[legal] >= REORDERED_OPTIMA[legal]).all()
+def check(problems: Problems, solution: Solution) -> None:
+    """What holds of every solution: permutations that keep the dependencies, or a reason why there is none."""
+    size, n = problems.latencies.shape
+    solved = solution.status == OK
+    assert set(solution.status) <= {OK, "timed out", UNSUPPORTED}
+    assert all((message == "") == ok for message, ok in zip(solution.message, solved, strict=True))
+    for decoder, order in solution.orders.items():
+        assert order.dtype == np.int16 and order.shape == (size, n)
+        np.testing.assert_array_equal(np.sort(order[solved], 1), np.tile(np.arange(n), (solved.sum(), 1)))
+        assert (order[~solved] == -1).all()
+        if decoder not in MAY_VIOLATE:
+            assert not count_violations(problems.precedes[solved], order[solved]).any()
+    assert all(values.shape == (size,) for values in solution.stats.values())
 
 
-@pytest.mark.parametrize("method", sorted(NEED_ORDER))
-def test_machines_that_reorder_are_refused(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match=f"{method} is for machines that issue in order; take `search`"):
-        find(method)(request_for(f"{method} 0", REORDERING))
+def test_every_method_is_here() -> None:
+    assert {one.method for one in VARIANTS.values()} == set(methods())
 
 
-@pytest.mark.parametrize("variant", [f"search {k}" for k in range(len(search.METHODS))])
-@pytest.mark.parametrize("chip", [CHIP, REORDERING], ids=["in order", "reordering"])
-def test_search_tells_the_truth(variant: str, chip: Processor, request_for) -> None:  # type: ignore[no-untyped-def]
-    made, best = find("search")(request_for(variant, chip)), OPTIMA if chip is CHIP else REORDERED_OPTIMA
-    found = made.optima(SHOWN, np.random.default_rng(0))  # type: ignore[attr-defined]
-    costs = model.costs(chip, SHOWN.instructions)
-    np.testing.assert_array_equal(found.cycles, model.makespans(costs, found.order[:, None])[:, 0])
-    assert (found.bound <= best).all() and (found.cycles >= best).all()
-    assert found.proven.any()
-    np.testing.assert_array_equal(found.order, made.schedule(SHOWN, np.random.default_rng(0))["none"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_orders_are_legal_permutations(variant: str, solve: Solve) -> None:
+    for (_, problems), solution in zip(BATCHES, solve(variant), strict=variant != "milp"):
+        check(problems, solution)
+        assert (solution.status == OK).all() or (variant == "soft_permutation" and problems.latencies.shape[1] != 5)
 
 
-@pytest.mark.parametrize("variant", [name for name in variants() if name.split()[0] not in OF_ONE_LENGTH])
-def test_longer_blocks_are_legal_and_never_below_the_proven_bounds(variant: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    bounds = [
-        find(name)(request_for(f"{name} 0")).optima(LONG, np.random.default_rng(1)).bound  # type: ignore[attr-defined]
-        for name in ("cp_sat", "branch_and_bound")
-    ]
-    for decoder, order in schedule(variant, request_for, problems=LONG).items():
-        if decoder == "hungarian":
-            continue
-        assert (count_violations(LONG.precedes, order) == 0).all()
-        cycles = simulate(CHIP.costs(LONG.instructions), order[:, None]).makespan[:, 0]
-        assert (cycles >= np.max(bounds, axis=0)).all()
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_same_seed_gives_the_same_orders(variant: str, solve: Solve, method_of: Callable[..., Method]) -> None:
+    """On blocks of five instructions."""
+    shown, problems = BATCHES[3]
+    allowed = Budget.of(VARIANTS[variant].settings)
+    first, again = (
+        method_of(variant, np.argsort(shown, 1)).solve(problems, np.random.default_rng(7), allowed) for _ in range(2)
+    )
+    for decoder, order in first.orders.items():
+        np.testing.assert_array_equal(order, again.orders[decoder])
 
 
-@pytest.mark.parametrize("method", ["cp_sat", "branch_and_bound"])
-def test_exact_schedulers_tell_the_truth(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    found = find(method)(request_for(f"{method} 0")).optima(SHOWN, np.random.default_rng(0))  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(found.cycles, simulate(COSTS, found.order[:, None]).makespan[:, 0])
-    assert (found.bound <= OPTIMA).all()
-    assert (found.cycles[found.proven] == OPTIMA[found.proven]).all()
-    assert found.proven.mean() > 0.9
-    np.testing.assert_array_equal(found.order, schedule(f"{method} 0", request_for)["none"])
+@pytest.mark.parametrize("variant", EXACT)
+def test_cycles_and_bounds_are_true(variant: str, solve: Solve) -> None:
+    """Against every legal order of the small blocks; against what any method found of the others."""
+    proven = 0
+    for number, ((_, problems), solution) in enumerate(zip(BATCHES, solve(variant), strict=True)):
+        cycles, bound = solution.stats["cycles"], solution.stats["bound"]
+        np.testing.assert_array_equal(cycles, cycles_of(problems, solution.orders["none"]))
+        proven += (cycles == bound).sum()
+        if number in small():
+            assert (bound <= optimum(number)).all() and (optimum(number) <= cycles).all()
+        for other in EXACT:
+            assert (bound <= solve(other)[number].stats["cycles"]).all()
+    assert proven > (0.9 if variant == "branch_and_bound" else 0.4) * len(SAMPLE.rows)
 
 
-def test_the_fastest_drawn_is_no_slower_than_the_greedy_order(request_for) -> None:  # type: ignore[no-untyped-def]
-    found = schedule("imitator processor", request_for, problems=LONG)
-    orders = np.stack([found["greedy"], found["timed"]], axis=1)
-    greedy, timed = model.makespans(CHIP.costs(LONG.instructions), orders).T
-    assert (timed <= greedy).all() and (timed < greedy).any()
+@pytest.mark.parametrize("chip", SMALL_CHIPS, ids=["in order", "reordering"])
+@pytest.mark.parametrize(
+    "variant", ["search annealing", "branch_and_bound", "cp_sat", "list_scheduling weighted_height"]
+)
+def test_made_up_blocks_on_small_processors(variant: str, chip: object, method_of: Callable[..., Method]) -> None:
+    if chip is SMALL_CHIPS[1] and variant in ("branch_and_bound", "cp_sat"):
+        with pytest.raises(ValueError, match="is for machines that issue in order; take `search`"):
+            method_of(variant, MADE_UP[0][0], machine=chip)
+        return
+    method = method_of(variant, MADE_UP[0][0], machine=chip)
+    for _, problems in MADE_UP:
+        solution = method.solve(problems, np.random.default_rng(0), Budget.of(VARIANTS[variant].settings))
+        check(problems, solution)
+        if "cycles" in solution.stats and problems.latencies.shape[1] <= SMALL:
+            best = optima(model.costs(chip, problems.instructions), problems.precedes)  # type: ignore[arg-type]
+            assert (solution.stats["bound"] <= best).all() and (best <= solution.stats["cycles"]).all()
 
 
-@pytest.mark.parametrize("method", sorted(NEED_A_MACHINE))
-def test_a_machine_that_is_needed_is_asked_for(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match="schedules for a machine and is given none"):
-        find(method)(request_for(f"{method} 0", None))
+LEARNED = floors.as_gcc(0.5, (5, 5))
+FASTER = floors.faster(CHIP, 0.95)
+FLOORS: dict[str, floors.Floor] = {  # that a random legal order does not reach
+    "input_order": floors.as_shown,
+    "gcc": floors.as_gcc(1.0, (2, 64)),
+    "critical_path": floors.sooner_where_one_issues_a_cycle,
+    "haifa": floors.as_gcc(0.25, (4, 12)),
+    "haifa, one a cycle": floors.as_gcc(0.18, (4, 12)),
+    "milp": floors.least_weight(CHIP, SMALL),
+    "policy": FASTER,
+    **{f"list_scheduling {name}": FASTER for name in get_args(Priority)},
+    **{f"search {name}": floors.faster(CHIP, 0.92) for name in get_args(Walk)},
+    "branch_and_bound": floors.faster(CHIP, 0.92),
+    "cp_sat": floors.faster(CHIP, 0.92),
+    **{f"ordering {head}": LEARNED for head in HEADS},
+    "ordering on a machine": FASTER,
+    "soft_permutation": LEARNED,
+}
 
 
-@pytest.mark.parametrize("method", [*sorted(NEED_A_MACHINE), "list_scheduling"])
-def test_an_instruction_unknown_to_the_machine_is_named(method: str, request_for) -> None:  # type: ignore[no-untyped-def]
-    scheduler = find(method)(request_for(f"{method} 0", machine(unknown=MULTIPLY)))
-    with pytest.raises(ValueError, match="of the table is unsupported; leave out its block"):
-        scheduler.schedule(SHOWN, np.random.default_rng(0))
+def test_every_variant_has_a_floor() -> None:
+    assert set(FLOORS) == set(VARIANTS) - {"random_legal"}, "of random orders it is that they are uniform, below"
 
 
-def test_critical_path_beats_random_orders_and_is_mostly_optimal(request_for) -> None:  # type: ignore[no-untyped-def]
-    order = schedule("critical_path 0", request_for)["none"]
-    cycles, best = [], []
-    for precedes, latencies, found in zip(SHOWN.precedes, SHOWN.latencies, order, strict=True):
-        legal = [p for p in map(np.array, permutations(range(5))) if not count_violations(precedes[None], p[None])[0]]
-        cycles.append(single_issue_cycles(precedes, latencies, found))
-        best.append(min(single_issue_cycles(precedes, latencies, p) for p in legal))
-    assert np.mean(np.array(cycles) == np.array(best)) > 0.9
+@pytest.mark.parametrize("variant", FLOORS)
+def test_every_method_is_better_than_random_orders(variant: str, solve: Solve) -> None:
+    rng, given, random = np.random.default_rng(3), [], []
+    for (shown, problems), solution in zip(BATCHES, solve(variant), strict=variant != "milp"):
+        if (solution.status == OK).all():
+            decoders = [name for name in solution.orders if name not in ("sample", *MAY_VIOLATE)]
+            chosen = "timed" if "timed" in decoders else decoders[-1]
+            given.append((shown, problems, solution.orders[chosen]))
+            random.append((shown, problems, random_ready(problems.precedes, rng)))
+    assert FLOORS[variant](given)
+    assert not FLOORS[variant](random)
 
 
-def test_a_random_legal_order_is_gccs_as_often_as_there_are_orders(request_for) -> None:  # type: ignore[no-untyped-def]
-    """What a scheduler that has learned nothing reaches: the mean of 1 / (number of legal orders)."""
-    block, before, after = BLOCKS.problems.precedes.nonzero()
-    offsets = np.searchsorted(block, np.arange(len(BLOCKS.block_ids) + 1))
-    counts, _ = count_orders(offsets, before, after, np.full(len(BLOCKS.block_ids), 5))
-    scheduler, rng, draws = find("random_legal")(request_for("random_legal 0")), np.random.default_rng(0), 400
+def test_random_legal_orders_are_uniform(method_of: Callable[..., Method]) -> None:
+    """Each is GCC's with probability 1 / (number of legal orders)."""
+    shown, problems = BATCHES[3]
+    block, before, after = STORE.as_emitted(FIVE).precedes.nonzero()
+    counts, _ = count_orders(np.searchsorted(block, np.arange(len(FIVE) + 1)), before, after, np.full(len(FIVE), 5))
+    method, rng, draws = method_of("random_legal", shown), np.random.default_rng(0), 400
     exact = np.zeros(len(counts))
     for _ in range(draws):
-        order = scheduler.schedule(SHOWN, rng)["none"].astype(int)
-        exact += (np.take_along_axis(BLOCKS.input_order, order, 1) == np.arange(5)).all(1)
+        order = method.solve(problems, rng, Budget()).orders["none"].astype(np.int64)
+        exact += (np.take_along_axis(shown, order, 1) == np.arange(5)).all(1)
     spread = np.sqrt((1 / counts * (1 - 1 / counts)).sum() / draws) / len(counts)
     assert (exact / draws).mean() == pytest.approx((1 / counts).mean(), abs=4 * spread)
 
 
-def test_settings_of_another_method_are_refused() -> None:
-    with pytest.raises(ValueError, match="priority is a setting of list_scheduling, not of search"):
-        Settings(method="search", priority="critical_path")
-    with pytest.raises(ValueError, match="of search and branch_and_bound and cp_sat and imitator, not of milp"):
-        Settings(method="milp", evaluations=3)
+@pytest.mark.parametrize("variant", EXACT)
+def test_a_smaller_budget_is_obeyed(variant: str, solve: Solve, method_of: Callable[..., Method]) -> None:
+    """With the least, nothing is drawn, timed or tried beyond the order that it begins with; more is never worse."""
+    rng = np.random.default_rng(0)
+    before, least = rng.bit_generator.state, []
+    for shown, problems in BATCHES:
+        least.append(method_of(variant, shown).solve(problems, rng, Budget()))
+        first = least[-1].orders["none"]
+        np.testing.assert_array_equal(first, solve("list_scheduling critical_path")[len(least) - 1].orders["none"])
+    assert rng.bit_generator.state == before
+    gains = [
+        less.stats["cycles"].astype(int) - more.stats["cycles"]
+        for less, more in zip(least, solve(variant), strict=True)
+    ]
+    assert (np.concatenate(gains) >= 0).all() and (np.concatenate(gains) > 0).any()
 
 
-def test_gcc_gives_the_label() -> None:
-    order = find("gcc")(Request(Settings(method="gcc"), None, None, BLOCKS)).schedule(SHOWN, np.random.default_rng(0))
-    back = np.take_along_axis(BLOCKS.input_order, order["none"].astype(int), 1)
-    np.testing.assert_array_equal(back, np.tile(np.arange(5), (60, 1)))
+def test_the_budgets_of_solvers_are_handed_on(
+    monkeypatch: pytest.MonkeyPatch, method_of: Callable[..., Method]
+) -> None:
+    from pipeline.blocks.schedulers import cp_sat, milp, ordering
+
+    asked: list[float] = []
+    solver, simulate, real_milp = cp_sat.constraints.solve, ordering.model.makespans, milp.milp
+    monkeypatch.setattr(cp_sat.constraints, "solve", lambda *given: asked.append(given[4]) or solver(*given))
+    monkeypatch.setattr(
+        milp, "milp", lambda *given, **named: asked.append(named["options"]["node_limit"]) or real_milp(*given, **named)
+    )
+    monkeypatch.setattr(
+        ordering.model, "makespans", lambda costs, orders: asked.append(orders.shape[1]) or simulate(costs, orders)
+    )
+    budget = Budget(evaluations=6, nodes=3, seconds=0.02)
+    for variant, expected, some in (
+        ("cp_sat", 0.02, BATCHES[6:]),
+        ("milp", 3, BATCHES[:5]),
+        ("ordering on a machine", 6, BATCHES[:5]),
+    ):
+        asked.clear()
+        for shown, problems in some:
+            method_of(variant, shown).solve(problems, np.random.default_rng(0), budget)
+        assert set(asked) == {expected}, variant
 
 
-def test_an_unknown_scheduler_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no scheduler 'sinkhron'; there are \['branch_and_bound', 'cp_sat', 'crit"):
-        find("sinkhron")
+@pytest.mark.parametrize("variant", ON_MACHINE)
+def test_blocks_that_the_machine_does_not_know_are_unsupported(variant: str, method_of: Callable[..., Method]) -> None:
+    """And the others are solved as if those were not there."""
+    shown, problems = BATCHES[3]
+    counts = np.bincount(problems.instructions.ravel(), minlength=len(CODES))
+    row = int(counts.argmax())
+    without = (problems.instructions != row).all(1)
+    assert 0 < without.sum() < len(without)
+    method = method_of(variant, shown, machine=machine(CODES[row].hex(), codes=CODES))
+    allowed = Budget.of(VARIANTS[variant].settings)
+    solution = method.solve(problems, np.random.default_rng(0), allowed)
+    check(problems, solution)
+    np.testing.assert_array_equal(solution.status, np.where(without, OK, UNSUPPORTED))
+    assert f"does not know instruction {row} of its table" in solution.message[~without][0]
+    alone = method_of(variant, shown).solve(problems[without], np.random.default_rng(0), allowed)
+    np.testing.assert_array_equal(solution.orders["none"][without], alone.orders["none"])
+    nothing = method.solve(problems[~without], np.random.default_rng(0), allowed)
+    check(problems[~without], nothing)
+    assert (nothing.status == UNSUPPORTED).all()
 
 
-NEW_SCHEDULER = '''
-"""The last of the ready instructions first."""
-import numpy as np
-from pipeline.blocks.dag.topology import greedy_orders
-
-class LastShown:
-    def __init__(self, request):
-        pass
-
-    def schedule(self, problems, rng):
-        size, n = problems.latencies.shape
-        return {"none": greedy_orders(problems.precedes, np.tile(np.arange(n)[:, None], (size, 1, n)))}
-
-make = LastShown
-'''
+def test_the_fastest_drawn_is_no_slower_than_the_greedy_order(solve: Solve) -> None:
+    gains = []
+    for (_, problems), solution in zip(BATCHES, solve("ordering on a machine"), strict=True):
+        gains.append(cycles_of(problems, solution.orders["greedy"]) - cycles_of(problems, solution.orders["timed"]))
+    assert (np.concatenate(gains) >= 0).all() and (np.concatenate(gains) > 0).any()
 
 
-def test_adding_a_scheduler_is_adding_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_for) -> None:  # type: ignore[no-untyped-def]
-    before = methods()
-    (tmp_path / "last_shown.py").write_text(NEW_SCHEDULER)
-    monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
-    try:
-        assert sorted({*before, "last_shown"}) == methods()
-        assert "last_shown 0" in variants()
-        order = schedule("last_shown 0", request_for, problems=LONG)["none"]
-    finally:
-        sys.modules.pop("pipeline.blocks.schedulers.last_shown", None)
-    assert (count_violations(LONG.precedes, order) == 0).all()
-    assert (order != schedule("input_order 0", request_for, problems=LONG)["none"]).any()
+def test_confidence_is_the_probability_of_the_first_decoders_orders(solve: Solve) -> None:
+    torch.manual_seed(0)
+    beliefs = np.concatenate([one.stats["confidence"] for one in solve("ordering pointer")])
+    assert ((beliefs > 0) & (beliefs <= 1 + 1e-6)).all() and beliefs.min() < 0.5 < beliefs.max()
+    assert all("confidence" not in one.stats for one in solve("ordering pairwise"))

@@ -10,12 +10,13 @@ import pytest
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.latency.in_order import Costs, simulate
 from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Request
+from pipeline.blocks.schedulers import Budget
 from pipeline.blocks.schedulers.haifa import Haifa
 from pipeline.blocks.schedulers.list_scheduling import ListScheduling, list_schedule
 from pipeline.blocks.schedulers.milp import assign
-from pipeline.blocks.schedulers.search import METHODS, searched
-from pipeline.config.schedulers import Scheduler as Settings
+from pipeline.blocks.schedulers.search import WALKS, searched
+from pipeline.config.methods import haifa as haifa_settings
+from pipeline.config.methods import list_scheduling as list_settings
 from tests.blocks.schedulers.made_up import legal_orders, random_costs, random_precedes
 
 RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.REGISTER_WAR)
@@ -93,14 +94,14 @@ def test_weighted_height_counts_cycles_of_the_machine() -> None:
 
 
 def test_weighted_height_needs_a_machine() -> None:
-    with pytest.raises(ValueError, match="weighted_height schedules for a machine and is given none"):
-        ListScheduling(Request(Settings(method="list_scheduling", priority="weighted_height"), None, None, None))
+    with pytest.raises(ValueError, match="weighted_height is in cycles of a machine, and none is given"):
+        ListScheduling(list_settings.Settings(priority="weighted_height"))
 
 
 def haifa(block: Problems, **settings: object) -> list[int]:
-    chosen = Settings.model_validate({"method": "haifa", **settings})
-    found = Haifa(Request(chosen, None, None, None)).schedule(block, np.random.default_rng(0))["none"]
-    return found[0].tolist()
+    method = Haifa(haifa_settings.Settings.model_validate(settings))
+    order: list[int] = method.solve(block, np.random.default_rng(0), Budget()).orders["none"][0].tolist()
+    return order
 
 
 def test_haifa_by_priority() -> None:
@@ -129,7 +130,7 @@ def test_haifa_by_dependents() -> None:
     assert haifa(block, rules=["priority", "last_insn"])[0] == 0
 
 
-@pytest.mark.parametrize("method", range(len(METHODS)))
+@pytest.mark.parametrize("method", range(len(WALKS)))
 def test_search_begins_with_list_scheduling_and_improves_it(method: int) -> None:
     rng = np.random.default_rng(0)
     block, chip = random_problems(rng, 9, 60)

@@ -9,7 +9,7 @@ from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.latency import model
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers.on_machine.graph import closure
-from pipeline.blocks.schedulers.search import METHODS, improve
+from pipeline.blocks.schedulers.search import WALKS, improve
 from tests.blocks.schedulers.made_up import optima, random_out_of_order_costs, random_precedes
 
 MANY, SIZE = 12, 10  # processors, and blocks on each
@@ -30,7 +30,7 @@ def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) ->
     for _ in range(MANY):
         problems, costs, order = blocks(rng, n)
         best = optima(costs, problems.precedes)
-        cycles, bound = improve(problems, costs, order, METHODS.index("annealing"), 300, rng)
+        cycles, bound = improve(problems, costs, order, WALKS.index("annealing"), 300, rng)
         assert (count_violations(problems.precedes, order) == 0).all()
         np.testing.assert_array_equal(cycles, model.makespans(costs, order[:, None])[:, 0])
         assert (cycles >= best).all()
@@ -41,7 +41,7 @@ def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) ->
     assert found_best > 0.95 * MANY * SIZE
 
 
-@pytest.mark.parametrize("method", range(len(METHODS)))
+@pytest.mark.parametrize("method", range(len(WALKS)))
 def test_search_improves_what_it_begins_with(method: int) -> None:
     problems, costs, order = blocks(np.random.default_rng(3), 12)
     before = model.makespans(costs, order[:, None])[:, 0]

@@ -10,15 +10,14 @@ from safetensors.numpy import save_file
 
 from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.latency import model
-from pipeline.blocks.schedulers import Request, policy
+from pipeline.blocks.schedulers import Budget, policy
 from pipeline.blocks.schedulers.on_machine.refinement import cost, refine
 from pipeline.blocks.schedulers.on_machine.rollouts import batch, fit, learn
-from pipeline.config.schedulers import Rollouts
-from pipeline.config.schedulers import Scheduler as Settings
+from pipeline.config.methods.policy import Rollouts, Settings
 from tests.blocks.models import imitated
 from tests.blocks.schedulers.machines import machine
 
-LEARNING = Rollouts(blocks=60, rollouts=8, rounds=2, randomness=0.1)
+LEARNING = Rollouts(training="training", blocks=60, rollouts=8, rounds=2, randomness=0.1)
 
 
 @pytest.mark.parametrize(("in_order", "gain"), [(True, 0.03), (False, 0.02)])
@@ -29,9 +28,9 @@ def test_learned_preferences_beat_random_orders_on_other_blocks(tmp_path: Path, 
     weights = learn([batch(chip, seen)], LEARNING, np.random.default_rng(0))
     np.testing.assert_array_equal(weights, learn([batch(chip, seen)], LEARNING, np.random.default_rng(0)))
     policy.save(weights, path)
-    scheduler = policy.Policy(Request(Settings(method="policy"), None, path, None, None, chip))
+    method = policy.Policy(Settings(), chip, path)
     rng = np.random.default_rng(0)
-    learned = scheduler.schedule(unseen, rng)["none"]
+    learned = method.solve(unseen, rng, Budget()).orders["none"]
     drawn = np.stack([learned, *(random_ready(unseen.precedes, rng) for _ in range(9))], axis=1)
     cycles = model.makespans(model.costs(chip, unseen.instructions), drawn)
     assert cycles[:, 0].mean() < (1 - gain) * cycles[:, 1:].mean()

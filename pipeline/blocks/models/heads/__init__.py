@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from pipeline.blocks.problems.relations import Relations
 class Head(Protocol):
     """What every head offers; `embedded` is (B, n, width), blocks of one length in a legal order."""
 
-    decoders: tuple[str, ...]  # names; the first is the one to measure a training by
+    decoder: str  # name of its own decoder, by which a training is measured; models/decoders has the others
 
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
@@ -23,15 +22,12 @@ class Head(Protocol):
         """Sum of the losses of GCC's orders (B, n), and of how many terms. No terms: nothing was to be decided."""
         ...
 
-    def decode(
-        self,
-        embedded: torch.Tensor,
-        problems: Problems,
-        related: Relations,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
-        """Orders of each of `decoders`: name -> (B, n)."""
+    def output(self, embedded: torch.Tensor, problems: Problems) -> Any:
+        """What its decoders read: scores, or a soft assignment."""
+        ...
+
+    def decode(self, output: Any, problems: Problems, related: Relations) -> np.ndarray:
+        """Orders by its own decoder, (B, n)."""
         ...
 
 
@@ -43,15 +39,4 @@ class Confident(Protocol):
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,)."""
-        ...
-
-
-@runtime_checkable
-class Drawing(Protocol):
-    """A head that draws orders from a distribution."""
-
-    def draws(
-        self, embedded: torch.Tensor, problems: Problems, related: Relations, rng: np.random.Generator, count: int
-    ) -> np.ndarray:
-        """The greedy order, and others drawn from the distribution, (B, count, n)."""
         ...

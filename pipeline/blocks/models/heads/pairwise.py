@@ -6,8 +6,6 @@ strengths; the bilinear part admits preferences that are not transitive).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from numba import njit
@@ -21,7 +19,7 @@ from pipeline.config.ordering import Head as Settings
 
 
 class Pairwise(nn.Module):
-    decoders = ("greedy",)
+    decoder = "greedy"
 
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
@@ -48,17 +46,13 @@ class Pairwise(nn.Module):
         return functional.softplus(-odds).sum(), len(block)
 
     @torch.no_grad()
-    def decode(
-        self,
-        embedded: torch.Tensor,
-        problems: Problems,
-        related: Relations,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
+    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return functional.logsigmoid(self.scores(embedded))
+
+    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
         order = np.empty(problems.instructions.shape, np.int16)
-        _likeliest_first(problems.precedes, functional.logsigmoid(self.scores(embedded)).cpu().numpy(), order)
-        return dict.fromkeys(decoders, order)
+        _likeliest_first(problems.precedes, output.cpu().numpy(), order)
+        return order
 
 
 @njit(cache=True, nogil=True)

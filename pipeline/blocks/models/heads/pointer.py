@@ -7,14 +7,12 @@ at once, and decoding needs no network beyond sums.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.blocks.models.beam import Scores, decode
+from pipeline.blocks.models import greedy
 from pipeline.blocks.models.issue import N_SEEN, Decisions, decisions
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
@@ -22,7 +20,7 @@ from pipeline.config.ordering import Head as Settings
 
 
 class Pointer(nn.Module):
-    decoders = ("greedy", "beam", "sample")
+    decoder = "greedy"
 
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
@@ -82,41 +80,11 @@ class Pointer(nn.Module):
         return total
 
     @torch.no_grad()
-    def decode(
-        self,
-        embedded: torch.Tensor,
-        problems: Problems,
-        related: Relations,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
-        scores = self._scores(embedded)
-        ways = {
-            "greedy": lambda: decode(problems, related, scores),
-            "beam": lambda: decode(problems, related, scores, width=self.beam),
-            "sample": lambda: self._sample(problems, related, scores, rng),
-        }
-        return {name: ways[name]() for name in decoders}
-
-    @torch.no_grad()
-    def draws(
-        self, embedded: torch.Tensor, problems: Problems, related: Relations, rng: np.random.Generator, count: int
-    ) -> np.ndarray:
-        """The greedy order, and others drawn from the distribution, (B, count, n)."""
-        scores = self._scores(embedded)
-        drawn = [self._sample(problems, related, scores, rng) for _ in range(count - 1)]
-        return np.stack([decode(problems, related, scores), *drawn], axis=1)
-
-    @staticmethod
-    def _sample(problems: Problems, related: Relations, scores: Scores, rng: np.random.Generator) -> np.ndarray:
-        size, n = scores.own.shape
-        return decode(problems, related, scores, noise=rng.gumbel(size=(size, n, n)))
-
-    def _scores(self, embedded: torch.Tensor) -> Scores:
+    def output(self, embedded: torch.Tensor, problems: Problems) -> greedy.Scores:
         own, candidate, last, last_but_one, block = (part.cpu() for part in self._split(embedded))
         size = len(own)
         none = self.none.cpu().view(2, 1, 1, -1).expand(2, size, 1, -1)
-        return Scores(
+        return greedy.Scores(
             own.numpy(),
             candidate.numpy(),
             torch.cat([last, none[0]], 1).numpy(),
@@ -125,6 +93,9 @@ class Pointer(nn.Module):
             self.seen.weight.cpu().numpy(),
             self.weight.cpu().numpy(),
         )
+
+    def decode(self, output: greedy.Scores, problems: Problems, related: Relations) -> np.ndarray:
+        return greedy.decode(problems, related, output)
 
 
 make = Pointer

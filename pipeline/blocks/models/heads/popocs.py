@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import nn
 
-from pipeline.blocks.models.heads.slots import DECODERS, SlotScores, decoded, true_slots
+from pipeline.blocks.models.heads.slots import SlotScores, best, true_slots
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
 from pipeline.config.ordering import Head as Settings
@@ -21,7 +19,7 @@ from pipeline.operators.popocs import popocs
 
 
 class Popocs(nn.Module):
-    decoders = DECODERS
+    decoder = "best"
 
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
@@ -37,16 +35,11 @@ class Popocs(nn.Module):
         return fenchel_young(scores, matrix, true_slots(order, embedded.device)) * len(order), order.size
 
     @torch.no_grad()
-    def decode(
-        self,
-        embedded: torch.Tensor,
-        problems: Problems,
-        related: Relations,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
-        orders = partial_orders(problems.precedes)
-        return decoded(popocs(self.scores(embedded), orders, method="nearest"), problems, decoders)
+    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return popocs(self.scores(embedded), partial_orders(problems.precedes), method="nearest")
+
+    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
+        return best(output, problems)
 
 
 make = Popocs

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import nn
 
-from pipeline.blocks.models.heads.slots import DECODERS, SlotScores, decoded, true_slots
+from pipeline.blocks.models.heads.slots import SlotScores, best, true_slots
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
 from pipeline.config.ordering import Head as Settings
@@ -19,7 +17,7 @@ _FLOOR = 1e-6  # of the cross-entropy's logarithm
 
 
 class Sinkhorn(nn.Module):
-    decoders = DECODERS
+    decoder = "best"
 
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
@@ -34,15 +32,11 @@ class Sinkhorn(nn.Module):
         return cross_entropy(matrix, true_slots(order, embedded.device), _FLOOR) * order.size, order.size
 
     @torch.no_grad()
-    def decode(
-        self,
-        embedded: torch.Tensor,
-        problems: Problems,
-        related: Relations,
-        rng: np.random.Generator,
-        decoders: Sequence[str],
-    ) -> dict[str, np.ndarray]:
-        return decoded(sinkhorn(self.scores(embedded), self.iterations), problems, decoders)
+    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return sinkhorn(self.scores(embedded), self.iterations)
+
+    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
+        return best(output, problems)
 
 
 make = Sinkhorn

@@ -1,8 +1,6 @@
-"""Instruction x slot scores for blocks of any length, and what becomes of an assignment."""
+"""Instruction x slot scores for blocks of any length, and the best order by an assignment."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -10,10 +8,9 @@ from torch import nn
 
 from pipeline.blocks.dag.topology import slots_of
 from pipeline.blocks.problems.problems import Problems
-from pipeline.operators.decoding import best_order, expected_slots, hungarian, topological_fill
+from pipeline.operators.best_order import best_order
 from pipeline.operators.orders import partial_orders
 
-DECODERS = ("best", "topological", "expected_slots", "hungarian")
 _LONGEST = 64  # slots
 
 
@@ -41,13 +38,6 @@ def true_slots(order: np.ndarray, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(slots_of(order).astype(np.int64)).to(device)
 
 
-def decoded(matrix: torch.Tensor, problems: Problems, decoders: Sequence[str]) -> dict[str, np.ndarray]:
-    """Orders of soft assignments (B, n, n): name -> (B, n)."""
-    weights, orders = matrix.cpu().numpy(), partial_orders(problems.precedes)
-    decode = {
-        "best": lambda: best_order(weights, orders).order,
-        "topological": lambda: topological_fill(weights, orders),
-        "expected_slots": lambda: expected_slots(weights, orders),
-        "hungarian": lambda: hungarian(weights),
-    }
-    return {name: decode[name]() for name in decoders}
+def best(matrix: torch.Tensor, problems: Problems) -> np.ndarray:
+    """The legal orders of greatest weight in soft assignments (B, n, n), (B, n)."""
+    return best_order(matrix.cpu().numpy(), partial_orders(problems.precedes)).order

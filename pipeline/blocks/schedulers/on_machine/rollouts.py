@@ -26,7 +26,7 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers.on_machine.either import Costs, Memory, makespan_of, memory, row_of
 from pipeline.blocks.schedulers.on_machine.graph import block_of, graph
 from pipeline.blocks.schedulers.on_machine.preference import FEATURES, Ready, begin, describe, finish, go_on, preferred
-from pipeline.config.schedulers import Rollouts
+from pipeline.config.methods.policy import Rollouts
 
 _PENALTY = 1e-3  # of squared weights, in standard deviations of the features
 

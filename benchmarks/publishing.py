@@ -1,0 +1,30 @@
+"""One door for the benchmarks that publish: a folder of reports/published, with where its numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline import wiring
+from pipeline.analysis import published
+
+PUBLISHED = Path("reports/published")
+
+
+def publish(
+    folder: Path,
+    frames: Mapping[str, pd.DataFrame],
+    settings: Mapping[str, Any],
+    modules: Iterable[str],
+    inputs: Iterable[str | Path] = (),
+    weights: Iterable[str | Path] = (),
+) -> None:
+    """Write the tables of an experiment, whose name is the folder's, and their provenance; all of it or nothing.
+
+    `modules`: names of those that computed the numbers; what they import is recorded with them.
+    """
+    sources = wiring.closure(*modules)
+    published.write(folder, frames, settings, sources, map(Path, inputs), map(Path, weights))

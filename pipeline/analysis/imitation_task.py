@@ -1,0 +1,91 @@
+"""Task `imitation`: schedules of blocks of all lengths against GCC's orders, whole sets and their parts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from pipeline import tables
+from pipeline.analysis.evaluation import Evaluation
+from pipeline.analysis.exactness import Measured, measured, summarised
+from pipeline.analysis.inputs import Inputs, every
+from pipeline.analysis.parts import part, parts, ranges
+from pipeline.analysis.rows import Quantity, results
+from pipeline.blocks.execution.strata import instruction_class
+from pipeline.places import place
+
+_LENGTHS = [2, 4, 6, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
+_LEGAL_ORDERS = [1, 2, 3, 5, 10, 30, 100, 1000, 10**6, 10**12]
+_CONFIDENCES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+
+
+def evaluate(given: Inputs) -> Evaluation:
+    """Every metric of every method, decoder and seed, and exact matches of parts of the sets.
+
+    Parts are of the first seed alone, for each decoder, with Wilson's intervals (1927).
+    Raises ValueError for schedules that are not of their set's blocks.
+    """
+    code = every("blocks", given.blocks, ["masked_code"], chain(*given.members.values()))["masked_code"]
+    classes = code.map(instruction_class)
+    beliefs = {tuple(place(path, "confidence").values()): path for path in given.confidence}
+    values: Measured = defaultdict(lambda: defaultdict(dict))
+    first: dict[tuple[str, str, str], int] = {}
+    pieces: list[dict[str, Any]] = []
+    for one, decoder, _, metrics in measured(given):
+        for metric, of_blocks in metrics.items():
+            values[one.set, one.target, one.method, decoder][Quantity(metric)][one.seed] = of_blocks
+        if first.setdefault((one.set, one.target, one.method), one.seed) == one.seed:
+            of_place = _place(given, one.set, one.target, one.method, one.seed) | {"decoder": decoder}
+            pieces += _parts(given, of_place, metrics["exact_match"], given.graphs[one.set], classes)
+    for (name, target, method), seed in first.items():
+        if table := beliefs.get((given.experiment, name, target, method, str(seed))):
+            of_place = _place(given, name, target, method, seed)
+            pieces += _by_confidence(given, of_place, tables.read("confidence", table))
+    return Evaluation(results(summarised(given, values)), parts(pieces))
+
+
+def _place(given: Inputs, name: str, target: str, method: str, seed: int) -> dict[str, str]:
+    whose = {"experiment": given.experiment, "set": name, "target": target, "method": method}
+    return whose | {"decoder": "none", "seed": str(seed), "metric": "exact_match"}
+
+
+def _parts(
+    given: Inputs, of_place: dict[str, str], exact: np.ndarray, graphs: pd.DataFrame, classes: pd.Series
+) -> Iterator[dict[str, Any]]:
+    """Rows by length, by number of legal orders and by instruction class."""
+    for by, column, ends in (
+        ("length", "n_instructions", _LENGTHS),
+        ("legal_orders", "n_legal_orders", _LEGAL_ORDERS),
+    ):
+        for rank, name, inside in ranges(graphs[column].to_numpy(float), ends):
+            yield from _share(given, of_place, by, name, rank, exact[inside])
+    of_block = classes.loc[graphs.index].to_numpy()
+    for rank, name in enumerate(sorted(set(of_block))):
+        yield from _share(given, of_place, "instruction_class", name, rank, exact[of_block == name])
+
+
+def _by_confidence(given: Inputs, of_place: dict[str, str], table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows by what the network thought of its order: what a reliability diagram shows."""
+    number = np.searchsorted(_CONFIDENCES, table["confidence"], "right") - 1
+    for rank, (low, high) in enumerate(zip(_CONFIDENCES, [*_CONFIDENCES[1:], 1.0], strict=True)):
+        inside = table[number == rank]
+        if len(inside):
+            mean, name = float(inside["confidence"].mean()), f"{low:.2f}-{high:.2f}"
+            yield from _share(given, of_place, "confidence", name, rank, inside["exact_match"].to_numpy(), mean)
+
+
+def _share(
+    given: Inputs, of_place: dict[str, str], by: str, name: str, rank: int, exact: np.ndarray, mean: float = np.nan
+) -> Iterator[dict[str, Any]]:
+    """The row of the share of exact matches, if there is a block."""
+    if len(exact):
+        test = binomtest(int(exact.sum()), len(exact))
+        interval = test.proportion_ci(given.intervals.confidence, "wilson")
+        numbers = (test.statistic, interval.low, interval.high)
+        yield part(of_place, by, name, rank, numbers, len(exact), confidence=mean)

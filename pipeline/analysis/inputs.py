@@ -1,0 +1,131 @@
+"""An experiment's tables, each with what its path says of it (places.py): what a task evaluates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from pipeline import tables
+from pipeline.config.intervals import Intervals
+from pipeline.config.processors import Judge
+from pipeline.places import place
+
+Order = tuple[int, ...]
+Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """One table `schedules` and what its path says of it."""
+
+    set: str
+    target: str
+    method: str
+    seed: int
+    path: Path
+
+    def orders(self) -> dict[str, dict[str, Order]]:
+        """Decoder -> block_id -> order, legal orders alone."""
+        table = tables.read("schedules", self.path, ["block_id", "decoder", "order", "status"])
+        table = table[table["status"] == "ok"]
+        return {str(decoder): dict(_pairs(rows)) for decoder, rows in table.groupby("decoder", sort=True)}
+
+
+def every(name: str, paths: list[Path], columns: list[str], block_ids: Iterable[str]) -> pd.DataFrame:
+    """Rows of these blocks in the tables `name` of several corpora, each block once, indexed by block_id."""
+    if not paths:
+        raise ValueError(f"no table {name} is among the inputs; the experiment's task needs one")
+    wanted = tables.of_blocks(block_ids)
+    frames = [tables.read(name, path, ["block_id", *columns], wanted) for path in paths]
+    return pd.concat(frames).drop_duplicates("block_id").set_index("block_id")
+
+
+def _pairs(table: pd.DataFrame) -> Iterator[tuple[str, Order]]:
+    """block_id and order of each row."""
+    return zip(table["block_id"], (tuple(order.tolist()) for order in table["order"]), strict=True)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What an experiment is evaluated from; lists of tables are empty where its task needs none."""
+
+    experiment: str
+    intervals: Intervals
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    dependencies: Mapping[str, str] = field(default_factory=dict)  # of a set; full where it has no entry
+    sets: list[Path] = field(default_factory=list)
+    dags: list[Path] = field(default_factory=list)
+    blocks: list[Path] = field(default_factory=list)
+    instructions: list[Path] = field(default_factory=list)
+    machine_instructions: list[Path] = field(default_factory=list)
+    splits: list[Path] = field(default_factory=list)
+    schedules: list[Path] = field(default_factory=list)
+    confidence: list[Path] = field(default_factory=list)
+    latency: list[Path] = field(default_factory=list)
+    optima: list[Path] = field(default_factory=list)
+    timings: list[Path] = field(default_factory=list)
+    timed_blocks: list[Path] = field(default_factory=list)
+
+    def mode(self, name: str) -> str:
+        """Dependencies of a set."""
+        return self.dependencies.get(name, "full")
+
+    @cached_property
+    def members(self) -> dict[str, list[str]]:
+        """Set -> its block_ids, ascending: the sequence in which blocks are resampled."""
+        found = {}
+        for path in self.sets:
+            ids = tables.read("sets", path, ["block_id"])["block_id"]
+            if ids.empty:
+                raise ValueError(f"{path}: the set has no block; make it anew")
+            found[place(path, "sets")["set"]] = sorted(ids)
+        return found
+
+    @cached_property
+    def graphs(self) -> dict[str, pd.DataFrame]:
+        """Set -> rows of table `dags`, indexed by block_id, in the sequence of `members`.
+
+        Raises ValueError for a block without a DAG.
+        """
+        columns = ["n_instructions", "before", "after", "n_legal_orders"]
+        found: dict[str, pd.DataFrame] = {}
+        for mode in sorted({self.mode(name) for name in self.members}):
+            ids = {name: blocks for name, blocks in self.members.items() if self.mode(name) == mode}
+            paths = [path for path in self.dags if place(path, "dags")["dependencies"] == mode]
+            graphs = every("dags", paths, columns, chain(*ids.values()))
+            for name, blocks in ids.items():
+                if missing := sorted(set(blocks) - set(graphs.index)):
+                    raise ValueError(
+                        f"{len(missing)} blocks of {name} have no DAG, {missing[0]} first; make DAGs and sets anew"
+                    )
+                found[name] = graphs.loc[blocks]
+        return found
+
+    def lengths(self, name: str) -> pd.Series:
+        """block_id -> instructions, of the blocks of a set."""
+        return self.graphs[name]["n_instructions"]
+
+    def scheduled(self) -> list[Scheduled]:
+        """Tables `schedules`, sorted: the seeds of a method follow each other."""
+        found = []
+        for path in self.schedules:
+            said = place(path, "schedules")
+            found.append(Scheduled(said["set"], said["target"], said["method"], int(said["seed"]), path))
+        return sorted(found, key=lambda one: (one.set, one.target, one.method, one.seed))
+
+    def judged(self) -> Iterator[tuple[str, str, Cycles]]:
+        """Set, judge and cycles of the orders that the judge knows, for each table `latency` that is not empty."""
+        for path in tqdm(sorted(self.latency), "judged", unit="table", file=sys.stderr):
+            said = place(path, "latency")
+            table = tables.read("latency", path, ["block_id", "order", "cycles", "status"])
+            if len(table):
+                cycles = table["cycles"].where(table["status"] == "ok", np.nan)
+                yield said["set"], said["judge"], dict(zip(_pairs(table), cycles, strict=True))

@@ -1,0 +1,102 @@
+"""Rows of table `results`: what does not apply is filled in, units and what an interval is of follow from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pipeline.analysis.statistics import Bootstrap, Estimate
+from pipeline.schemas.results import KEY
+from pipeline.schemas.results import SCHEMA as RESULTS
+
+Row = dict[str, Any]
+Transform = Callable[[Any], Any]  # of numbers or arrays
+_DEFAULTS = dict.fromkeys(KEY, "none") | {"set": "all", "dependencies": "full", "lengths": "all", "comparison": "value"}
+_UNITS = {  # of what is no share
+    "cycles": "cycles",
+    "violations_per_block": "dependencies",
+    "microseconds_per_block": "microseconds",
+    "seconds_per_batch": "seconds",
+    "peak_memory_mb": "MB",
+    "peak_memory_gb": "GB",
+    "weights_bytes": "bytes",
+    "blocks_per_second": "blocks/s",
+    "instructions_per_second": "instructions/s",
+    "wall_over_objdump": "ratio",
+    **dict.fromkeys(["parameters", "train_blocks", "blocks", "orders", "states", "aliased_states"], "count"),
+    **dict.fromkeys(["state_runs", "swaps", "different", "undefined_flags_differ"], "count"),
+    **dict.fromkeys(["residual_median", "residual_max", "residual_p99", "growth_exponent", "gap"], "1"),
+    **dict.fromkeys(["benchmark_residual_median", "benchmark_residual_max"], "1"),
+    **dict.fromkeys(["repeat_cv_median", "repeat_cv_mean", "rank_correlation"], "1"),
+    **dict.fromkeys(["gcc_cycles_median", "fence_cycles_median"], "cycles"),
+}
+
+
+class Quantity(NamedTuple):
+    """What is measured; columns of table `results`."""
+
+    metric: str
+    comparison: str = "value"
+    baseline: str = "none"
+    judge: str = "none"
+    lengths: str = "all"
+    unit: str = ""  # empty: as the metric's name has it
+
+
+def row(
+    place: Mapping[str, str],
+    what: Quantity | str,
+    value: float,
+    low: float = np.nan,
+    high: float = np.nan,
+    n: int = 0,
+    over: str = "blocks",
+    **columns: str,
+) -> Row:
+    """A row of table `results`.
+
+    place, columns: any of its columns; over: what the interval is of, where there is one.
+    """
+    named = (Quantity(what) if isinstance(what, str) else what)._asdict()
+    filled = _DEFAULTS | named | dict(place) | columns
+    if not filled["unit"]:
+        filled["unit"] = "ratio" if filled["comparison"] == "ratio" else _UNITS.get(filled["metric"], "share")
+    numbers = {"value": value, "low": low, "high": high, "n": n}
+    return filled | numbers | {"interval_of": "none" if np.isnan(low) else over}
+
+
+def estimated(
+    place: Mapping[str, str],
+    what: Quantity,
+    by_seed: Mapping[Any, np.ndarray],
+    bootstrap: Bootstrap,
+    back: Transform = float,
+) -> list[Row]:
+    """A row of the mean over blocks for each seed, and one over the seeds; means and intervals are taken `back`.
+
+    by_seed: seed -> a number for each block, NaN where the block does not enter.
+    """
+    each, over_seeds = bootstrap.estimates(np.stack(list(by_seed.values())))
+    rows = [_estimate(place, what, found, back, "blocks", str(s)) for s, found in zip(by_seed, each, strict=True)]
+    return [*rows, _estimate(place, what, over_seeds, back, "blocks and seeds" if len(rows) > 1 else "blocks", "all")]
+
+
+def once(
+    place: Mapping[str, str], what: Quantity, values: np.ndarray, bootstrap: Bootstrap, back: Transform = float
+) -> Row:
+    """The row of seed `all` of numbers that no seed is behind, one for each block."""
+    return _estimate(place, what, bootstrap.estimates(values[None])[1], back, "blocks", "all")
+
+
+def _estimate(place: Mapping[str, str], what: Quantity, found: Estimate, back: Transform, over: str, seed: str) -> Row:
+    value, low, high = (float(back(number)) for number in (found.value, found.low, found.high))
+    return row(place, what, value, low, high, found.n, over, seed=seed)
+
+
+def results(rows: Iterable[Row]) -> pd.DataFrame:
+    """Table `results` of rows, sorted by their key."""
+    table = pd.DataFrame(list(rows), columns=RESULTS.names)
+    return table.sort_values(KEY, ignore_index=True)

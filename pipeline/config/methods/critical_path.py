@@ -1,0 +1,9 @@
+"""Settings of schedulers/critical_path.py: it has none."""
+
+from __future__ import annotations
+
+from pipeline.config.methods import MethodSettings
+
+
+class Settings(MethodSettings):
+    pass

@@ -1,0 +1,13 @@
+"""What the report shows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from pipeline.config.section import Section
+
+
+class Report(Section):
+    experiments: Annotated[list[str], Field(min_length=1)]

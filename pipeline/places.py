@@ -1,0 +1,68 @@
+"""Where every table lies: pattern -> path, path -> what it says. Rules, stages, DVC and benchmarks ask here alone.
+
+A table's place stands beside its columns, in its file of `schemas/`: a new table changes no other file. A name in
+braces is a name of params.yaml, never an encoded option. All experiments have the same folders.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from pipeline.schemas import SCHEMAS
+
+_NO_TABLES = {  # or the same table in a second place
+    "raw": "data/raw/{source}",
+    "shards": "data/corpus/shards/{shard}.parquet",
+    "skipped_shards": "data/corpus/skipped/{shard}.parquet",
+    "compiled_statistics": "data/corpus/{corpus}/statistics.parquet",
+    "trial_weights": "data/trials/{trial}.safetensors",
+    "trial_history": "data/trials/{trial}.parquet",
+    "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
+    "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
+    "published": "reports/published/{experiment}",
+    "tracked": "data/tracked.json",
+}
+
+
+def pattern(kind: str) -> str:
+    """The pattern of the paths of a kind. Raises KeyError for a kind that has none."""
+    if kind in _NO_TABLES:
+        return _NO_TABLES[kind]
+    if kind not in SCHEMAS:
+        raise KeyError(f"no kind {kind!r}; there are {sorted(_NO_TABLES)} and the tables of pipeline/schemas")
+    place: str | None = getattr(import_module(f"pipeline.schemas.{kind}"), "PLACE", None)
+    if place is None:
+        raise KeyError(f"table {kind} has no place under data/: it is published only")
+    return place
+
+
+def path(kind: str, **names: object) -> str:
+    """The path of a `kind`, names filled in; those not given stay as wildcards: `data/sets/{set}.parquet`.
+
+    Raises KeyError for a kind or a name that does not exist.
+    """
+    filled = pattern(kind)
+    for name, value in names.items():
+        if f"{{{name}}}" not in filled:
+            raise KeyError(f"{kind} lies in {pattern(kind)}, which has no {name!r}")
+        filled = filled.replace(f"{{{name}}}", str(value))
+    return filled
+
+
+def names(kind: str) -> list[str]:
+    """Names in braces of the pattern of `kind`, in their order."""
+    return re.findall(r"{(\w+)}", pattern(kind))
+
+
+def place(path: Path, kind: str) -> dict[str, str]:
+    """What `path` says of a `kind`, such as {"experiment": "quick", "seed": "0"}.
+
+    Raises ValueError where the path has another form.
+    """
+    form = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(pattern(kind)))
+    match = re.search(rf"(?:^|/){form}$", path.as_posix())
+    if match is None:
+        raise ValueError(f"{path}: expected a path that ends in {pattern(kind)}; keep the pipeline's own layout")
+    return match.groupdict()

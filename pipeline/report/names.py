@@ -1,0 +1,83 @@
+"""Names as tables and figures write them, and the order in which they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_METHODS = {
+    "sinkhorn": "Sinkhorn",
+    "gcc": "GCC",
+    "cp_sat": "CP-SAT",
+    "cp_sat_alone": "CP-SAT alone",
+    "milp": "MILP",
+    "search_mcmc": "Search MCMC",
+}
+DECODERS = {  # as a head goes from the simple to the thorough
+    "greedy": "greedy",
+    "beam": "beam search",
+    "hungarian": "Hungarian",
+    "hungarian_scipy": "Hungarian, scipy in a loop",
+    "topological": "topological fill",
+    "expected_slots": "expected slots",
+    "best": "best legal order",
+    "sample": "one sample",
+    "timed": "fastest drawn",
+    "none": "-",
+}
+SETS = {
+    "test_5": "5 instructions",
+    "test_10_40": "10 to 40 instructions",
+    "test_4_40": "4 to 40, same programs",
+    "test_programs_4_40": "4 to 40, unseen programs",
+    "development": "development, Qt 5.6",
+    "development_programs": "development, ffprobe",
+    "compiled_test": "GCC 7.3, order before scheduling",
+    "shuffled_test": "GCC 7.3, random order",
+}
+
+
+def label(method: str) -> str:
+    """A method's or model's name as the paper writes it: `popocs_20` -> `POPOCS @20`."""
+    head, _, tail = method.partition("_")
+    if head == "popocs":
+        return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
+    return _METHODS.get(method, spelt(method).capitalize())
+
+
+def set_label(name: str) -> str:
+    """A set's name: `only_qtgui` -> `qtgui alone`."""
+    if name.startswith("only_"):
+        return f"{name.removeprefix('only_')} alone"
+    return SETS.get(name, spelt(name))
+
+
+def decoder_label(name: str) -> str:
+    """A decoder's name: `timed` -> `fastest drawn`."""
+    return DECODERS.get(name, spelt(name))
+
+
+def with_decoder(method: str, decoder: str) -> str:
+    """A method's name, with its decoder where there is one."""
+    return label(method) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
+
+
+def spelt(name: str) -> str:
+    """The name with spaces: `cross_block` -> `cross block`."""
+    return name.replace("_", " ")
+
+
+def mode(name: str) -> str:
+    """A kind of dependencies in the type of code."""
+    return f"`{name}`"
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """Sort key that puts 2 before 10."""
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def in_order(names: Iterable[str], first: Iterable[str]) -> list[str]:
+    """Each name once: those of `first` in their order, then the others by name, 2 before 10."""
+    present, before = set(names), list(dict.fromkeys(first))
+    return [name for name in before if name in present] + sorted(present - set(before), key=natural)

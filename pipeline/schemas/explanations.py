@@ -1,0 +1,15 @@
+"""Why swaps went unseen: one row per (mode of dependencies, outcome, explanation)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("dependencies", pa.string()),
+        ("outcome", pa.string()),  # as in table sensitivity
+        ("explanation", pa.string()),
+        ("swaps", pa.int64()),
+        ("example", pa.string()),  # the two instructions, of the first such swap
+    ]
+)

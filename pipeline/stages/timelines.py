@@ -1,0 +1,67 @@
+"""A few blocks in several orders on an in-order processor: when each instruction issues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import typer
+
+from pipeline import tables
+from pipeline.blocks.corpus.assembly import gas
+from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.latency.in_order import simulate
+from pipeline.blocks.problems import store
+from pipeline.stages import options
+from pipeline.stages.command import run
+
+
+def main(
+    seed: options.Seed,
+    n_blocks: Annotated[int, typer.Option(min=1, help="Blocks to show.")],
+    longest: Annotated[int, typer.Option(min=2, help="Instructions of the longest one shown.")],
+    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    blocks: options.Blocks,
+    instructions: options.Instructions,
+    dags: options.Dags,
+    machine: Annotated[Path, typer.Option(help="Table machine_instructions of an in-order processor.")],
+    learned: Annotated[Path, typer.Option(help="Table schedules of a network that learned best orders.")],
+    optima: Annotated[Path, typer.Option(help="Table optima of the set.")],
+    timelines: options.Out,
+) -> None:
+    """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
+    chip, held = processor(tables.arrow("machine_instructions", machine)), store.load(instructions, dags)
+    best = tables.read("optima", optima).set_index("block_id")
+    scheduled = tables.read("schedules", learned)
+    found = scheduled[scheduled["status"] == "ok"].drop_duplicates("block_id").set_index("block_id")["order"]
+    shown = tables.read("sets", chosen).set_index("block_id")["input_order"]
+    better = best[best["proven"] & (best["cycles"] < best["gcc_cycles"]) & (best["order"].map(len) <= longest)]
+    usable = sorted(set(better.index) & set(found.index))
+    drawn = np.random.default_rng(seed).permutation(usable)[:n_blocks].tolist()
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(drawn)).set_index("block_id")
+    rows = []
+    for rank, block in enumerate(drawn):
+        texts = gas(code.loc[block, "masked_code"])
+        place = held.rows(pa.array([block]))
+        costs = chip.costs(held.as_emitted(place).instructions)
+        orders = {
+            "input": shown[block],
+            "GCC": np.arange(len(texts)),
+            "learned": found[block],
+            "best": best.loc[block, "order"],
+        }
+        timing = simulate(costs, np.stack(list(orders.values())).astype(np.int64)[None])
+        for number, (title, order) in enumerate(orders.items()):
+            for slot, instruction in enumerate(order):
+                issue, cycles = timing.issue[0, number, slot], timing.makespan[0, number]
+                text, latency = texts[instruction], costs.latencies[0, instruction]
+                rows.append((rank, block, number, title, slot, text, issue, latency, cycles))
+    table = pd.DataFrame(rows, columns=tables.SCHEMAS["timelines"].names)
+    tables.write(table, "timelines", timelines)
+
+
+if __name__ == "__main__":
+    run(main)

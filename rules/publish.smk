@@ -1,0 +1,216 @@
+"""Numbers that are made once and committed; claims, pages and runs on the dashboard."""
+
+
+def with_evidence():
+    """The experiment that has a section `evidence`."""
+    return next(name for name, e in P.experiments.items() if isinstance(e, Imitation) and e.evidence is not None)
+
+
+def tables_of(name):
+    """Tables that are published under a name."""
+    if name == "dag_verification":
+        return [path("verification"), path("sensitivity")]
+    if name == "trials":
+        return expand(path("trial_history"), trial=P.trials.models)
+    if name == EVIDENCE:
+        of, where = with_evidence(), evidence(with_evidence())
+        run = dict(experiment=of, set=where.set, method=P.experiments[of].shipped, seed=where.seed)
+        return [*(path(kind, experiment=of) for kind in ("ceiling", "twins", "audit")), path("errors", **run), path("error_shares", **run)]
+    chosen, results = P.experiments[name], path("results", experiment=name)
+    if chosen.task == "reproduction":
+        sweeps = expand(path("sweep", experiment=name), dependencies=chosen.dependencies, seed=chosen.seeds)
+        return [results, *trainings(name, "history"), *sweeps]
+    if chosen.task == "imitation":
+        return [results, path("parts", experiment=name), *trainings(name, "history")]
+    if chosen.task == "processors":
+        return [results, path("parts", experiment=name), path("timelines", experiment=name)]
+    return [results, path("outcomes", experiment=name)]
+
+
+def inputs_of(name):
+    """Further data behind the numbers: sets of blocks, those that networks learned from among them."""
+    if name not in P.experiments:
+        return []
+    chosen = P.experiments[name]
+    learned = [m.training for m in chosen.models.values()] if isinstance(chosen, Imitation | Processors) else []
+    return expand(path("sets"), set=unique([*chosen.sets, *learned]))
+
+
+def stages_of(name):
+    """Modules of all that computes an experiment's numbers."""
+    if name not in P.experiments:
+        return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
+    chosen = P.experiments[name]
+    made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
+    stages = ["schedule", "judge", "evaluate"]
+    stages += {"reproduction": ["train", "sweep"], "imitation": ["train_ordering"], "processors": ["train_ordering", "learn_policy", "optima"], "hardware": ["time_orders"]}[chosen.task]
+    return stages, unique([f"pipeline.analysis.{chosen.task}_task", *(module for of in made for module in of)])
+
+
+def sources_published(name):
+    stages, more = stages_of(name)
+    return closure(*(f"pipeline.stages.{stage}" for stage in stages), *more)
+
+
+def settings_published(name):
+    """All settings behind what is published under a name, resolved."""
+    if name == EVIDENCE:
+        return json.loads(section("experiments", with_evidence(), "evidence"))
+    if name in SECTIONS:
+        return json.loads(section(SECTIONS[name]))
+    chosen = json.loads(section("experiments", name))
+    entries = {method: config["methods"][method] for method in P.experiments[name].methods}
+    return chosen | {"methods": entries, "split": config["split"], "intervals": json.loads(INTERVALS)}
+
+
+def shown():
+    """The parameters that pages speak of: an experiment that is neither evaluated nor published changes no page."""
+    names = [name for name in P.experiments if name in (*P.report.experiments, *COMMITTED, *ASKED)]
+    methods = {method for name in names for method in P.experiments[name].methods}
+    sets = {name for chosen in names for name in P.experiments[chosen].sets}
+    sections = {key: config[key] for key in ("corpus", "split", "tokens", "evaluation", "residuals")}
+    of = {"methods": sorted(methods), "sets": sorted(sets)}
+    whole = {"experiments": {name: P.experiments[name].model_dump(mode="json") for name in names}}  # with defaults
+    return sections | whole | {key: {name: config[key][name] for name in chosen} for key, chosen in of.items()}
+
+
+def settings_now():
+    """Name of what is published -> its settings as they are now, which are compared with those that were recorded."""
+    names = [name for name in unique([*COMMITTED, *ASKED]) if name in MAY_BE_ASKED]
+    return json.dumps({name: settings_published(name) for name in names}, sort_keys=True)
+
+
+def recorded():
+    """Source files that published numbers were made by: pages say where these have changed since."""
+    made = {name for asked in ASKED for name in sources_published(asked)}
+    for name in {*COMMITTED} - {*ASKED}:
+        sources = json.loads(Path("reports/published", name, "provenance.json").read_text())["sources"]
+        made |= {*sources} if isinstance(sources, dict) else set()
+    return unique(file for file in made if os.path.isfile(file))
+
+
+rule publish:
+    """Freeze numbers beside the report, with where they come from: `snakemake data/published/<name>.done`."""
+    input:
+        src=src("publish"),
+        tables=lambda w: tables_of(w.experiment),
+        inputs=lambda w: inputs_of(w.experiment),
+        weights=lambda w: trainings(w.experiment, "weights") if w.experiment in P.experiments and P.experiments[w.experiment].task != "hardware" else [],
+    output:
+        folder=directory(path("published", experiment="{experiment,%s}" % ("|".join(ASKED) or "nothing_is_asked_for"))),
+        done=touch("data/published/{experiment}.done"),
+    params:
+        options=reading,
+        experiment="{experiment}",
+        settings=lambda w: json.dumps(settings_published(w.experiment), sort_keys=True),
+        sources=lambda w: sources_published(w.experiment),
+    log:
+        "logs/publish/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/publish/{experiment}.tsv"
+    message:
+        "Publishing {wildcards.experiment} in reports/published"
+    shell:
+        stage("publish", "experiment", "settings", "sources", out="{output.folder}")
+
+
+rule ship:
+    """The best seed of the network that an experiment ships, into the package: `snakemake data/published/shipped.done`."""
+    input:
+        src=lambda w: src("ship", *architecture(P.experiments[with_evidence()].models[P.experiments[with_evidence()].shipped], decoding=True)),
+        weights=lambda w: trainings(with_evidence(), "weights", [P.experiments[with_evidence()].shipped]),
+        history=lambda w: trainings(with_evidence(), "history", [P.experiments[with_evidence()].shipped]),
+        results=lambda w: path("results", experiment=with_evidence()),
+        training=lambda w: path("sets", set=evidence(with_evidence()).training),
+    output:
+        touch("data/published/shipped.done"),
+    params:
+        options=reading,
+        sources=lambda w: section("sets", evidence(with_evidence()).training, "sources"),
+    log:
+        "logs/ship.log",
+    benchmark:
+        "benchmarks/rules/ship.tsv"
+    message:
+        "Putting the best imitator into the package, with its model card"
+    shell:
+        stage("ship", "sources")
+
+
+rule claims:
+    input:
+        src=src("claims"),
+        results=[path("results", experiment=name) for name in P.report.experiments],
+        published=PUBLISHED,
+    output:
+        out="reports/claims.csv",
+    params:
+        options=options,
+    log:
+        "logs/claims.log",
+    benchmark:
+        "benchmarks/rules/claims.tsv"
+    message:
+        "Asking the numbers what was claimed"
+    shell:
+        stage("claims")
+
+
+rule report:
+    input:
+        src=src("report"),
+        files=[*sorted(map(str, [*Path("pipeline/report").rglob("*.j2"), *Path("pipeline/report").rglob("*.md")])), *recorded()],
+        results=[path("results", experiment=name) for name in P.report.experiments],
+        history=[file for name in P.report.experiments for file in trainings(name, "history")],
+        sweep=[file for name in P.report.experiments for file in tables_of(name) if "/sweep/" in file],
+        examples=[file for name in P.report.experiments for file in expand(path("examples", experiment=name), dependencies=P.experiments[name].dependencies)],
+        published=PUBLISHED,
+        claims=rules.claims.output.out,
+        blocks=path("blocks", corpus="released"),
+        skipped=path("skipped", corpus="released"),
+        corpus=expand(path("corpus"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
+        dags=expand(path("dags", corpus="released"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
+        splits=expand(path("splits"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
+        residuals=path("residuals"),
+    output:
+        pages=expand("reports/{page}", page=PAGES),
+        results_csv="reports/results.csv",
+        metrics="reports/metrics.json",
+        figures=directory("reports/figures"),
+        plots=directory("reports/plots"),
+    params:
+        options=reading,
+        settings=json.dumps(shown(), sort_keys=True),
+        settings_now=settings_now(),
+    log:
+        "logs/report.log",
+    benchmark:
+        "benchmarks/rules/report.tsv"
+    message:
+        "Writing the report"
+    shell:
+        stage("report", "settings", "settings_now", out="reports")
+
+
+rule track:
+    input:
+        src=src("track"),
+        files=[*rules.report.output.pages, rules.report.output.results_csv, *recorded()],
+        results=[path("results", experiment=name) for name in P.report.experiments],
+        history=[file for name in P.report.experiments for file in trainings(name, "history")],
+        weights=[file for name in P.report.experiments for file in trainings(name, "weights")],
+        splits=expand(path("splits"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
+        published=PUBLISHED,
+    output:
+        runs=path("tracked"),
+    params:
+        options=options,
+        settings=json.dumps({**json.loads(settings_now()), **{name: settings_published(name) for name in P.report.experiments}}, sort_keys=True),
+    log:
+        "logs/track.log",
+    benchmark:
+        "benchmarks/rules/track.tsv"
+    message:
+        "Logging runs to MLflow: `make dashboard` shows them"
+    shell:
+        stage("track", "settings", reports="reports")

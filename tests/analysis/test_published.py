@@ -1,0 +1,98 @@
+"""What is published is read again as it was written, or refused by the file's name."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline import tables
+from pipeline.analysis import provenance, published, rows, tidy
+from pipeline.analysis.provenance import Older, state
+from pipeline.wiring import ROOT
+
+FOLDER = ROOT / "reports/published"
+PLACE = {"experiment": "tiny", "set": "test_5", "target": "gcc", "method": "small", "seed": "0"}
+
+
+@pytest.fixture(autouse=True)
+def _no_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "commit", lambda: ("unknown", "unknown"))
+
+
+def results(value: float = 0.123456789) -> pd.DataFrame:
+    return rows.results(
+        [rows.row(PLACE, "exact_match", value, n=5), rows.row(PLACE | {"seed": "all"}, "parameters", 1e6)]
+    )
+
+
+@pytest.fixture(scope="module")
+def committed() -> published.Published:
+    return published.load(FOLDER)
+
+
+def test_what_is_committed_reads_and_writes_again_as_the_same_bytes(committed: published.Published) -> None:
+    paths = sorted(FOLDER.glob("*/*.csv"))
+    assert {path.parent.name for path in paths} == set(committed.provenance)
+    for path in paths:
+        assert tidy.csv(published.read(path.stem, path)) == path.read_text(), path
+    assert set(committed.tables["results"]["experiment"]) <= set(committed.provenance)
+
+
+def test_numbers_from_before_provenance_come_out_as_older_with_the_reason(committed: published.Published) -> None:
+    for name in ("operator_learning", "trials", "paper", "imitation", "dag_verification", "ingest"):
+        found = state(committed.provenance[name], {}, {})
+        assert isinstance(found, Older) and "changed between commits" in " ".join(found.why), name
+    assert "dependencies were made exact" in committed.provenance["paper"].older[0]
+    assert "EPYC" in committed.provenance["hardware"].processor.name
+
+
+def test_written_and_read(tmp_path: Path) -> None:
+    history = pd.DataFrame(
+        [["tiny", "full", "small", "0", 5, "training", 0.5, None, None, 0.1]], columns=published.columns("history")
+    )
+    published.write(tmp_path / "tiny", {"results": results(), "history": history}, {"steps": 5}, [])
+    found = published.load(tmp_path)
+    assert found.tables["results"]["value"].tolist() == [0.123457, 1e6]  # six digits, counts have all of theirs
+    assert found.tables["results"]["seed"].tolist() == ["0", "all"]
+    assert found.tables["history"].loc[0, "seed"] == "0" and found.tables["parts"].empty
+    assert list(found.tables["parts"].columns) == tables.SCHEMAS["parts"].names
+    assert list(found.tables["sweep"].columns)[:3] == ["experiment", "dependencies", "seed"]
+    assert found.provenance["tiny"].seeds == ["0"] and found.provenance["tiny"].settings == {"steps": 5}
+
+
+def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published.write(tmp_path / "tiny", {"results": results()}, {}, [])
+    (tmp_path / "tiny/parts.csv").write_text("of an earlier publication\n")
+    with pytest.raises(tables.TableError, match="not a table results"):
+        published.write(tmp_path / "tiny", {"results": results().drop(columns="unit")}, {}, [])
+    with monkeypatch.context() as patched:
+        patched.setattr(tidy, "csv", lambda frame: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, [])
+    assert (tmp_path / "tiny/parts.csv").exists()
+    published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+    assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["provenance.json", "results.csv"]
+    assert published.load(tmp_path).tables["results"]["value"][0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("audit.csv", "feature,group\ndepth,node\n", r"audit\.csv: its columns are .*publish the experiment again"),
+        ("audit.csv", "", r"audit\.csv: no table audit .*restore it from git"),
+        ("speed.csv", "a\n1\n", r"speed\.csv: there is no table 'speed'"),
+    ],
+)
+def test_a_file_that_is_no_table_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    published.write(tmp_path / "tiny", {"results": results()}, {}, [])
+    (tmp_path / "tiny" / name).write_text(text)
+    with pytest.raises(tables.TableError, match=message):
+        published.load(tmp_path)
+
+
+def test_text_is_text_even_if_all_of_it_are_numbers(tmp_path: Path, committed: published.Published) -> None:
+    five = committed.tables["ceiling"].query("lengths == '5'")
+    assert len(five)
+    (tmp_path / "ceiling.csv").write_text(tidy.csv(five))
+    assert set(published.read("ceiling", tmp_path / "ceiling.csv")["lengths"]) == {"5"}

@@ -1,0 +1,85 @@
+import pandas as pd
+
+from pipeline import tables
+from pipeline.analysis import verification_results as summary
+from pipeline.blocks.dag.dependencies import Kind
+
+
+def verification() -> pd.DataFrame:
+    rows = [
+        # mode, source, class, length, orders, states, outcome, different, reason
+        ("full", "qt56", "integer", 3, 2, 6, "equal", 0, ""),
+        ("full", "qt56", "SSE", 9, 4, 5, "different", 7, ""),
+        ("full", "ffprobe", "AVX", 40, 0, 0, "not runnable", 0, "division fault"),
+        ("full", "ffprobe", "AVX", 4, 0, 6, "single order", 0, ""),
+        ("paper", "qt56", "integer", 3, 3, 6, "different", 2, ""),
+    ]
+    frame = pd.DataFrame(
+        rows,
+        columns=[
+            *("dependencies", "source", "instruction_class", "n_instructions", "orders_tried", "states"),
+            *("outcome", "different", "reason"),
+        ],
+    )
+    return frame.assign(
+        block_id=[f"{i}" for i in range(len(rows))],
+        aliased_states=1,
+        state_runs=frame["orders_tried"] * frame["states"],
+        example="div ecx",
+        undefined_flags_differ=0,
+        different_order=[[]] * len(rows),
+        difference="",
+    )[tables.SCHEMAS["verification"].names]
+
+
+def sensitivity() -> pd.DataFrame:
+    flag, memory = int(Kind.FLAG_RAW), int(Kind.MEMORY_WAR | Kind.REGISTER_RAW)
+    outcomes = [
+        *[("changed", flag)] * 6,
+        ("dead value", flag),
+        ("value coincidence", memory),
+        ("over-conservative edge", memory),
+        ("unexplained", memory),
+    ]
+    rows = [(f"{i}", "qt56", "full", 0, kind, "a", "b", outcome, "why") for i, (outcome, kind) in enumerate(outcomes)]
+    return pd.DataFrame(rows, columns=tables.SCHEMAS["sensitivity"].names)
+
+
+def value(frame: pd.DataFrame, mode: str, split: str, metric: str) -> float:
+    (found,) = frame[(frame.dependencies == mode) & (frame["set"] == split) & (frame.metric == metric)]["value"]
+    return float(found)
+
+
+def test_totals() -> None:
+    found = summary.results(verification(), sensitivity())
+    assert list(found.columns) == tables.SCHEMAS["results"].names
+    assert set(found["experiment"]) == {"dag_verification"} and set(found["set"]) == {"all", "qt56", "ffprobe"}
+    assert value(found, "full", "all", "state_runs") == 2 * 6 + 4 * 5
+    assert value(found, "full", "all", "different") == 7
+    assert value(found, "full", "all", "runnable_share") == 3 / 4
+    assert value(found, "full", "ffprobe", "runnable_share") == 1 / 2
+    assert value(found, "paper", "all", "different") == 2
+    # 6 of 10 as they are; 6 of the 8 that can be observed
+    assert value(found, "full", "all", "sensitivity_raw") == 0.6
+    assert value(found, "full", "all", "sensitivity") == 0.75
+
+
+def test_strata_add_up() -> None:
+    found = summary.strata(verification())
+    for by in ("source", "class", "length"):
+        part = found[(found["by"] == by) & (found["dependencies"] == "full")]
+        assert part["blocks"].sum() == 4 and part["runnable"].sum() == 3 and part["different"].sum() == 7
+    assert list(found[(found["by"] == "length") & (found["dependencies"] == "full")]["name"]) == [
+        "2-4",
+        "9-16",
+        "33-64",
+    ]
+
+
+def test_reasons_and_kinds() -> None:
+    assert summary.reasons(verification()).values.tolist() == [["full", "division fault", 1, "div ecx"]]
+    found = summary.kinds(sensitivity())
+    assert list(found.columns) == ["dependencies", "kind", "outcome", "swaps"]
+    assert found[found["kind"] == "all"]["swaps"].tolist() == [6, 1, 1, 1, 1]
+    assert found[found["kind"] == "flag RAW"]["swaps"].tolist() == [6, 1]
+    assert found[found["kind"] == "register RAW + memory WAR"]["swaps"].sum() == 3

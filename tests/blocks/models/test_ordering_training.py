@@ -1,0 +1,184 @@
+"""Training an imitator: it learns, it is resumed, it stops, several processes give what one gives."""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import distributed
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.models.ordering_training import State, measure, train
+from pipeline.blocks.problems.batches import by_length
+from pipeline.blocks.problems.relations import relations
+from pipeline.blocks.problems.sample import Sample
+from tests.blocks.models import imitated
+
+STORE, ENCODINGS, SAMPLE = imitated.corpus(150)
+SETTINGS = imitated.settings()
+
+
+def test_it_learns_the_made_up_order() -> None:
+    network, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 0)
+    assert measure(network, STORE, ENCODINGS, SAMPLE)["exact_match"] > 0.95
+    losses = [row["loss"] for row in history if row["split"] == "training"]
+    assert losses[-1] < 0.3 * losses[0]
+    assert history[-1]["step"] == SETTINGS.steps
+
+
+def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
+    encoder = SETTINGS.encoder.model_copy(update={"dropout": 0.1, "token_dropout": 0.1})
+    settings = SETTINGS.model_copy(update={"encoder": encoder})
+    states: list[State] = []
+
+    def save(state: State) -> None:
+        file = io.BytesIO()
+        torch.save(state, file)
+        states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
+
+    whole, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, save=save)
+    resumed, again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, resume=states[7])
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, resumed.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("positions", [True, False])
+def test_with_positions_it_can_learn_to_keep_the_order_shown(positions: bool) -> None:
+    store, encodings, sample = imitated.corpus(150, preferred=False)
+    kept = Sample(sample.block_ids, sample.rows, [np.arange(len(order), dtype=np.int16) for order in sample.orders])
+    encoder = SETTINGS.encoder.model_copy(update={"positions": positions})
+    settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 160})
+    network, _ = train(store, encodings, kept, kept, settings, 0)
+    exact = measure(network, store, encodings, kept)["exact_match"]
+    assert exact > 0.9 if positions else exact < 0.8
+
+
+@pytest.mark.parametrize("following", [True, False])
+def test_it_can_learn_an_order_that_what_follows_tells(following: bool) -> None:
+    store, encodings, sample = imitated.told_by_what_follows()
+    encoder = SETTINGS.encoder.model_copy(update={"following": following})
+    settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 80})
+    network, _ = train(store, encodings, sample, sample, settings, 0)
+    exact = measure(network, store, encodings, sample)["exact_match"]
+    assert exact > 0.95 if following else exact < 0.7  # each pair is there both ways round, and ties are as shown
+    assert following == ("mnemonic:ret" in network.vocabulary.tokens)
+
+
+@pytest.mark.parametrize("head", ["pointer", "pairwise"])
+@pytest.mark.parametrize("encoder", ["attention", "lstm"])
+def test_gradients_on_two_threads_have_the_same_bits_every_time(encoder: str, head: str) -> None:
+    store, encodings, sample = imitated.corpus(700, behind=True)
+    settings = imitated.settings(encoder, head)
+    settings = settings.model_copy(
+        update={"encoder": settings.encoder.model_copy(update={"following": encoder == "attention", "width": 64})}
+    )
+    network = OrderingNetwork(Vocabulary.of(encodings, store.instructions_of(sample.rows), 1), settings)
+    bags = network.vocabulary.bags(encodings)
+    items = np.flatnonzero(store.lengths[sample.rows] == 8)
+
+    def gradients() -> list[torch.Tensor]:
+        network.zero_grad()
+        problems = store.problems(sample.rows[items], np.stack([sample.orders[item] for item in items]))
+        related = relations(problems, encodings.compared)
+        gcc = np.argsort(np.stack([sample.orders[item] for item in items]), axis=1)
+        network.head.loss(network.embed(problems, related, bags), problems, related, gcc)[0].backward()
+        return [p.grad.clone() for p in network.parameters() if p.grad is not None]
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        first, *others = [gradients() for _ in range(6)]
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in others for a, b in zip(first, other, strict=True))
+
+
+def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
+    settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
+    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)
+    losses = [row["loss"] for row in history if row["split"] == "development"]
+    assert len(losses) == 3  # the first is the best, and two more
+    assert history[-1]["step"] < settings.steps
+
+
+def test_it_is_measured_as_often_as_asked() -> None:
+    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS.model_copy(update={"measurements": 4}), 0)
+    assert [row["step"] for row in history if row["split"] == "development"] == [10, 20, 30, 40]
+
+
+def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
+    settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
+    first, other = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))
+    again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)[0]
+    assert all(torch.equal(w, again.state_dict()[name]) for name, w in first.state_dict().items())
+    assert first.vocabulary.tokens != other.vocabulary.tokens or not torch.equal(
+        next(first.parameters()), next(other.parameters())
+    )
+
+
+def test_batches_hold_every_block_once() -> None:
+    lengths = np.array([2, 5, 5, 9, 5, 2, 64, 5])
+    for rng in (None, np.random.default_rng(0)):
+        batches = by_length(lengths, 10, rng)
+        assert sorted(np.concatenate(batches)) == list(range(8))
+        assert all(len(set(lengths[batch])) == 1 for batch in batches)
+        assert max(map(len, batches)) == 2
+    different = [by_length(lengths, 10, np.random.default_rng(seed)) for seed in (0, 1)]
+    assert [list(batch) for batch in different[0]] != [list(batch) for batch in different[1]]
+
+
+class _Stop(Exception):
+    """The gradients of the first step are there."""
+
+
+def _gradients_of_one_step() -> np.ndarray:
+    """What the optimiser is given in the first step, of all weights one behind the other."""
+    gradients: list[np.ndarray] = []
+
+    def take(optimiser: torch.optim.Optimizer, args: object, kwargs: object) -> None:
+        weights = optimiser.param_groups[0]["params"]
+        gradients.extend(w.grad.numpy().ravel().copy() for w in weights if w.grad is not None)
+        raise _Stop
+
+    hook = register_optimizer_step_pre_hook(take)
+    try:
+        with pytest.raises(_Stop):
+            train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 0)
+    finally:
+        hook.remove()
+    return np.concatenate(gradients)
+
+
+def _one_of_two(rank: int, folder: Path) -> None:
+    distributed.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=2)
+    np.save(folder / f"together_{rank}.npy", _gradients_of_one_step())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed, "all_reduce", lambda tensor: None)
+        np.save(folder / f"apart_{rank}.npy", _gradients_of_one_step())
+    distributed.destroy_process_group()
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    forking = get_context("fork")  # a fresh process would import torch for seconds
+    processes = [forking.Process(target=_one_of_two, args=(rank, tmp_path), daemon=True) for rank in (0, 1)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0]
+    alone = _gradients_of_one_step()
+    # One sum in another order: a few roundings of float32 beside the largest entry.
+    close = partial(np.testing.assert_allclose, desired=alone, rtol=1e-4, atol=1e-5 * abs(alone).max())
+    for rank in (0, 1):
+        close(np.load(tmp_path / f"together_{rank}.npy"))
+        with pytest.raises(AssertionError):  # so each process does its own share only
+            close(np.load(tmp_path / f"apart_{rank}.npy"))

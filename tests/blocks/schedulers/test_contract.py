@@ -1,0 +1,193 @@
+"""A method is a file and its settings: it is given what it needs, and its sources are those that it is made of."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline import config
+from pipeline.blocks import schedulers
+from pipeline.blocks.schedulers import Budget, Solution, make, methods
+from pipeline.config.methods import RESOURCES, entry, settings_of
+from pipeline.config.methods import methods as configured
+from pipeline.config.ordering import modules
+from pipeline.wiring import ROOT, closure
+from tests.blocks.models import imitated, made
+
+HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
+NETWORKS = "pipeline/blocks/models/"
+GENERIC = ["pipeline.blocks.schedulers", "pipeline.config.methods", "pipeline.stages.schedule"]
+
+
+def test_every_method_has_its_settings() -> None:
+    assert methods() == configured()
+    for name in methods():
+        kind = settings_of(name)
+        assert kind.needs | kind.uses <= set(RESOURCES) and not kind.needs & kind.uses
+        assert kind() == entry(name).settings, "every setting has a default"
+
+
+def test_the_label_is_given_to_one_method_alone() -> None:
+    assert [name for name in methods() if "label" in settings_of(name).needs | settings_of(name).uses] == ["gcc"]
+
+
+def test_a_method_is_given_what_it_asks_for_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+    monkeypatch.setattr("pipeline.blocks.schedulers.list_scheduling.make", lambda settings, **more: given.update(more))
+    make(entry("list_scheduling"), dict.fromkeys(RESOURCES, 1))
+    assert given == {"machine": 1}
+
+
+@pytest.mark.parametrize("method", [name for name in methods() if settings_of(name).needs])
+def test_what_is_missing_is_named(method: str) -> None:
+    needs = sorted(settings_of(method).needs)
+    with pytest.raises(ValueError, match=rf"'{method}' is not given what it needs: {needs[0]} \("):
+        make(entry(method), {})
+
+
+def test_gccs_order_is_of_the_batch_that_it_was_told() -> None:
+    blocks = made.blocks(6)
+    shown = blocks.shown(blocks.input_order)
+    method = make(entry("gcc"), {"label": np.argsort(blocks.input_order, 1)})
+    order = method.solve(shown, np.random.default_rng(0), Budget()).orders["none"].astype(np.int64)
+    np.testing.assert_array_equal(np.take_along_axis(blocks.input_order, order, 1), np.tile(np.arange(5), (6, 1)))
+    with pytest.raises(ValueError, match="make the method anew for each batch"):
+        method.solve(shown[:3], np.random.default_rng(0), Budget())
+
+
+def test_budgets_are_the_settings_of_the_same_names() -> None:
+    assert Budget.of(entry("branch_and_bound", evaluations=7, states=9).settings) == Budget(evaluations=7, states=9)
+    assert Budget.of(entry("random_legal").settings) == Budget()
+
+
+def test_a_part_that_is_solved_is_put_back_in_its_place() -> None:
+    part = Solution.of({"none": np.array([[1, 0]], np.int16)}, cycles=np.array([3]))
+    whole = part.within(np.array([False, True]), ["not known"])
+    assert whole.orders["none"].tolist() == [[-1, -1], [1, 0]]
+    assert whole.status.tolist() == ["unsupported", "ok"] and whole.message.tolist() == ["not known", ""]
+    assert whole.stats["cycles"].tolist() == [0, 3]
+
+
+# What re-runs when a file is edited.
+
+
+def sources(stage: str, *more: str) -> set[str]:
+    return set(closure(f"pipeline.stages.{stage}", *more))
+
+
+@pytest.mark.parametrize("module", GENERIC)
+def test_what_all_methods_share_knows_none_of_them(module: str) -> None:
+    """An added method, or an added setting, re-runs nothing else."""
+    found = set(closure(module))
+    for name in methods():
+        assert f"pipeline/blocks/schedulers/{name}.py" not in found
+        assert f"pipeline/config/methods/{name}.py" not in found
+
+
+@pytest.mark.parametrize("method", [name for name in methods() if name not in ("ordering", "soft_permutation")])
+def test_who_has_no_network_depends_on_none(method: str) -> None:
+    found = sources("schedule", *entry(method).modules())
+    assert {f"pipeline/blocks/schedulers/{method}.py", f"pipeline/config/methods/{method}.py"} <= found
+    assert not [path for path in found if path.startswith(NETWORKS)]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("encoder", ["attention", "lstm"])
+def test_an_edited_decoder_schedules_anew_and_trains_nothing(encoder: str, head: str) -> None:
+    network = imitated.settings(encoder, head)
+    training = sources("train_ordering", *modules(network))
+    scheduling = sources("schedule", *entry("ordering").modules(network))
+    both = {f"{NETWORKS}encoders/{encoder}.py", f"{NETWORKS}heads/{head}.py", f"{NETWORKS}ordering_network.py"}
+    assert both <= training & scheduling
+    assert f"{NETWORKS}decoders/{head}_decoders.py" in scheduling
+    assert not [path for path in training if path.startswith((f"{NETWORKS}decoders/", "pipeline/blocks/schedulers/"))]
+    if head == "pointer":
+        assert f"{NETWORKS}decoders/beam.py" in scheduling
+    if head in ("pointer", "pairwise"):
+        assert "pipeline/operators/matching.py" not in training
+
+
+def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> None:
+    training = sources("train")
+    assert "pipeline/operators/matching.py" in training
+    assert not {f"pipeline/operators/{name}.py" for name in ("greedy", "best_order", "decoding")} & training
+    scheduling = sources("schedule", *entry("soft_permutation").modules())
+    assert {"pipeline/operators/greedy.py", "pipeline/operators/best_order.py"} <= scheduling
+    assert not [path for path in training if "schedulers" in path]
+
+
+def test_a_scheduling_does_not_depend_on_the_loop_that_trained() -> None:
+    network = imitated.settings()
+    for more in (entry("ordering").modules(network), entry("soft_permutation").modules()):
+        assert not [path for path in sources("schedule", *more) if path.endswith("_training.py")]
+
+
+def test_every_module_that_is_imported_by_name_is_declared() -> None:
+    """Those that call import_module, whose names the closures above are told."""
+    callers = [
+        str(path.relative_to(ROOT / "pipeline"))
+        for path in sorted((ROOT / "pipeline/blocks").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module"
+    ]
+    assert sorted(set(callers)) == [
+        "blocks/models/ordering_network.py",
+        "blocks/schedulers/__init__.py",
+        "blocks/schedulers/ordering.py",
+    ]
+
+
+METHOD = '''
+"""The last of the ready instructions first."""
+import numpy as np
+from pipeline.blocks.dag.topology import greedy_orders
+from pipeline.blocks.schedulers import Solution
+
+class LastShown:
+    def __init__(self, settings):
+        self.first = settings.first
+
+    def solve(self, problems, rng, budget):
+        size, n = problems.latencies.shape
+        return Solution.of({"none": greedy_orders(problems.precedes, np.tile(np.arange(n)[:, None], (size, 1, n)))})
+
+make = LastShown
+'''
+SETTINGS = """
+from pipeline.config.methods import MethodSettings
+
+class Settings(MethodSettings):
+    first: bool = False
+"""
+
+
+@pytest.fixture
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    for package, text in ((schedulers, METHOD), (config.methods, SETTINGS)):
+        folder = tmp_path / package.__name__
+        folder.mkdir()
+        (folder / "last_shown.py").write_text(text)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+
+    def forget() -> None:
+        for package in (schedulers, config.methods):
+            sys.modules.pop(f"{package.__name__}.last_shown", None)
+
+    return forget
+
+
+def test_adding_a_method_is_adding_its_file_and_its_settings(added: Callable[[], None]) -> None:
+    blocks = made.blocks(20, n=7)
+    try:
+        assert "last_shown" in methods() and "last_shown" in configured()
+        chosen = entry("last_shown", first=True)
+        assert chosen.flat()["first"] is True
+        order = make(chosen, {}).solve(blocks.problems, np.random.default_rng(0), Budget()).orders["none"]
+    finally:
+        added()
+    assert (np.sort(order, 1) == np.arange(7)).all() and (order != np.arange(7)).any()

@@ -1,0 +1,65 @@
+"""Entries of `methods`: flat, each with the settings of its own method, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.config.methods import Entry, entry, methods, settings_of
+from pipeline.config.section import ConfigError, section
+from pipeline.wiring import ROOT
+
+
+def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
+    chosen = section(Entry, json.dumps({"method": "search", "walk": "mcmc", "processors": ["atom"]}))
+    assert chosen.settings == settings_of("search")(walk="mcmc")
+    resolved = chosen.model_dump()
+    assert resolved == chosen.flat()
+    assert resolved["walk"] == "mcmc" and resolved["evaluations"] == 1000 and resolved["model"] is None
+    assert Entry.model_validate(resolved) == chosen
+
+
+def test_an_unknown_key_is_named_with_the_methods_own() -> None:
+    with pytest.raises(
+        ConfigError, match=r"walks: no setting of the method 'search'; it has \['evaluations', 'walk'\]"
+    ):
+        section(Entry, '{"method": "search", "walks": "mcmc"}')
+    with pytest.raises(ConfigError, match=r"evaluations: no setting of the method 'milp'.*correct it, or delete it"):
+        section(Entry, '{"method": "milp", "evaluations": 3}')
+
+
+def test_a_wrong_value_is_named() -> None:
+    with pytest.raises(ConfigError, match="evaluations: Input should be greater than 0"):
+        section(Entry, '{"method": "search", "evaluations": 0}')
+    with pytest.raises(ConfigError, match=r"priority: Input should be 'critical_path'"):
+        section(Entry, '{"method": "list_scheduling", "priority": "highest"}')
+
+
+def test_an_unknown_method_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"no method 'sinkhron'; there are \['branch_and_bound', 'cp_sat', 'crit"):
+        section(Entry, '{"method": "sinkhron"}')
+
+
+def test_a_network_that_is_drawn_says_how_often() -> None:
+    assert entry("ordering", model="learned_atom", evaluations=100).settings.evaluations == 100  # type: ignore[attr-defined]
+
+
+def test_modules_of_an_entry() -> None:
+    own = ["pipeline.blocks.schedulers.haifa", "pipeline.config.methods.haifa"]
+    assert entry("haifa").modules() == own
+    with pytest.raises(ValueError, match="ordering needs the settings of its network"):
+        entry("ordering").modules()
+
+
+def test_reading_settings_loads_nothing_heavy() -> None:
+    """They are read when the Snakefile is."""
+    names = ", ".join(repr(name) for name in methods())
+    script = (
+        f"import sys; from pipeline.config.methods import entry; [entry(name) for name in ({names})]; "
+        "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
+    )
+    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "set()"

@@ -1,0 +1,103 @@
+"""Copies of this repository with the tiny corpus, and what is made in them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "GIT_AUTHOR_NAME": "test",
+    "GIT_AUTHOR_EMAIL": "test@example.org",
+    "GIT_COMMITTER_NAME": "test",
+    "GIT_COMMITTER_EMAIL": "test@example.org",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "OMP_WAIT_POLICY": "passive",  # two jobs of one thread each, on two cores
+}
+METHODS = ["sinkhorn", "popocs_20", "random_legal", "critical_path", "gcc"]
+ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
+PUBLISHED = ["dag_verification", "imitation", "processors"]
+
+
+def run(folder: Path, *command: str, fails: bool = False) -> str:
+    """stdout and stderr of a command that must succeed, or fail."""
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert (done.returncode != 0) == fails, f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def copy_of_repository(folder: Path) -> Path:
+    """What git would hold, as a repository of its own, with the tiny corpus, one seed and fewer methods."""
+    listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in filter(None, listed):
+        made = name.startswith("reports/") and not name.startswith("reports/published/")
+        if (ROOT / name).is_file() and not made:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    for compiled in (ROOT / "pipeline").rglob("*.nb[ic]"):  # numba's; it knows sources by time and size
+        (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
+    for name in PUBLISHED:  # what is published here is the tiny corpus's
+        shutil.rmtree(folder / "reports/published" / name)
+    params = yaml.safe_load((folder / "params.test.yaml").read_text())
+    experiments = params["experiments"]
+    experiments["quick"] |= {"seeds": [0], "methods": METHODS}
+    blocks, machines = ["test_5", "test_4_40"], ["atom", "haswell"]
+    experiments["imitation"] |= {"seeds": [0], "sets": blocks, "methods": ["random_legal", "critical_path"]}
+    compared = {"targets": machines, "judges": machines, "sets": ["test_10_40"]}
+    experiments["processors"] |= {**compared, "methods": ON_PROCESSORS}
+    del experiments["processors"]["models"]["learned_atom_small"]
+    experiments["hardware"] |= compared
+    params["residuals"]["lengths"] = [5]
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    run(folder, "git", "init", "-q")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-q", "-m", "copy")
+    return folder
+
+
+def digests(folder: Path, *rooms: str) -> dict[str, str]:
+    """SHA-256 of every table, weight and number that the pipeline makes; not of where and when it was made."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for room in rooms or ("data", "reports")
+        for path in sorted((folder / room).rglob("*"))
+        if path.suffix in (".parquet", ".safetensors", ".csv", ".json", ".md") and path.name != "provenance.json"
+    }
+
+
+def planned(folder: Path, *targets: str) -> dict[str, int]:
+    """Jobs of each rule that Snakemake would run."""
+    listing = run(folder, "snakemake", "-n", *targets)
+    if "Nothing to be done" in listing:
+        return {}
+    table = re.search(r"Job stats:\njob +count\n[- ]+\n(.*?)\ntotal ", listing, re.DOTALL)
+    assert table, listing
+    return {name: int(count) for name, count in (line.split() for line in table[1].splitlines())}
+
+
+@contextmanager
+def changed(path: Path, old: str, new: str) -> Iterator[None]:
+    before = path.read_text()
+    assert before.count(old) >= 1
+    path.write_text(before.replace(old, new, 1))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+EVALUATED = {"evaluate", "claims", "report", "track", "all"}  # rules behind all judged schedules

@@ -1,0 +1,148 @@
+"""Figures hold the data: each is drawn once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from pipeline.blocks.dag.dependencies import Kind
+from pipeline.report import build, plots
+from pipeline.report.index.plots import figure_3
+from pipeline.report.processors import plots as processors_plots
+from tests.report import imitations, limits, made, processors
+from tests.report.test_operator import decoded
+
+PARTS = imitations.parts()
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Figure]:
+    """Of everything that can be drawn."""
+    history = made.history("imitation", ("attention_pointer",), 3)
+    evidence = made.evidence(
+        made.reproduction(),
+        imitations.results(),
+        processors.results(),
+        decoded(),
+        history=history,
+        sweep=made.sweep(),
+        examples=made.examples(),
+        parts=PARTS,
+        residuals=made.residuals(),
+        peers=made.peers(),
+        error_shares=limits.error_shares(),
+        audit=limits.audit(),
+        timelines=processors.examples(),
+    )
+    return {name: draw() for name, draw in build.figures(evidence).items()}
+
+
+def panels(figure: Figure) -> list[str]:
+    return [ax.get_title(loc="left") for ax in figure.axes]
+
+
+def test_everything_is_drawn(drawn: dict[str, Figure]) -> None:
+    assert set(drawn) == {
+        *("accuracy_quick_full", "figure_3_quick_full", "example_quick_full_1", "example_quick_full_2"),
+        *("operator_residuals", "operator_speed", "decoding"),
+        *(f"imitation_{name}" for name in ("length", "legal_orders", "class", "reliability", "scaling", "transfer")),
+        *("imitation_training", "imitation_errors", "imitation_audit"),
+        *("processors_pareto", "processors_block_1", "processors_block_2", "corpus"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_equal_frames_give_equal_bytes(kind: str) -> None:
+    rows = made.reproduction()
+    first = plots.render(figure_3(made.sweep(), rows), kind)
+    assert first == plots.render(figure_3(made.sweep(), rows.copy()), kind)
+    assert first != plots.render(figure_3(made.sweep(shift=0.01), rows), kind)
+    assert b"matplotlib" not in first.lower() or kind == "svg"
+
+
+def test_an_example_marks_every_slot_twice(drawn: dict[str, Figure]) -> None:
+    figure = drawn["example_quick_full_1"]
+    assert len(figure.axes) == 4 and all(len(ax.patches) == 5 for ax in figure.axes)
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == list(made.examples().iloc[0]["instructions"])
+
+
+def test_the_corpus_has_a_line_for_every_source_and_two_bars_for_every_kind(drawn: dict[str, Figure]) -> None:
+    lengths, orders, kinds, ready = drawn["corpus"].axes
+    assert [line.get_label() for line in lengths.lines] == ["ffprobe", "qt56"]
+    for ax in (lengths, orders):
+        assert all(np.sum(line.get_ydata()) == pytest.approx(1) for line in ax.lines)  # shares of the source's blocks
+    assert len(kinds.patches) == 2 * len(Kind) and len(ready.lines) == 3
+
+
+def test_operators_have_a_panel_for_each_length_and_a_line_for_each_peer(drawn: dict[str, Figure]) -> None:
+    residuals = drawn["operator_residuals"]
+    assert panels(residuals) == ["5 instructions", "10 instructions"]
+    assert all(len(ax.lines) == 3 * 2 + 1 for ax in residuals.axes)
+    seconds, memory = drawn["operator_speed"].axes
+    assert len(seconds.lines) == 6 and len(memory.lines) == 5
+    scaled = [line.get_ydata() for line in seconds.lines if line.get_linestyle() == ":"]
+    assert np.asarray(scaled[0])[-1] == pytest.approx(8e-6 * 64**2)  # from a batch of 32 to one of 256
+    decoding = drawn["decoding"]
+    assert panels(decoding) == [f"n = {n}, noise {noise}" for noise in ("1.75", "10") for n in (5, 10)]
+    points = [line for line in decoding.axes[0].lines if line.get_marker() != "None"]
+    values = {round(float(np.asarray(line.get_xdata())[0]), 6) for line in points}
+    assert values == {0.75, 0.79, 0.83, 0.77, 0.81, 0.85}
+
+
+def test_imitations_hold_the_parts(drawn: dict[str, Figure]) -> None:
+    length = drawn["imitation_length"]
+    assert panels(length) == ["4 to 40, same programs", "4 to 40, unseen programs"]
+    rows = PARTS.query(
+        "method == 'attention_pointer' and decoder == 'greedy' and by == 'length' and set == 'test_4_40'"
+    )
+    assert list(length.axes[0].lines[0].get_ydata()) == list(rows["value"])  # type: ignore[arg-type]
+    assert len(length.axes[0].lines) == 4 and len(length.axes[0].collections) == 4  # curves and intervals
+    orders = drawn["imitation_legal_orders"].axes[1]
+    assert orders.get_xscale() == "log"
+    classes = drawn["imitation_class"].axes
+    assert [text.get_text() for text in classes[0].get_yticklabels()][-1] == "integer"  # the most frequent on top
+    assert len(classes) == 3 and "n = 20k" in [text.get_text() for text in classes[1].texts]
+    beliefs = drawn["imitation_reliability"].axes
+    rows = PARTS.query("by == 'confidence' and set == 'test_5'")
+    assert len(beliefs) == 6 and list(beliefs[0].lines[1].get_xdata()) == list(rows["confidence"])  # type: ignore[arg-type]
+    assert [bar.get_height() for bar in beliefs[3].patches] == list(rows["n"])  # type: ignore[attr-defined]
+
+
+def test_imitations_scale_and_transfer(drawn: dict[str, Figure]) -> None:
+    blocks, width = drawn["imitation_scaling"].axes
+    assert list(blocks.lines[0].get_xdata()) == [1e3, 1e4, 1e5, 1e6]  # type: ignore[arg-type]
+    assert list(width.lines[0].get_xdata()) == [75 * w**2 for w in (32, 64, 128, 192)]  # type: ignore[arg-type]
+    assert blocks.get_xscale() == "log" and blocks.get_ylim() == width.get_ylim()
+    ax = drawn["imitation_transfer"].axes[0]
+    assert [text.get_text() for text in ax.get_yticklabels()][:3] == ["all", "ffprobe", "without qtcore"]
+    assert len(ax.texts) == 6 * 6 and ax.texts[0].get_text() == "75.0"
+    loss, exact = drawn["imitation_training"].axes
+    assert len(loss.lines) == len(exact.lines) == 2 * 4  # two splits, three seeds and their mean
+
+
+def test_wrong_blocks_and_features(drawn: dict[str, Figure]) -> None:
+    bars = drawn["imitation_errors"].axes[0]
+    labels = [text.get_text() for text in bars.get_yticklabels()]
+    assert labels[0] == "symmetric" and labels[-1] == "other"
+    widths = [patch.get_width() for patch in bars.patches]  # type: ignore[attr-defined]
+    assert widths[len(labels)] == pytest.approx(0.125) and widths[len(labels) - 1] == 0  # all are `other` as well
+    points = drawn["imitation_audit"].axes[0].collections[-1].get_offsets()
+    assert np.asarray(points)[0].tolist() == [0.86, 0]
+
+
+def test_the_front_holds_what_no_other_beats_in_both(drawn: dict[str, Figure]) -> None:
+    (ax,) = drawn["processors_pareto"].axes
+    front = np.asarray(ax.lines[0].get_ydata())
+    assert list(front) == pytest.approx([0.92])  # CP-SAT is made up to be the fastest, too
+    names = [f"method_{k}" for k in range(20)]
+    styles = processors_plots.styles(names).values()
+    assert len({(style["color"], style["marker"]) for style in styles}) == len(names)
+
+
+def test_bars_reach_from_issue_to_write_back() -> None:
+    one = processors_plots.Timeline("GCC", ["nop", "nop"], np.array([0, 3]), np.array([3, 1]), 5)
+    for ax in processors_plots.timelines([one, one]).axes:
+        assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 3), (3, 1)]  # type: ignore[attr-defined]
+        assert ax.get_title(loc="left") == "GCC: 5 cycles"

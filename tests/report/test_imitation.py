@@ -1,0 +1,236 @@
+"""The page on imitators: every cell from its row, marks from the values, order from the parameters."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.analysis.disagreement import CATEGORIES
+from pipeline.report.imitation import comparison, goals, ideas, input, limits
+from pipeline.report.imitation.rows import leading
+from pipeline.report.names import set_label
+from tests.report import imitations, made
+from tests.report import limits as made_limits
+
+RESULTS = imitations.results().sample(frac=1, random_state=0)  # rows in no order of their own
+EVIDENCE = made.evidence(RESULTS)
+SHOWN = comparison.section(EVIDENCE)
+TABLES = {
+    "ceiling": made_limits.ceiling(),
+    "twins": made_limits.twins(),
+    "error_shares": made_limits.error_shares(),
+    "wrong_blocks": made_limits.wrong_blocks(),
+    "audit": made_limits.audit(),
+}
+
+
+def small(value: float, digits: int = 1, unit: str = "%", half: float = 1.0) -> str:
+    return f"{value:.{digits}f}{unit}<br><small>{value - half:.{digits}f} to {value + half:.{digits}f}</small>"
+
+
+def test_every_cell_of_the_main_table_is_that_of_its_row() -> None:
+    wanted = []
+    always = "100.0%<br><small>100.0 to 100.0</small>"
+    speeds = {
+        "greedy": "9,120<br><small>8,800 to 9,300</small>",
+        "beam search": "3,456<br><small>3,400 to 3,500</small>",
+    }
+    for name, n in imitations.TESTED.items():
+        level = imitations.LEVEL[name]
+        shown = [("greedy", level), ("beam search", level + 0.01), ("one sample", level - 0.08)]
+        lines = [("Attention pointer", decoder, exact) for decoder, exact in shown]
+        lines += [("Random legal", "-", 0.3), ("Input order", "-", 0.35), ("Critical path", "-", 0.4)]
+        for method, decoder, exact in lines:
+            speed = speeds.get(decoder, "-") if name == "test_4_40" else "-"
+            shares = [small(100 * value) for value in (exact, exact - 0.1, exact + 0.05)]
+            tau = small((1 - exact) / 5, 3, "", 0.01)
+            wanted.append([set_label(name), method, decoder, *shares, tau, always, speed, f"{n:,}"])
+    assert SHOWN["main"].lines == wanted
+    tested = ["5 instructions", "4 to 40, same programs", "4 to 40, unseen programs"]
+    assert SHOWN["by_seed"].head == ["Scheduler", "Decoder", "Seed", *tested]
+    assert SHOWN["by_seed"].lines[2] == ["Attention pointer", "greedy", "2", "91.2%", "81.2%", "60.2%"]
+    assert len(SHOWN["by_seed"].lines) == 3
+    assert SHOWN["sizes"].lines == [["Attention pointer", "1,204,000", "2.4", "2,400,000"]]
+
+
+def test_goals_stand_beside_the_paper_and_what_was_reached() -> None:
+    table = SHOWN["goals"]
+    assert table.head == ["Question", "Paper", "Floor", "Goal", "Reached, greedy", "Reached, beam search"]
+    five, tau, same, unseen, valid, speed = table.lines
+    assert five[1:4] == ["39.7%", "82.0%", "≥ 90.0%"] and five[4] == "91.0% **met**<br><small>90.0 to 92.0</small>"
+    assert tau[1:4] == ["0.222", "0.034", "≤ 0.020"]
+    assert tau[4] == "0.018 **met**, not certain<br><small>0.008 to 0.028</small>"
+    assert same[1:4] == ["-", "72.0%<br><small>4 to 20</small>", "≥ 80.0%"] and "81.0% **met**" in same[4]
+    assert unseen[1:4] == ["-", "-", "≥ 65.0%"] and unseen[4].startswith("60.0% **missed**<br>")
+    assert valid[1:4] == ["93.52%", "100.0%", "≥ 100.0%"] and "100.0% **met**" in valid[5]
+    reached = ["9,120 **met**<br><small>8,800 to 9,300</small>", "3,456 **missed**<br><small>3,400 to 3,500</small>"]
+    assert speed[3:] == ["≥ 5,000", *reached]
+
+
+def test_the_worst_set_counts_and_what_is_not_there_is_not_measured() -> None:
+    rows = imitations.main_results().query("seed == 'all' and set != 'training' and metric != 'kendall_tau_distance'")
+    worse = (rows["metric"] == "valid_share") & (rows["set"] == "test_4_40") & (rows["decoder"] == "greedy")
+    rows.loc[worse, ["value", "low", "high"]] = [0.99, 0.98, 1.0]
+    _, tau, *_, valid, _ = goals.table(rows).lines
+    assert tau[4] == "not measured" and valid[4] == "99.00% **missed**, not certain<br><small>98.00 to 100.0</small>"
+
+
+def test_the_ablation_names_encoder_head_and_decoder_best_first() -> None:
+    lines = SHOWN["ablation"].lines
+    assert len(lines) == 3 * (3 + 1 + 4 + 4)
+    assert lines[0][:3] == ["attention that sees the dependencies", "pointer", "one sample"]
+    always = "100.0%<br><small>100.0 to 100.0</small>"
+    assert lines[0][3:] == [small(74), small(64), small(0.052, 3, "", 0.01), always, "1,200,000"]
+    assert lines[-1][:4] == ["LSTM", "popocs", "best legal order", small(45)]
+
+
+def test_scaling_takes_its_axes_from_the_sizes() -> None:
+    lines = SHOWN["scaling"].lines
+    assert [line[:3] for line in lines[:2]] == [
+        ["training blocks", "1,000", "1,200,000"],
+        ["training blocks", "10,000", "1,200,000"],
+    ]
+    assert lines[-1] == ["width", "1,000,000", "2,764,800", small(78)]
+
+
+def test_a_library_left_out_costs_its_points() -> None:
+    lines = SHOWN["left_out"].lines
+    assert [line[0] for line in lines] == list(imitations.LIBRARIES)
+    assert lines[0] == ["qtcore", small(79), small(69), "-10.0"]
+
+
+def test_one_experiment_does_not_need_the_others() -> None:
+    names = {"main", "ablation", "scaling", "left_out"}
+    for name, mine in zip(
+        ("imitation", "imitation_ablation", "imitation_scaling"), sorted(names - {"left_out"}), strict=False
+    ):
+        shown = comparison.section(made.evidence(RESULTS[RESULTS["experiment"] == name]))
+        filled = {table for table in names if shown[table]}
+        assert len(filled) == 1, (name, mine)
+    nothing = comparison.section(made.evidence())
+    assert not any(nothing.values())
+
+
+def test_sets_and_models_stand_as_the_parameters_list_them() -> None:
+    main = made.PARAMS["experiments"]["imitation"]
+    turned = {"imitation": main | {"sets": main["sets"][::-1], "methods": ["input_order"]}}
+    lines = comparison.section(made.evidence(RESULTS, params=made.PARAMS | {"experiments": turned}))["main"].lines
+    assert lines[0][0] == "4 to 40, unseen programs" and lines[-1][:2] == ["5 instructions", "Input order"]
+    assert [line[1] for line in lines[3:6]] == ["Critical path", "Random legal", "Input order"]
+
+
+@pytest.mark.parametrize("head", ["pointer", "pairwise", "sinkhorn", "popocs"])
+def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
+    own = import_module(f"pipeline.blocks.models.heads.{head}").make.decoder
+    others = import_module(f"pipeline.blocks.models.decoders.{head}_decoders").DECODERS
+    assert leading(pd.DataFrame({"decoder": sorted([own, *others])})) == own
+
+
+def test_each_idea_stands_beside_the_first_network_with_what_differs() -> None:
+    rows = []
+    for model, exact in {"following": 0.79, "attention_pointer": 0.76, "deeper": 0.755}.items():
+        for decoder, more in (("greedy", 0.0), ("beam", 0.01)):
+            rows += imitations.measured("imitation_ideas", "development", model, decoder, exact + more)
+    shown = ideas.section(made.evidence(made.results(rows)))
+    assert shown["decoder"] == "greedy" and shown["steps"] == 400
+    assert [(line[0], line[1], line[-1]) for line in shown["rows"].lines] == [
+        ("Attention pointer", "-", "-"),
+        ("Following", "`encoder.following` True (False)", "+3.0"),
+        ("Deeper", "`encoder.layers` 6 (4)", "-0.5"),
+    ]
+    assert shown["rows"].lines[1][2].startswith("79.0%")
+
+
+def test_either_network_of_gcc_7_is_shown_on_its_own_blocks_and_compared() -> None:
+    shown = input.section(made.evidence(made_limits.input_results().sample(frac=1, random_state=0)))
+    simple = [("Random legal", "-"), ("Input order", "-"), ("Critical path", "-")]
+    assert [tuple(line[:3]) for line in shown["rows"].lines] == [
+        (f"GCC 7.3, {order}", *named)
+        for order, model in (("order before scheduling", "From input"), ("random order", "From shuffled"))
+        for named in ((model, "greedy"), (model, "beam search"), *simple)
+    ]
+    assert shown["rows"].lines[0][3:] == [small(70), small(60), small(0.06, 3, "", 0.01), "900"]
+    assert shown["decoder"] == "greedy"
+    exact, several, tau = shown["against"].lines
+    assert exact[:3] == ["Exact match", small(70), small(60)]
+    differences = [["+10.0 points", "yes"], ["+10.0 points", "yes"], ["-0.020", "no"]]
+    assert [line[3:] for line in (exact, several, tau)] == differences
+
+
+def test_one_network_alone_is_shown_without_a_comparison() -> None:
+    rows = made_limits.input_results().query("method != 'from_shuffled'")
+    shown = input.section(made.evidence(rows))
+    assert not shown["against"] and len(shown["rows"].lines) == 2 + 3 + 3
+    params = made.PARAMS | {"experiments": {}}  # published rows are shown without the parameters
+    assert len(input.section(made.evidence(rows, params=params))["rows"].lines) == 2 * (2 + 3)
+
+
+def bounds(**tables: pd.DataFrame) -> dict:
+    """The section of made-up tables, some replaced."""
+    return limits.section(made.evidence(RESULTS, **(TABLES | tables)))
+
+
+def test_groups_of_equal_blocks_and_the_ceiling_beside_what_was_reached() -> None:
+    shown = bounds()
+    assert shown["groups"].lines[0] == ["5", "nothing", "occurrences", "1,000", "10.0%", "20.0%", "80.0%"]
+    assert shown["groups"].lines[1] == ["5", "registers", "blocks", "1,000", "50.0%", "20.0%", "80.0%"]
+    assert len(shown["groups"].lines) == 6 and shown["groups"].lines[3][0] == "4 to 40"
+    assert shown["ceiling"].head[-3:] == ["Goal", "Reached, greedy", "Reached, beam search"]
+    five, several, long, _ = shown["ceiling"].lines
+    # In a tenth of the blocks pairs differ in order, so that half of them are lost: a twentieth.
+    assert five == ["5", "all", "95.0%", "95.0%", "95.0%", "≥ 90.0%", small(91), small(92)]
+    assert several[:2] == ["5", "several legal orders"] and several[5:7] == ["-", small(81)]
+    assert long[0] == "4 to 40" and long[5] == "≥ 80.0%" and long[6].startswith("81.0%")
+    alone = limits.section(made.evidence(**TABLES))["ceiling"]
+    assert alone.head[-1] == "Goal" and alone.lines[0][-1] == "≥ 90.0%"
+
+
+@pytest.mark.parametrize(
+    ("groups", "majority", "alone", "wanted"), [(5, 0.5, 90, 0.95), (0, np.nan, 100, 1.0), (50, 0.5, 0, 0.5)]
+)
+def test_at_most_the_majority_and_all_that_are_alone(groups: int, majority: float, alone: int, wanted: float) -> None:
+    row = {"total": 100, "groups": groups, "in_groups": 100 - alone, "majority": majority, "alone": alone}
+    assert limits.at_most(row) == pytest.approx(wanted)
+    assert np.isnan(limits.at_most(row | {"total": 0}))
+
+
+def test_twins_wrong_blocks_and_features() -> None:
+    shown = bounds()
+    assert len(shown["twins"].lines) == 12
+    assert shown["twins"].lines[0] == ["5 instructions", "nothing", "8,579", "10.0%", "0.0%", "5.0%", "-"]
+    last = ["development, Qt 5.6", "registers and constants", "12,087", "50.0%", "30.0%", "15.0%", "84.0%"]
+    assert shown["twins"].lines[-1] == last
+    assert list(limits.MEANINGS) == list(CATEGORIES)
+    errors = shown["errors"].lines
+    assert [line[0] for line in errors] == [name.replace("_", " ") for name in CATEGORIES]
+    assert errors[0][1:3] == [limits.MEANINGS["symmetric"], "`mov rax, [rdi+0]` before `add rbx, 1`"]
+    assert errors[0][3:] == ["12.5%<br><small>8.5 to 16.5</small>", "25", "25"] and errors[-1][4:] == ["35", "-"]
+    assert shown["n_blocks"] == "200"
+    assert shown["run"] == {"model": "Attention pointer", "set": "4 to 40, same programs", "seed": "0"}
+    assert [line[0] for line in shown["places"].lines] == [
+        "in this very block, once registers and constants are renamed",
+        "in another block that is equal once registers are renamed",
+        "nowhere in the corpus",
+    ]
+    assert [line[0] for line in shown["audit"].lines] == [
+        *("depth", "frees", "has op0=mem", "address, right next", "op8=reg", "op7=reg", "op6=reg", "op5=reg"),
+        *("slot in another random legal order", "random number", "byte offset", "rip displacement"),
+    ]
+    assert shown["audit"].lines[0][1:] == [
+        "place in the DAG",
+        "60,000",
+        "86.0%<br><small>85.6 to 86.4</small>",
+        "43.0%",
+    ]
+    assert shown["audit"].lines[-1][1] == "not seen: leak reference"
+    assert shown["n_features"] == "14"  # `ready` is the same for both of any pair
+
+
+def test_bounds_do_not_need_each_other() -> None:
+    nothing = limits.section(made.evidence())
+    assert not any(nothing[name] for name in ("groups", "ceiling", "twins", "errors", "places", "audit"))
+    assert limits.figures(made.evidence()) == {}
+    assert bounds(wrong_blocks=pd.DataFrame())["errors"].lines[0][2] == ""

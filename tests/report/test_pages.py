@@ -1,0 +1,212 @@
+"""Pages from made-up evidence and from next to nothing: complete, linked, and the commands of what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from pipeline.report import build
+from pipeline.report.pages import PAGES
+from pipeline.wiring import ROOT
+from tests.report import imitations, limits, made, processors
+from tests.report.test_imitation import TABLES
+from tests.report.test_operator import decoded
+
+NAMES = [page.name for page in PAGES]
+ORIGIN = SimpleNamespace(
+    commit="0123456789abcdef", dirty=True, published="2026-11-22T00:36:28+00:00", seeds=["0", "1"],
+    processor=SimpleNamespace(name="Zen 3"),
+)  # fmt: skip
+UNKNOWN = SimpleNamespace(
+    commit="unknown", dirty="unknown", published="2026-11-22", processor="unknown", seeds="unknown"
+)
+
+
+def verified() -> pd.DataFrame:
+    places = [("full", "all", 0.0), ("full", "qt56", 0.0), ("paper", "all", 1234.0)]
+    values = {"state_runs": 1_234_567, "runnable_share": 0.951, "sensitivity": 0.987, "blocks": 20_100}
+    return made.results(
+        [
+            {"experiment": "dag_verification", "dependencies": mode, "set": name, "metric": metric, "value": value}
+            for mode, name, different in places
+            for metric, value in (values | {"different": different}).items()
+        ]
+    )
+
+
+def ingested() -> pd.DataFrame:
+    place = {"experiment": "ingest", "set": "all", "seed": "none"}
+    same = {"metric": "blocks", "value": 1_600_000.0, "low": 1_600_000.0, "high": 1_600_000.0}
+    return made.results([place | same, place | {"metric": "wall_over_objdump", "value": 1.21}])
+
+
+VERIFICATION: dict[str, list] = {
+    "strata": [("full", "class", "AVX", 900, 850, 8000, 60000, 0)],
+    "reasons": [("full", "privileged instruction", 12, "in al,dx"), ("full", "not supported", 30, None)],
+    "swap_outcomes": [
+        ("full", "all", "changed", 900), ("full", "all", "value coincidence", 20), ("full", "all", "unexplained", 0)
+    ],
+    "explanations": [("full", "value coincidence", "both write the same value", 20, "xor eax,eax; and eax,0")],
+    "growth": [(0.25, 4_000_000, 11.0, 0.7), (1.0, 16_000_000, 43.0, 0.8)],
+}  # fmt: skip
+_COLUMNS = {
+    "strata": "dependencies by name blocks runnable orders state_runs different",
+    "reasons": "dependencies reason blocks example",
+    "swap_outcomes": "dependencies kind outcome swaps",
+    "explanations": "dependencies outcome explanation swaps example",
+    "growth": "share_of_corpus instructions seconds peak_memory_gb",
+}
+CLAIM = {"claim": "A claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
+FULL = made.evidence(
+    *(made.reproduction("quick"), made.reproduction("paper", "paper"), made.reproduction("operator_learning", "paper")),
+    *(imitations.results(), limits.input_results(), processors.results(), processors.hardware(), decoded()),
+    *(verified(), ingested()),
+    **TABLES,
+    **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
+    history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
+    sweep=made.sweep(),
+    examples=made.examples(),
+    parts=pd.concat([imitations.parts(), processors.by_length()]),
+    residuals=made.residuals(),
+    peers=made.peers(),
+    timelines=processors.examples(),
+    outcomes=processors.outcomes(),
+    fresh=("quick",),
+    provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
+    states={"imitation": "older than its sources: x.py has changed", "hardware": "current"},
+    claims=pd.DataFrame([CLAIM]),
+    fingerprints={"parameters": "f00"},
+    skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
+)
+LITTLE = made.evidence(made.reproduction(latency=False), fresh=("quick",))
+TEXTS = {"full": build.markdown(FULL), "little": build.markdown(LITTLE)}
+
+
+def shown(text: str) -> list[str]:
+    """Figures in a page's Markdown, by name."""
+    return re.findall(r"\(figures/(.*?)\.png\)", text)
+
+
+@pytest.mark.parametrize(("texts", "evidence"), [(TEXTS["full"], FULL), (TEXTS["little"], LITTLE)])
+def test_every_figure_is_on_one_page(texts: dict[str, str], evidence: object) -> None:
+    drawn = build.figures(FULL if evidence is FULL else LITTLE)
+    assert sorted(name for text in texts.values() for name in shown(text)) == sorted(drawn)
+
+
+@pytest.mark.parametrize("texts", TEXTS.values())
+def test_every_page_is_self_contained_and_every_link_leads_somewhere(texts: dict[str, str]) -> None:
+    pages = {name: build.html(text, dict.fromkeys(shown(text), b"png")) for name, text in texts.items()}
+    assert list(pages) == NAMES
+    ids = {name: set(re.findall(r'id="(.*?)"', page)) for name, page in pages.items()}
+    for name, page in pages.items():
+        assert page.count("data:image/png;base64,") == len(shown(texts[name]))
+        assert set(re.findall(r'(?:src|href)="(?!data:|#)([^"#]*)', page)) == {f"{o}.html" for o in NAMES if o != name}
+        for link in re.findall(r"(?<!!)\[[^]]*\]\(([^)]*)\)", texts[name]):
+            target, _, place = link.partition("#")
+            other = target.removesuffix(".md") or name
+            assert other in NAMES and (not place or place in ids[other]), f"{name}.md: {link}"
+
+
+@pytest.mark.parametrize("texts", TEXTS.values())
+def test_tables_have_as_many_cells_in_every_line(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+            widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            assert len(widths) == 1, f"{name}: {table[:200]}"
+
+
+def test_a_section_of_another_page_is_named_by_its_link_alone() -> None:
+    texts = TEXTS["full"]
+    headings = {name: set(re.findall(r"^##+ (.*)$", text, re.MULTILINE)) for name, text in texts.items()}
+    for name, text in texts.items():
+        prose = re.sub(r"\[[^]]*\]\([^)]*\)", "", text)
+        others = set().union(*headings.values()) - headings[name]
+        assert not [other for other in others if f'"{other}"' in prose or (other.count(" ") > 2 and other in prose)]
+
+
+@pytest.mark.parametrize("file", ["README.md", "pipeline/operators/README.md"])
+def test_sections_are_where_others_say(file: str) -> None:
+    said = re.findall(r'reports/(\w+)\.md[`)]+,\s"(.*?)"', (ROOT / file).read_text())
+    assert len(said) == 2
+    for name, heading in said:
+        assert re.search(rf"^##+ {re.escape(heading)}$", TEXTS["full"][name], re.MULTILINE), f"{file}: {heading}"
+
+
+def test_the_first_page_says_what_the_others_are_and_what_was_not_published() -> None:
+    for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
+        for other in PAGES[1:]:
+            assert f"- **[{other.title}]({other.name}.md)**: {other.question}" in text
+    assert "*Not published yet: `processors`, `processors_speed`, `hardware`.*" in TEXTS["little"]["index"]
+    missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
+    assert missing == ["`operator_learning_attribution`", "`imitation_ideas`"]
+
+
+def test_experiments_stand_on_their_pages() -> None:
+    index, operator = TEXTS["full"]["index"], TEXTS["full"]["operator"]
+    for text in (index, operator):
+        for heading in ("Table 1: accuracy", "The paper's claims", "Table 2: latency", "Figure 3: ", "Training"):
+            assert f"## {heading}" in text
+    for experiment, mode in (("quick", "full"), ("paper", "paper")):
+        assert f"### Table 1, `{experiment}`, dependencies `{mode}`" in index
+    assert "Evaluated by this run; 8,579 test blocks" in index and "Published earlier" in index
+    assert "`operator_learning`, dep" not in index and "`quick`, dep" not in operator
+    assert "### Table 1, `operator_learning`, dependencies `paper`" in operator
+    assert "| A claim | yes | 0.5000 | 0.4000 | 0.6000 | no | quick |" in index
+    assert index.index("| `quick` | 1 | 0 | 1 | 0 | 0 |") < index.index("## Other pages") < index.index("| A claim |")
+    assert "Latency was not measured" not in index and "## Table 1" not in TEXTS["little"]["operator"]
+
+
+def test_missing_latency_is_said_with_its_remedy() -> None:
+    text = TEXTS["little"]["index"]
+    assert "Latency was not measured" in text and "apt-get install llvm-19" in text
+    assert re.search(r"Is latency on Haswell on par.*not measured", text)
+
+
+def test_every_page_says_where_its_numbers_come_from() -> None:
+    texts = TEXTS["full"]
+    assert "| `quick` | - | - | - | 0, 1 | made with this report |" in texts["index"]
+    origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | 0, 1 |"
+    assert f"| `imitation` {origin} older than its sources: x.py has changed |" in texts["imitation"]
+    assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
+    assert f"| `hardware` {origin} current |" in texts["processors"]
+    assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown |" in texts["operator"]
+    assert all("## Provenance" in text for text in texts.values())
+    again = build.markdown(replace(FULL, states={}))
+    for name, text in again.items():  # nothing else depends on it
+        assert text.partition("## Provenance")[0] == texts[name].partition("## Provenance")[0]
+
+
+def test_what_was_not_run_is_said_with_its_command() -> None:
+    little, named = TEXTS["little"], []
+    for text in little.values():
+        named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
+    published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
+    published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "hardware", "dag_verification"]
+    commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
+    assert sorted(named) == sorted(
+        [*commands, *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest"))]
+    )
+    assert "Not measured yet" not in TEXTS["full"]["processors"]
+
+
+def test_the_corpus_its_verification_and_its_ingestion() -> None:
+    text = TEXTS["full"]["corpus"]
+    assert "| **all** |  | 20 | 1,200 | 600 | 3,000 | 5.0 | 1.00 | 20.0% | 100.00% |" in text
+    assert "| ffprobe | lib19.so | 60 | 30 | 150 | 5.0 |" in text and "|  | 5 more | 300 | 150 |" in text
+    assert "| register RAW | 600 | 100.0% | 600 | 100.0% |" in text
+    assert "| qt56 | r | 1 | part\\|one | m |" in text
+    assert "| `full` | all | 20,100 | 95.1% | - | 1,234,567 | 0 | - | 98.70% |" in text
+    assert "| `paper` (control) | all | 20,100 | 95.1% | - | 1,234,567 | 1,234 | - | 98.70% |" in text
+    assert text.index("`paper` (control)") > text.index("| `full` | qt56 |")
+    assert "| `full` | class | AVX | 900 | 94.4% | 8,000 | 60,000 | 0 |" in text
+    assert "| `full` | privileged instruction | 12 | `in al,dx` |" in text
+    assert "| Dependencies | Kind of edge | Swaps | Changed | Value coincidence | Unexplained |" in text
+    assert "| `full` | all | 920 | 900<br><small>97.8%</small> | 20<br><small>2.2%</small> | 0" in text
+    assert "| `full` | value coincidence | both write the same value | 20 | `xor eax,eax; and eax,0` |" in text
+    assert "| wall over objdump | all | 1.21<br><small>1.20 to 1.22</small> |" in text
+    assert "| blocks | all | 1,600,000 |" in text
+    assert "| 25% | 4,000,000 | 11.0 | 363,636 | 0.70 |" in text

@@ -1,0 +1,86 @@
+"""Orders for processors: ranked on the in-order one, judges told apart, hardware beside them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from pipeline.report.processors import cycles, hardware
+from tests.report import made, processors
+
+EVIDENCE = made.evidence(
+    processors.results().sample(frac=1, random_state=0),
+    processors.hardware(),
+    parts=processors.by_length(),
+    timelines=processors.examples(),
+    outcomes=processors.outcomes(),
+)
+
+
+def test_methods_are_ranked_by_cycles_on_the_in_order_processor() -> None:
+    shown = cycles.section(EVIDENCE)
+    assert shown["in_order"] == "atom" and shown["others"] == ["haswell", "haswell_100"]
+    assert list(shown["ratios"]) == ["5 instructions", "10 to 40 instructions"]
+    table = shown["ratios"]["10 to 40 instructions"]
+    assert table.head == ["Scheduler", "Decoder", "µs a block", "atom", "haswell", "haswell_100"]
+    best, learned, gcc, drawn = table.lines
+    assert [line[:2] for line in table.lines] == [
+        ["CP-SAT", "-"], ["Learned atom", "greedy"], ["GCC", "-"], ["Random legal", "-"]
+    ]  # fmt: skip
+    assert best[2:] == ["1,135", "0.9200<br><small>0.9100 to 0.9300</small>", "-", "-"]
+    assert learned[4].startswith("0.9650") and gcc[2] == "-" and drawn[3].startswith("1.0200")
+
+
+def test_in_short_each_processor_names_who_needs_the_fewest_cycles() -> None:
+    shown = cycles.section(EVIDENCE)
+    assert shown["short_of"] == "10 to 40 instructions"
+    atom, haswell, _ = shown["short"].lines
+    assert atom[:2] == ["atom", "CP-SAT"] and haswell[:2] == ["haswell", "Learned atom, greedy"]
+    assert [cell[:6] for cell in haswell[2:]] == ["0.9650", "-", "0.9650", "-", "-"]
+
+
+def test_shares_and_what_is_proven() -> None:
+    shown = cycles.section(EVIDENCE)
+    best, mean = "1.0000<br><small>0.9900 to 1.0100</small>", "0.9200<br><small>0.9100 to 0.9300</small>"
+    shares = ["50.0%", "30.0%", "20.0%", "10.0%"]
+    assert shown["shares"]["5 instructions"].lines[0] == ["CP-SAT", "-", best, mean, *shares, "500"]
+    proven = shown["proven"].lines
+    assert [line[:2] for line in proven] == [["5 instructions", "CP-SAT"], ["10 to 40 instructions", "CP-SAT"]]
+    assert proven[0][2].startswith("99.0%") and proven[0][3].startswith("97.0%")
+
+
+def test_what_the_parameters_no_longer_name_comes_last() -> None:
+    settings = {"processors": {"targets": ["haswell"]}}
+    fewer = made.evidence(processors.results(), params=made.PARAMS | {"experiments": settings})
+    assert cycles.section(fewer)["ratios"]["5 instructions"].head[3:] == ["haswell", "haswell_100", "atom"]
+
+
+def test_by_length_shows_the_best_of_each_method() -> None:
+    lengths = processors.by_length()
+    worse = lengths[lengths["method"] == "random_legal"].assign(method="input_order", value=1.5)
+    again = lengths[lengths["method"] == "cp_sat"].assign(method="cp_sat_alone", value=0.99)
+    drawn = cycles.figures(made.evidence(processors.results(), parts=pd.concat([lengths, worse, again])))
+    figure = drawn["processors_length"]()
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["CP-SAT", "Learned atom, greedy", "GCC", "Random legal", "Input order"]
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["atom", "haswell", "haswell_100"]
+
+
+def test_without_rows_there_is_nothing() -> None:
+    assert cycles.section(made.evidence()) == {"ratios": {}} and cycles.figures(made.evidence()) == {}
+    assert not hardware.section(made.evidence())["quality"]
+
+
+def test_hardware_shows_references_quality_and_correlations() -> None:
+    shown = hardware.section(EVIDENCE)
+    assert shown["processors"] == ["a chip"]
+    assert shown["quality"].lines == [["5 instructions", "2", "66.7%", "0.00%", "1.66%", "16.0", "17.0"]]
+    again, drawn, best = shown["references"].lines
+    assert again == ["GCC's order, timed again", "1.0500<br><small>1.0400 to 1.0600</small>"]
+    assert drawn[1].startswith("1.0500") and best[1] == "-"
+    ratios = shown["ratios"]["5 instructions"]
+    assert ratios.head[2:] == ["Made for atom"] and ratios.lines[0][0] == "Search"
+    assert ratios.lines[0][2].startswith("0.7071")
+    itself, model = shown["correlations"].lines
+    assert itself[0] == "Hardware itself, other trials" and itself[1].startswith("0.750")
+    assert model == ["llvm-mca, atom", "-", "0"]
+    assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]

@@ -1,0 +1,153 @@
+"""An experiment's tables become a folder that is read again, with the sizes of its networks and where it comes from."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+
+from pipeline import places, tables
+from pipeline.analysis import provenance, published, rows
+from pipeline.stages import publish
+from tests.analysis.test_verification_results import sensitivity, verification
+
+MODELS = {
+    "large": {"training": "training"},
+    "few": {"training": "training", "blocks": 20},
+    "small": {"training": "other"},
+}
+SETTINGS = {"task": "imitation", "models": MODELS, "methods": {}}
+CEILING = {
+    **{"notion": "exact", "lengths": "5", "legal_orders": "all", "members": "blocks", "least": 2, "groups": 3},
+    **{"in_groups": 8, "total": 20, "alone": 12, "several_orders": 0.1, "majority": 0.9, "leave_one_out": 1 / 3},
+}
+ERROR = {
+    **{"block_id": f"{7:032x}", "n_instructions": 4, "category": "symmetric", "holds": ["symmetric", "other"]},
+    **{
+        "detail": "GCC later",
+        "also_gcc": "nowhere",
+        "slot": 2,
+        "gcc_instruction": "ret",
+        "predicted_instruction": "nop",
+    },
+    **{"gcc_order": "ret; nop", "predicted_order": "nop; ret", "confidence": 0.123456789},
+}
+SHARE = {"by": "category", "name": "symmetric", "n_blocks": 2, "share": 0.5, "low": 0.1, "high": 0.9, "n_holds": 2}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(provenance, "commit", lambda: ("f" * 40, True))
+    Path("stage.py").write_text("X = 1\n")
+    return tmp_path
+
+
+def put(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: object) -> Path:
+    """A table where places.py lays it."""
+    frame = content if isinstance(content, pd.DataFrame) else pd.DataFrame([content])
+    path = Path(places.path(kind, **fields))
+    tables.write(frame, table or kind, path)
+    return path
+
+
+def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **others: list[Path]) -> dict:
+    """The experiment's published tables."""
+    publish.main(experiment, paths, json.dumps(settings or {}), ["stage.py"], Path("published") / experiment, **others)
+    return published.load(Path("published")).tables
+
+
+def results(experiment: str = "imitation") -> pd.DataFrame:
+    place = {"experiment": experiment, "set": "test_5", "target": "gcc", "method": "large", "decoder": "beam"}
+    return rows.results(rows.row(place, "exact_match", 0.1 + k / 3, n=9, seed=str(k)) for k in range(2))
+
+
+def history() -> dict:
+    losses = {"loss": 0.5, "exact_match": np.nan, "valid_share": np.nan, "learning_rate": 0.1}
+    return {"step": 5, "split": "training", **losses}
+
+
+def test_an_imitation_is_published_with_the_sizes_of_its_networks(here: Path) -> None:
+    paths = [put("results", results(), experiment="imitation")]
+    weights, sets = [], []
+    for model in MODELS:
+        for seed in (0, 1):
+            place = {"experiment": "imitation", "dependencies": "full", "model": model, "seed": seed}
+            paths.append(put("history", history(), **place))
+            weights.append(Path(places.path("weights", **place)))
+            save_file({"a": np.zeros((2, 3 + seed), np.float16), "b": np.zeros(5, np.float16)}, weights[-1])
+    for name, n in (("training", 50), ("other", 7)):
+        blocks = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(n)], "input_order": [[0, 1]] * n})
+        sets.append(put("sets", blocks, set=name))
+    found = publishes("imitation", paths, SETTINGS, inputs=sets, weights=weights)
+    measured = found["results"].query("set == 'test_5'")
+    assert measured["value"].tolist() == [0.1, 0.433333]  # six digits
+    sizes = found["results"].query("set == 'training'")
+    assert set(sizes["seed"]) == {"all"} and set(sizes["decoder"]) == {"none"} and len(sizes) == 9
+    value = sizes.set_index(["method", "metric"])["value"]
+    assert value["large", "parameters"] == 12  # 11 and 13
+    assert value["few", "weights_bytes"] == sum(path.stat().st_size for path in weights[2:4]) / 2
+    assert {model: value[model, "train_blocks"] for model in MODELS} == {"large": 50, "few": 20, "small": 7}
+    assert set(found["history"]["model"]) == set(MODELS) and set(found["history"]["seed"]) == {"0", "1"}
+    origin = published.load(here / "published").provenance["imitation"]
+    assert origin.settings == SETTINGS and set(origin.sources) == {"stage.py"} and origin.seeds == ["0", "1"]
+    assert set(origin.inputs) == {str(path) for path in (*paths, *sets)} and len(origin.weights) == 6
+    assert origin.commit == "f" * 40 and origin.dirty is True
+
+
+def test_what_bounds_imitators_is_published_under_a_name_of_its_own() -> None:
+    run = {"experiment": "imitation", "set": "test_4_40", "method": "large", "seed": 0}
+    paths = [put("ceiling", CEILING, experiment="imitation")]
+    paths += [put("errors", ERROR, **run), put("error_shares", SHARE, **run)]
+    found = publishes("imitation_evidence", paths)
+    assert found["results"].empty and found["ceiling"]["leave_one_out"].tolist() == [0.333333]
+    (block,) = found["wrong_blocks"].to_dict("records")
+    assert block["holds"] == "symmetric; other" and block["confidence"] == 0.123457
+    assert not {"gcc_order", "predicted_order"} & set(block)
+    assert (block["model"], block["set"], block["seed"]) == ("large", "test_4_40", "0")
+    assert found["error_shares"]["model"].tolist() == ["large"]
+
+
+def test_errors_and_shares_of_different_runs_are_refused() -> None:
+    run = {"experiment": "imitation", "set": "test_4_40", "method": "large"}
+    paths = [put("errors", ERROR, **run, seed=0), put("error_shares", SHARE, **run, seed=1)]
+    with pytest.raises(ValueError, match="of different runs"):
+        publishes("imitation_evidence", paths)
+    assert not Path("published").exists()
+
+
+def test_what_running_the_code_says_is_published_in_short() -> None:
+    found = publishes("dag_verification", [put("verification", verification()), put("sensitivity", sensitivity())])
+    assert set(found["results"]["experiment"]) == {"dag_verification"}
+    counts = {name: len(found[name]) for name in ("strata", "reasons", "swap_outcomes", "explanations")}
+    assert all(counts.values()), counts
+
+
+def test_a_trial_is_a_row_with_its_end_on_the_development_blocks() -> None:
+    model = {"operator": "popocs", "method": "cyclic", "proposal": "softmax", "iterations": 20, "loss": "cross_entropy"}
+    model |= {"floor": 0.02, "optimiser": "adam", "learning_rate": 0.1, "decay": "none", "batch_size": 2, "steps": 2}
+    settings = {"dependencies": "full", "seed": 0, "models": {name: model | {"hidden": 8} for name in ("a", "b")}}
+    paths = []
+    for number, name in enumerate(settings["models"]):
+        ends = [(1, "development", 0.1), (2, "development", 0.2 + number), (2, "training", 9.0)]
+        lines = [history() | {"step": step, "split": split, "exact_match": end} for step, split, end in ends]
+        paths.append(put("trial_history", pd.DataFrame(lines), "history", trial=name))
+    found = publishes("trials", paths, settings)["trials"]
+    assert list(found["trial"]) == ["a", "b"] and list(found["exact_match"]) == [0.2, 1.2]
+    assert list(found["hidden"]) == [8, 8]
+
+
+def test_faults_name_the_file_and_nothing_is_written() -> None:
+    with pytest.raises(ValueError, match=r"tokens\.parquet lies where no table"):
+        publishes("imitation", [Path("data/tokens/tokens.parquet")])
+    with pytest.raises(ValueError, match=r"results are of \['other'\], not of imitation"):
+        publishes("imitation", [put("results", results("other"), experiment="other")])
+    path = put("results", results(), experiment="imitation")
+    weights = [Path(places.path("weights", experiment="imitation", dependencies="full", model="large", seed=0))]
+    with pytest.raises(ValueError, match="trained on the set training: name its table"):
+        publishes("imitation", [path], SETTINGS, weights=weights)
+    with pytest.raises(tables.TableError, match=r"twins\.parquet"):
+        publishes("imitation", [path, Path("data/experiments/imitation/twins.parquet")])
+    assert not Path("published").exists()

@@ -1,0 +1,35 @@
+"""Every table has one place, and a path says what it is of."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.places import names, path, pattern, place
+from pipeline.schemas import SCHEMAS
+
+
+def test_a_path_and_what_it_says_are_inverse() -> None:
+    said = {"experiment": "quick", "set": "test_5", "target": "gcc", "method": "popocs_20", "seed": "0"}
+    where = path("schedules", **said)
+    assert where == "data/experiments/quick/schedules/test_5/gcc/popocs_20/0.parquet"
+    assert place(Path("/somewhere") / where, "schedules") == said
+    assert names("schedules") == list(said)
+
+
+def test_names_that_are_not_given_stay_wildcards() -> None:
+    assert path("dags", corpus="released") == "data/dags/released/{dependencies}.parquet"
+
+
+def test_no_two_kinds_share_a_path() -> None:
+    patterns = [getattr(__import__(f"pipeline.schemas.{k}", fromlist=[k]), "PLACE", None) for k in SCHEMAS]
+    placed = [one for one in patterns if one is not None]
+    assert len(placed) > 30 and len(set(placed)) == len(placed)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(KeyError, match=r"no kind 'nothing'"):
+        pattern("nothing")
+    with pytest.raises(KeyError, match="has no 'seed'"):
+        path("dags", seed=0)
+    with pytest.raises(ValueError, match="keep the pipeline's own layout"):
+        place(Path("data/sets/a/b.parquet"), "sets")

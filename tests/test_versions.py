@@ -1,0 +1,81 @@
+"""The whole pipeline on the tiny corpus: killed and taken up, and by DVC, with the same bytes."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.copies import ENVIRONMENT, EVALUATED, copy_of_repository, digests, planned, run
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on one core that is killed twice."""
+    folder = copy_of_repository(tmp_path_factory.mktemp("killed") / "killed")
+    for moment in ("data/tokens/tokens.parquet", "data/experiments/quick/models/*/*/0/weights.safetensors"):
+        process = subprocess.Popen(
+            ["snakemake", "-j1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not list(folder.glob(moment)) and process.poll() is None:
+            time.sleep(0.2)
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(1)  # into the next job
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert "Cleared the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
+    run(folder, "snakemake", "-j1")
+    return folder
+
+
+def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
+    assert not list(killed.rglob("*.part"))
+    assert planned(killed) == {}
+
+
+def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_path: Path) -> None:
+    folder = copy_of_repository(tmp_path / "dvc")
+    run(folder, "dvc", "repro")
+    made = digests(folder)
+    assert made == digests(killed)  # one core and two kills, and one process after the other by DVC
+    assert "up to date" in run(folder, "dvc", "status")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-q", "-m", "made")
+
+    adopt(folder)
+    assert planned(folder) == {}
+
+    run(folder, "dvc", "push")
+    shutil.rmtree(folder / "data")
+    shutil.rmtree(folder / ".dvc/cache")
+    run(folder, "dvc", "pull")
+    assert digests(folder) == made
+
+    # DVC has replaced the files: Snakemake must not take them for its own.
+    assert "make adopt" in run(folder, "snakemake", "-n", fails=True)
+    adopt(folder)
+    assert planned(folder) == {}
+
+    run(folder, "dvc", "exp", "run", "-S", "judges.atom.iterations=2")
+    assert "judges.atom.iterations" in run(folder, "dvc", "params", "diff")
+    assert "cycles" in run(folder, "dvc", "metrics", "diff")
+    assert "exact_match" in run(folder, "dvc", "metrics", "show")
+    run(folder, "dvc", "plots", "show")
+    same = {name for name, digest in digests(folder).items() if made.get(name) == digest}
+    assert "data/experiments/quick/judged/test_5/haswell_100.parquet" in same
+    assert "data/experiments/quick/judged/test_5/atom.parquet" not in same
+
+    adopt(folder)  # now the other parameter is what the files are made of
+    run(folder, "git", "checkout", "-q", "params.yaml")
+    assert set(planned(folder)) == {"judge"} | EVALUATED
+
+
+def adopt(folder: Path) -> None:
+    """`make adopt`, without its set-up."""
+    assert "up to date" in run(folder, "dvc", "status")
+    run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")
