@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class Blocks:
     """The blocks of one split, numbered as GCC emitted their instructions, with their stored input orders."""
 
     block_ids: list[str]
-    problems: Problems  # numbered by GCC's order: for `shown`, never for a scheduler
+    problems: Problems  # in GCC's order: for `shown`, never for a method
     input_order: np.ndarray  # (B, n) int16
     trie: TokenTrie
 
@@ -47,13 +48,13 @@ class Blocks:
         )
 
 
-def token_trie(sequences: list[np.ndarray], n_tokens: int) -> TokenTrie:
-    """The trie of U token sequences."""
+def token_trie(sequences: Sequence[Sequence[int]], n_tokens: int) -> TokenTrie:
+    """The trie of U token sequences; sorted ones give nodes that are sorted by their prefixes."""
     nodes: dict[tuple[int, int], int] = {}
     paths = np.full((len(sequences), max(map(len, sequences))), -1, np.int32)
     for row, sequence in enumerate(sequences):
         parent = -1
-        for depth, token in enumerate(sequence.tolist()):
+        for depth, token in enumerate(sequence):
             parent = nodes.setdefault((parent, token), len(nodes))
             paths[row, depth] = parent
     return TokenTrie(paths, np.array([token for _, token in nodes], np.int64), n_tokens)
@@ -128,11 +129,16 @@ def with_tokens(store: BlockStore, sample: Sample, tokens: Path, vocabulary: Pat
 
 
 def _numbered(words: pd.DataFrame, vocabulary: Path) -> tuple[TokenTrie, np.ndarray]:
-    """The trie of the instructions of blocks, rows of table `tokens`, and of each instruction the row in its paths."""
+    """The trie of the distinct instructions of blocks, rows of table `tokens`, and of each instruction its row there.
+
+    Rows and nodes are numbered by their content: sorted. So no number tells where in its block GCC put an instruction.
+    """
     sequences = [
-        part
+        tuple(part.tolist())
         for ids, counts in zip(words.token_ids, words.tokens_per_instruction, strict=True)
         for part in np.split(ids, np.cumsum(counts)[:-1])
     ]
-    trie = token_trie(sequences, len(tables.read("vocabulary", vocabulary, ["token_id"])))
-    return trie, np.arange(len(sequences), dtype=np.int32)
+    distinct = sorted(set(sequences))
+    number = {sequence: row for row, sequence in enumerate(distinct)}
+    trie = token_trie(distinct, len(tables.read("vocabulary", vocabulary, ["token_id"])))
+    return trie, np.array([number[sequence] for sequence in sequences], np.int32)

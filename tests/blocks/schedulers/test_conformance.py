@@ -54,7 +54,7 @@ Shown = tuple[np.ndarray, Problems]
 STORE, ENCODINGS, SAMPLE, CODES = real.corpus(of_each=3, of_five=40)
 BATCHES = real.batches(STORE, SAMPLE)
 CHIP = machine(codes=CODES)
-TRIE = token_trie(np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1]), len(ENCODINGS.tokens))
+TRIE = token_trie([part.tolist() for part in np.split(ENCODINGS.bags, ENCODINGS.bounds[1:-1])], len(ENCODINGS.tokens))
 FIVE = SAMPLE.rows[STORE.lengths[SAMPLE.rows] == 5]  # blocks that the networks are trained on
 MADE_UP = [
     (np.stack(sample.orders), store.problems(sample.rows, np.stack(sample.orders)))
