@@ -54,6 +54,7 @@ from pipeline.operators.orders import PartialOrders, partial_orders
 from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
 from pipeline.operators.time_indexed import time_indexed, time_indexed_residual
+from pipeline.places import path
 
 EXPERIMENT = "operator_decoding"
 SIZES = (5, 10, 20, 40)
@@ -63,6 +64,7 @@ ITERATIONS = 20  # of Sinkhorn and of the cyclic loop, as in the paper
 THREADS = 2
 TOLERANCE = 1e-5
 SAMPLES, CONFIDENCE = 1000, 0.95
+DAGS = Path(path("dags", corpus="released", dependencies="full"))
 _GROUP = 500  # blocks at once in plain PyTorch, for memory
 _REPEATS, _SECONDS = 5, 0.1
 
@@ -216,7 +218,7 @@ def _row(
 
 def main(
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / EXPERIMENT,
-    dags: Annotated[Path, typer.Option(help="Table `dags`, dependencies `full`.")] = Path("data/dags/full.parquet"),
+    dags: Annotated[Path, typer.Option(help="Table `dags`, dependencies `full`.")] = DAGS,
     blocks: Annotated[int, typer.Option(help="Blocks drawn at each length, or all.", min=1)] = 2000,
     sizes: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = ",".join(map(str, SIZES)),
     noises: Annotated[str, typer.Option(help="Standard deviations, by commas.")] = ",".join(map(str, NOISE)),

@@ -138,7 +138,7 @@ def main(
     ] = None,
     chosen: Annotated[Literal["development", "training"], typer.Option("--set", help="Set of blocks.")] = "development",
     names: Annotated[
-        list[str] | None, typer.Option("--machine", help="Of params.yaml, latency.machines, or of llvm-mca.")
+        list[str] | None, typer.Option("--machine", help="Of params.yaml, judges, or of llvm-mca.")
     ] = None,
     blocks: Annotated[int, typer.Option(min=1, help="Blocks drawn.")] = 1000,
     orders: Annotated[int, typer.Option(min=2, help="Orders of each.")] = 20,
@@ -152,10 +152,10 @@ def main(
         raise typer.BadParameter(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
     numba.set_num_threads(1)
     folder = instructions or data / "instructions/released"
-    held = store.load(folder / "blocks.parquet", data / "dags/full.parquet")
+    held = store.load(folder / "blocks.parquet", data / "dags/released/full.parquet")
     codes = tables.arrow("encodings", folder / "encodings.parquet", ["code"])["code"]
     rows = draw(held, sample.load(data / f"sets/{chosen}.parquet", held).rows, shortest, longest, blocks, seed)
-    settings = load().latency.machines
+    settings = load().judges
     for name in names or ["atom"]:
         machine = settings.get(name, Judge(cpu=name, iterations=1))
         print(f"\n{name}")

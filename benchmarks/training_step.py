@@ -15,14 +15,20 @@ from pipeline.blocks.models.pocsnet_training import train
 from pipeline.blocks.problems import token_blocks
 from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.params import load
+from pipeline.places import path
 
 STEPS = 40
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    tables = [Path(f"data/{name}.parquet") for name in ("dags/full", "splits/full", "tokens/tokens")]
-    parts = token_blocks.load(["training", "development"], *tables, Path("data/tokens/vocabulary.parquet"))
+    tables = [
+        path("dags", corpus="released", dependencies="full"),
+        path("splits", dependencies="full"),
+        path("tokens"),
+        path("vocabulary"),
+    ]
+    parts = token_blocks.load(["training", "development"], *map(Path, tables))
     development = parts["development"]  # a few blocks: its measurements would drown the steps
     few = Blocks(development.block_ids[:8], development.problems[:8], development.input_order[:8], development.trie)
     models = load().experiments["quick"].models

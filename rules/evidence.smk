@@ -3,14 +3,13 @@
 from pipeline.report.pages import FILES as PAGES
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
-# What is published is committed and a source of the report, unless this very command asks for it: then it is made first.
 EVIDENCE = "imitation_evidence"  # published beside the experiment whose section `evidence` says what it is of
-SECTIONS = {"dag_verification": "dag_verification", "trials": "trials"}  # published, and no experiments
+SECTIONS = ("dag_verification", "trials")  # published, and no experiments
 MAY_BE_ASKED = {*P.experiments, *SECTIONS, EVIDENCE}
+# What is published is committed and a source of the report, unless this very command asks for it: then it is made first.
 ASKED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & MAY_BE_ASKED)
 PUBLISHED = [path("published", experiment=name) for name in unique([*COMMITTED, *ASKED])]
 INTERVALS = section("evaluation", only=["bootstrap_samples", "confidence"])
-TIMED = [name for name, experiment in P.experiments.items() if isinstance(experiment, Hardware)]
 
 
 def only(tasks, files):
@@ -245,8 +244,8 @@ rule ceiling:
         training=lambda w: path("sets", set=evidence(w.experiment).training),
         sets=lambda w: expand(path("sets"), set=[evidence(w.experiment).development, *P.experiments[w.experiment].sets]),
     output:
-        ceiling=path("ceiling"),
-        twins=path("twins"),
+        out=path("ceiling"),
+        twins_out=path("twins"),
     params:
         options=options,
         source=lambda w: P.sets[evidence(w.experiment).training].sources[0],
@@ -267,7 +266,7 @@ rule audit:
         blocks=path("blocks", corpus="released"),
         set=lambda w: path("sets", set=evidence(w.experiment).development),
     output:
-        audit=path("audit"),
+        out=path("audit"),
     params:
         options=options,
         seed=P.split.seed,
@@ -298,8 +297,8 @@ rule errors:
         schedules=path("schedules", target=GCC),
         confidence=path("confidence", target=GCC),
     output:
-        errors=path("errors"),
-        shares=path("error_shares"),
+        out=path("errors"),
+        shares_out=path("error_shares"),
     params:
         options=options,
         decoder=lambda w: leading_decoder(P.network(w.experiment, w.method).settings),

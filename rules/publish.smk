@@ -57,7 +57,7 @@ def settings_published(name):
     if name == EVIDENCE:
         return json.loads(section("experiments", with_evidence(), "evidence"))
     if name in SECTIONS:
-        return json.loads(section(SECTIONS[name]))
+        return json.loads(section(name))
     chosen = json.loads(section("experiments", name))
     entries = {method: config["methods"][method] for method in P.experiments[name].methods}
     return chosen | {"methods": entries, "split": config["split"], "intervals": json.loads(INTERVALS)}

@@ -110,3 +110,30 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
         assert run[1] in STAGES and f'src("{run[1]}"' in body, rule
         for directive in ("log:", "benchmark:", "message:", "options="):
             assert directive in body, f"rule {rule} has no {directive}"
+
+
+def options_of(stage: str) -> set[str]:
+    """Names of the options of a stage's `main`, as its source declares them."""
+    tree = ast.parse((ROOT / f"pipeline/stages/{stage}.py").read_text())
+    (main,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"]
+    names = set()
+    for argument in main.args.args:
+        assert argument.annotation is not None
+        renamed = re.search(r"Option\('--([\w-]+)'", ast.unparse(argument.annotation))
+        names.add(renamed[1].replace("-", "_") if renamed else argument.arg)
+    return names
+
+
+def test_what_a_rule_names_is_an_option_of_its_stage() -> None:
+    """Named inputs and outputs of a rule, and what it gives its stage besides, become options (rules/common.smk)."""
+    for rule, body in rule_bodies().items():
+        parts = dict(re.findall(r"^    (input|output):\n(.*?)(?=^    \w|\Z)", body, re.MULTILINE | re.DOTALL))
+        call = re.search(r'^        stage\("(\w+)"(.*)\)$', body, re.MULTILINE)
+        assert call
+        read = parts["input"] + ("" if "options=reading" in body else parts["output"])
+        named = set(re.findall(r"^        (\w+)=", read, re.MULTILINE)) - {"src", "files"}
+        named |= {"encodings", "instructions", "dags"} if "**blocks_of" in read else set()
+        named |= set(re.findall(r'"(\w+)"', re.sub(r"\w+=\"[^\"]*\"", "", call[2]))) | set(
+            re.findall(r"(\w+)=", call[2])
+        )
+        assert named and named <= options_of(call[1]), (rule, sorted(named - options_of(call[1])))

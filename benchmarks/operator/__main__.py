@@ -18,8 +18,10 @@ from benchmarks.operator.dags import SEED, corpus_dags, random_dags
 from benchmarks.operator.peers import NAMES
 from benchmarks.publishing import publish
 from pipeline.analysis import operator_results
+from pipeline.places import path
 from pipeline.schemas import SCHEMAS
 
+DAGS = Path(path("dags", corpus="released", dependencies="full"))
 BATCH = 256
 SIZES = "5,10,20,40,64"
 GROWTH, GROWTH_BATCH, GROWTH_PEERS = (16, 32, 64, 128, 256), 32, ("cyclic", "extrapolated", "nearest")
@@ -34,7 +36,7 @@ def main(
     peers: Annotated[str, typer.Option(help=f"Of {', '.join(NAMES)}.")] = ",".join(NAMES),
     growth: Annotated[bool, typer.Option(help="Also ours on random DAGs of 16 to 256 instructions.")] = True,
     batch: Annotated[int, typer.Option(min=1, help="Items of a batch.")] = BATCH,
-    dags: Annotated[Path, typer.Option(help="Table dags of the corpus.")] = Path("data/dags/full.parquet"),
+    dags: Annotated[Path, typer.Option(help="Table dags of the corpus.")] = DAGS,
 ) -> None:
     """Time the projection onto the dependencies of real blocks, forward and backward, ours and its peers.
 

@@ -1,4 +1,4 @@
-"""One row per block of a set of params.yaml's imitation.sets."""
+"""One row per block of a set of params.yaml's sets."""
 
 from __future__ import annotations
 

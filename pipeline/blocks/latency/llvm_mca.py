@@ -115,8 +115,8 @@ def _run(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> dict[
         return {}
     if "is not a recognized processor" in process.stderr:
         raise LlvmMcaError(
-            f"llvm-mca does not know the processor {machine.cpu!r}; correct latency.machines.*.cpu in params.yaml "
-            f"(`{binary} -mtriple=x86_64 -mcpu=help` lists them)"
+            f"llvm-mca does not know the processor {machine.cpu!r}; correct judges.*.cpu or processors.*.cpu of "
+            f"params.yaml (`{binary} -mtriple=x86_64 -mcpu=help` lists them)"
         )
     unparsed = _REJECTED_LINE.findall(process.stderr)
     if unparsed:  # nothing at all was simulated

@@ -1,4 +1,4 @@
-"""Stages verify and publish_verification on made blocks, bad ones among them."""
+"""The stage verify, and the summary that is published, on made blocks, bad ones among them."""
 
 import subprocess
 import sys
