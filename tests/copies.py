@@ -26,8 +26,9 @@ ENVIRONMENT = {
     "OMP_WAIT_POLICY": "passive",  # two jobs of one thread each, on two cores
 }
 METHODS = ["sinkhorn", "popocs_20", "random_legal", "critical_path", "gcc"]
+NETWORKS = ["learned_machines"]  # of processors
 ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
-PUBLISHED = ["dag_verification", "imitation", "processors"]
+PUBLISHED = ["dag_verification", "imitation", "processors", "hardware"]
 
 
 def run(folder: Path, *command: str, fails: bool = False) -> str:
@@ -39,8 +40,11 @@ def run(folder: Path, *command: str, fails: bool = False) -> str:
     return done.stdout
 
 
-def copy_of_repository(folder: Path) -> Path:
-    """What git would hold, as a repository of its own, with the tiny corpus, one seed and fewer methods."""
+def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
+    """What git would hold, as a repository of its own, with the tiny corpus, one seed and fewer methods.
+
+    `smallest`: one kind of dependencies and next to nothing that is published, where every job counts many times.
+    """
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
         made = name.startswith("reports/") and not name.startswith("reports/published/")
@@ -50,18 +54,26 @@ def copy_of_repository(folder: Path) -> Path:
     for compiled in (ROOT / "pipeline").rglob("*.nb[ic]"):  # numba's; it knows sources by time and size
         (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
-    for name in PUBLISHED:  # what is published here is the tiny corpus's
-        shutil.rmtree(folder / "reports/published" / name)
+    for committed in (folder / "reports/published").iterdir():  # what is published here is the tiny corpus's
+        if committed.name in PUBLISHED or (smallest and committed.name != "ingest"):
+            shutil.rmtree(committed)
     params = yaml.safe_load((folder / "params.test.yaml").read_text())
-    experiments = params["experiments"]
+    experiments, machines = params["experiments"], ["atom", "haswell"]
     experiments["quick"] |= {"seeds": [0], "methods": METHODS}
-    blocks, machines = ["test_5", "test_4_40"], ["atom", "haswell"]
-    experiments["imitation"] |= {"seeds": [0], "sets": blocks, "methods": ["random_legal", "critical_path"]}
+    experiments["imitation"] |= {"seeds": [0], "sets": ["test_4_40"], "methods": ["random_legal", "critical_path"]}
     compared = {"targets": machines, "judges": machines, "sets": ["test_10_40"]}
     experiments["processors"] |= {**compared, "methods": ON_PROCESSORS}
-    del experiments["processors"]["models"]["learned_atom_small"]
+    experiments["processors"]["models"] = {name: experiments["processors"]["models"][name] for name in NETWORKS}
+    experiments["processors"]["shown"]["method"] = NETWORKS[0]
     experiments["hardware"] |= compared
     params["residuals"]["lengths"] = [5]
+    if smallest:
+        experiments["quick"] |= {
+            "dependencies": ["full"],
+            "sets": ["test_5"],
+            "methods": ["popocs_20", "critical_path"],
+        }
+        del experiments["paper"], experiments["operator_learning"]
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")

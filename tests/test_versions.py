@@ -17,7 +17,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on one core that is killed twice."""
-    folder = copy_of_repository(tmp_path_factory.mktemp("killed") / "killed")
+    folder = copy_of_repository(tmp_path_factory.mktemp("killed") / "killed", smallest=True)
     for moment in ("data/tokens/tokens.parquet", "data/experiments/quick/models/*/*/0/weights.safetensors"):
         process = subprocess.Popen(
             ["snakemake", "-j1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -39,7 +39,7 @@ def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
 
 
 def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_path: Path) -> None:
-    folder = copy_of_repository(tmp_path / "dvc")
+    folder = copy_of_repository(tmp_path / "dvc", smallest=True)
     run(folder, "dvc", "repro")
     made = digests(folder)
     assert made == digests(killed)  # one core and two kills, and one process after the other by DVC

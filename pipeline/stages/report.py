@@ -86,9 +86,8 @@ def _write(evidence: Evidence, out: Path) -> None:
     """Pages, figures and numbers; no figure of an earlier run may stay."""
     files: dict[str, bytes] = {}
     for name, draw in tqdm(build.figures(evidence).items(), desc="Figures", unit="figure"):
-        figure = draw()
-        files |= {f"figures/{name}.{kind}": render(figure, kind) for kind in ("png", "svg")}
-    images = {Path(name).stem: data for name, data in files.items() if name.endswith(".png")}
+        files[f"figures/{name}.png"] = render(draw())
+    images = {Path(name).stem: data for name, data in files.items()}
     for name, text in build.markdown(evidence).items():
         files |= {f"{name}.md": text.encode(), f"{name}.html": build.html(text, images).encode()}
     drawn = curves(evidence.tables["history"], evidence.tables["sweep"])

@@ -52,13 +52,12 @@ def test_everything_is_drawn(drawn: dict[str, Figure]) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_equal_frames_give_equal_bytes(kind: str) -> None:
+def test_equal_frames_give_equal_bytes() -> None:
     rows = made.reproduction()
-    first = plots.render(figure_3(made.sweep(), rows), kind)
-    assert first == plots.render(figure_3(made.sweep(), rows.copy()), kind)
-    assert first != plots.render(figure_3(made.sweep(shift=0.01), rows), kind)
-    assert b"matplotlib" not in first.lower() or kind == "svg"
+    first = plots.render(figure_3(made.sweep(), rows))
+    assert first == plots.render(figure_3(made.sweep(), rows.copy()))
+    assert first != plots.render(figure_3(made.sweep(shift=0.01), rows))
+    assert b"matplotlib" not in first.lower()
 
 
 def test_an_example_marks_every_slot_twice(drawn: dict[str, Figure]) -> None:
