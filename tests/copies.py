@@ -75,6 +75,8 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
         }
         del experiments["paper"], experiments["operator_learning"]
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    if smallest:
+        run(folder, sys.executable, "-m", "pipeline.dvcfile")  # it names the sets
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")
     run(folder, "git", "commit", "-q", "-m", "copy")

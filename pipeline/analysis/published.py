@@ -68,7 +68,7 @@ def _load(experiments: Iterable[Path]) -> Published:
             frames[path.stem].append(read(path.stem, path))
         provenance[experiment.name] = Provenance.read(experiment / PROVENANCE)
     return Published(
-        {name: pd.concat(rows, ignore_index=True) if rows else _empty(name) for name, rows in frames.items()},
+        {name: pd.concat(rows, ignore_index=True) if rows else empty(name) for name, rows in frames.items()},
         provenance,
     )
 
@@ -95,7 +95,8 @@ def _text(table: str) -> list[str]:
     return [name for name in columns(table) if name not in schema.names or pa.types.is_string(schema.field(name).type)]
 
 
-def _empty(table: str) -> pd.DataFrame:
+def empty(table: str) -> pd.DataFrame:
+    """A published table without rows."""
     places = {name: pd.Series(dtype="str") for name in _PLACES.get(table, [])}
     return pd.DataFrame({**places, **tables.SCHEMAS[table].empty_table().to_pandas()})[columns(table)]
 

@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import markdown as markdown_package
 
 from pipeline.report.corpus import composition, ingest, verification
 from pipeline.report.evidence import Evidence
 from pipeline.report.imitation import comparison, ideas, input, limits
-from pipeline.report.index import front
-from pipeline.report.operator import decoding, learning, others, projection
+from pipeline.report.index import front, paper_tables
+from pipeline.report.operator import decoding, learning, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import Drawing
 from pipeline.report.processors import cycles, hardware
 from pipeline.report.provenance import provenance
 from pipeline.report.templates import template
 
-# Page -> its sections by the names that its templates have for them. A section is a module: `section(evidence)` gives
-# what is shown, `figures(evidence)`, where it has any, what is drawn.
-SECTIONS = {
-    "index": {"front": front},
-    "operator": {"learning": learning, "operator": projection, "decoding": decoding, "others": others},
-    "imitation": {"imitation": comparison, "ideas": ideas, "limits": limits, "input": input},
-    "processors": {"processors": cycles, "hardware": hardware},
-    "corpus": {"corpus": composition, "verification": verification, "ingest": ingest},
+Section = Callable[[Evidence], Mapping[str, Any]]
+# Page -> its sections by the names that its templates have for them: what is shown, by name; `figures`: what is drawn.
+SECTIONS: dict[str, dict[str, Section]] = {
+    "index": {"front": front.section},
+    "operator": {
+        "learning": learning.section,
+        "operator": projection.section,
+        "decoding": decoding.section,
+        "others": paper_tables.others,
+    },
+    "imitation": {
+        "imitation": comparison.section,
+        "ideas": ideas.section,
+        "limits": limits.section,
+        "input": input.section,
+    },
+    "processors": {"processors": cycles.section, "hardware": hardware.section},
+    "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }
 
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:
     """Every figure of the report by its file name without ending, to be drawn when asked for."""
-    drawn: dict[str, Drawing] = {}
-    for sections in SECTIONS.values():
-        for section in sections.values():
-            drawn |= section.figures(evidence) if hasattr(section, "figures") else {}
-    return drawn
+    shown = [section(evidence) for sections in SECTIONS.values() for section in sections.values()]
+    return {name: drawing for section in shown for name, drawing in section.get("figures", {}).items()}
 
 
 def markdown(evidence: Evidence) -> dict[str, str]:
     """Every page as Markdown by its name; images by relative path, figures/<name>.png, other pages as <name>.md."""
     texts = {}
     for page in PAGES:
-        context = {name: section.section(evidence) for name, section in SECTIONS[page.name].items()}
+        context: dict[str, Any] = {name: section(evidence) for name, section in SECTIONS[page.name].items()}
         context |= {"page": page, "pages": PAGES, "params": evidence.params, "provenance": provenance(page, evidence)}
         text = template(f"{page.name}/page.md.j2").render(context)
         texts[page.name] = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

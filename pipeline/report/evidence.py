@@ -8,6 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.analysis import published
+from pipeline.tables import SCHEMAS
+
 ALL = "all"  # of seeds
 
 
@@ -33,9 +36,10 @@ class Evidence:
         return results[results["experiment"].isin(experiments) & (results["seed"] == ALL)]
 
     def table(self, stem: str, experiment: str = "") -> pd.DataFrame:
-        """A table by its stem, of one experiment or of all; a frame without rows where there is none."""
+        """A table by its stem, of one experiment or of all; without rows where nobody made it."""
         frame = self.tables.get(stem, pd.DataFrame())
-        return frame[frame["experiment"] == experiment] if experiment and len(frame) else frame
+        frame = published.empty(stem) if frame.empty and stem in SCHEMAS else frame
+        return frame[frame["experiment"] == experiment] if experiment else frame
 
     def settings(self, experiment: str) -> Mapping[str, Any]:
         """The experiment's parameters; empty where the parameters do not name it (any more)."""

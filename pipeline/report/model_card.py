@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.report.names import decoder_label, set_label
-from pipeline.report.numbers import count, number, percent, with_interval
-from pipeline.report.tables import Column, Line, lines, metric, of, table, value
+from pipeline.report.numbers import count, number, percent
+from pipeline.report.tables import Column, Line, columns, lines, measured, of, table, value
 from pipeline.report.templates import template
 
 MEASURED: list[Column] = [
     ("Blocks", of("set", set_label)),
     ("Decoder", of("decoder", decoder_label)),
-    ("Exact match", metric(with_interval, "exact_match")),
-    ("Kendall tau distance", metric(with_interval, "kendall_tau_distance")),
-    ("Valid", metric(with_interval, "valid_share")),
+    *measured("exact_match", "kendall_tau_distance", "valid_share"),
     ("Number", value(count, "exact_match", "n")),
 ]
-TRAININGS: list[Column] = [
-    ("Seed", of("seed")),
-    ("Best at step", of("step", count)),
-    ("Loss", of("loss", lambda loss: number(loss, 4))),
-    ("Exact match of development blocks", of("exact_match", percent)),
-    ("Shipped", of("shipped")),
+TRAININGS = [
+    *columns(seed="Seed"),
+    *columns(count, step="Best at step"),
+    *columns(partial(number, digits=4), loss="Loss"),
+    *columns(percent, exact_match="Exact match of development blocks"),
+    *columns(shipped="Shipped"),
 ]
 
 
@@ -45,10 +45,10 @@ def card(
 ) -> str:
     """The card as Markdown. `chosen`: of `best`, the shipped seed first; `results`: table of the model, all seeds."""
     seed = next(iter(chosen))
-    own = results[(results["seed"] == seed) & ~results["decoder"].isin(("sample", "none"))]
-    order = {"set": own["set"].unique(), "decoder": own["decoder"].unique()}
+    shipped = results[(results["seed"] == seed) & ~results["decoder"].isin(("sample", "none"))]
+    order = {"set": shipped["set"].unique(), "decoder": shipped["decoder"].unique()}
     trainings = [
-        Line({"seed": name, "shipped": "yes" if name == seed else ""} | row.to_dict(), [])
+        Line({"seed": name, "shipped": "yes" if name == seed else ""} | row.to_dict())
         for name, row in sorted(chosen.items(), key=lambda pair: int(pair[0]))
     ]
     return template("model_card.md.j2").render(
@@ -60,7 +60,7 @@ def card(
         seed=seed,
         n_trainings=len(chosen),
         trainings=table(TRAININGS, trainings, right=1),
-        measured=table(MEASURED, lines(own, ["set", "decoder"], order, {"metric": "exact_match"}), right=2),
+        measured=table(MEASURED, lines(shipped, ["set", "decoder"], order, {"metric": "exact_match"}), right=2),
         blocks=n_blocks,
         sources=sources,
     )

@@ -25,6 +25,14 @@ DECODERS = {  # as a head goes from the simple to the thorough
     "timed": "fastest drawn",
     "none": "-",
 }
+METRICS = {  # headings
+    "exact_match": "Exact match",
+    "exact_match_multi_order": "Exact, multi-order",
+    "slot_accuracy": "Slot accuracy",
+    "kendall_tau_distance": "Kendall tau distance",
+    "violations_per_block": "Violations per block",
+    "valid_share": "Valid",
+}
 SETS = {
     "test_5": "5 instructions",
     "test_10_40": "10 to 40 instructions",

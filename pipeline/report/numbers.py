@@ -18,6 +18,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
+def two(value: float) -> str:
+    """A number with two digits."""
+    return number(value, 2)
+
+
 def signed(value: float | None, digits: int = 4) -> str:
     """A difference with its sign."""
     return "-" if value is None or math.isnan(value) else f"{value:+.{digits}f}"
@@ -45,6 +50,11 @@ def shown(metric: str, value: float | None) -> str:
     return percent(value) if is_share(metric) else number(value, 4 if "cycles" in metric else 3)
 
 
+def small(text: str, below: str) -> str:
+    """A cell's text with a line of small print below it, where there is one."""
+    return f"{text}<br><small>{below}</small>" if below else text
+
+
 def spread(row: Row | None, write: Write, ends: Write | None = None) -> str:
     """A row's value, and below it in small print its interval, where it has one; `ends` writes low and high."""
     if row is None or math.isnan(row["value"]):
@@ -52,7 +62,7 @@ def spread(row: Row | None, write: Write, ends: Write | None = None) -> str:
     if math.isnan(row["low"]) or math.isnan(row["high"]):
         return write(row["value"])
     low, high = ((ends or write)(row[end]) for end in ("low", "high"))
-    return f"{write(row['value'])}<br><small>{low} to {high}</small>"
+    return small(write(row["value"]), f"{low} to {high}")
 
 
 def with_interval(row: Row | None) -> str:

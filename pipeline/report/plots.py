@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
 from pipeline.report.names import label
 
+Axis = XAxis | YAxis
 Drawing = Callable[[], Figure]  # a figure that is drawn when it is asked for
 
 # One colour per method everywhere: Sinkhorn orange, POPOCS blue (darker with iterations), baselines
@@ -42,6 +47,7 @@ _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -77,6 +83,64 @@ def subplots(width: float, height: float, rows: int = 1, columns: int = 1) -> It
         yield figure, figure.subplots(rows, columns, squeeze=False)
 
 
+def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:
+    """Figures by name, of those that have rows: each is declared as what draws it, its rows, and what else it takes."""
+    return {name: partial(draw, rows, *more) for name, (draw, rows, *more) in figures.items() if len(rows)}
+
+
+def key(text: str, **style: Any) -> Line2D:
+    """An entry of a legend."""
+    return Line2D([], [], label=text, **style)
+
+
+def legend(figure: Figure, keys: Iterable[Artist], columns: int) -> None:
+    """One legend for all panels, below them."""
+    figure.legend(handles=[*keys], loc="outside lower center", ncols=columns)
+
+
+def shares(*axes: Axis, whole: bool = False) -> None:
+    """Percentages along these axes; `whole`: from 0 to 100%."""
+    for axis in axes:
+        if whole:
+            axis.axes.set(**{f"{axis.axis_name}lim": (-0.03, 1.03)})
+        axis.set_major_formatter(PERCENT)
+
+
+def thousands(axis: Axis) -> None:
+    """Counts along the axis: 20k, 1M."""
+    axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def logarithmic(axis: Axis, ticks: int | Sequence[float]) -> None:
+    """A logarithmic axis with ticks at these numbers alone, or at so many powers of ten."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    if isinstance(ticks, int):
+        axis.set_major_locator(LogLocator(10, numticks=ticks))
+    else:
+        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_major_formatter("{x:.0f}")
+    axis.set_minor_locator(NullLocator())
+
+
+def curve(ax: Axes, x: Any, rows: pd.DataFrame, width: float, **style: Any) -> None:
+    """Values over `x` with their intervals, lines of this width."""
+    ax.vlines(x, rows["low"], rows["high"], color=style["color"], linewidth=width)
+    ax.plot(x, rows["value"], **style)
+
+
+def point(ax: Axes, row: Any, y: float, width: float, **style: Any) -> None:
+    """A value at the height `y` with its interval, a line of this width."""
+    ax.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=width)
+    ax.plot(row["value"], y, linestyle="", **style)
+
+
+def downwards(ax: Axes, names: Sequence[str], margin: float = 0.5) -> None:
+    """Names at the left, the first at 0 and on top, the others at -1, -2 ..."""
+    ax.set_yticks(-np.arange(len(names)), names)
+    ax.set_ylim(1 - len(names) - margin, margin)
+    ax.grid(axis="y", visible=False)
+
+
 def training(history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = ()) -> Figure:
     """Training curves, a panel for each metric, against steps; thin lines are seeds.
 
@@ -92,14 +156,13 @@ def training(history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Se
                 if wide.shape[1] > 1:
                     ax.plot(wide.index, wide, _LINES[split], color=tint, linewidth=0.6, alpha=0.45)
                 ax.plot(wide.index, wide.mean(axis=1), _LINES[split], color=tint, linewidth=1.8)
-            ax.set_title(title, loc="left")
-            ax.set_xlabel("optimiser step")
+            ax.set(title=title, xlabel="optimiser step")
             ax.xaxis.set_major_locator(MaxNLocator(12 // len(panels)))
-            ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+            thousands(ax.xaxis)
             if metric != "loss":
-                ax.yaxis.set_major_formatter(PERCENT)
-        keys = [Line2D([], [], color=shade, label=label(name)) for name, shade in shades.items()]
+                shares(ax.yaxis)
+        keys = [key(label(name), color=shade) for name, shade in shades.items()]
         present = [split for split in _LINES if split in set(history["split"])]
-        keys += [Line2D([], [], color="#444444", linestyle=_LINES[split], label=f"{split} blocks") for split in present]
-        figure.legend(handles=keys, loc="outside lower center", ncols=4)
+        keys += [key(f"{split} blocks", color="#444444", linestyle=_LINES[split]) for split in present]
+        legend(figure, keys, 4)
     return figure

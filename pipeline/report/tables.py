@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.report.names import in_order
-from pipeline.report.numbers import Row
+from pipeline.report.names import METRICS, decoder_label, in_order, label
+from pipeline.report.numbers import Row, with_interval
 
 # What a query means that does not say otherwise: the value itself, of all blocks.
 PLAIN = {"comparison": "value", "baseline": "none", "judge": "none", "lengths": "all", "iterations": "none"}
@@ -20,7 +20,7 @@ class Line:
     """A line of a table: what it is of, and the rows of numbers that its cells may show."""
 
     place: Mapping[Any, Any]  # column of the rows -> the value that they share
-    rows: Sequence[Row]
+    rows: Sequence[Row] = ()
 
     def __getitem__(self, column: str) -> Any:
         return self.place[column]
@@ -74,8 +74,8 @@ def lines(
     groups: dict[tuple, list[Row]] = {}
     for row in rows.to_dict("records"):
         groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    found = [Line(dict(zip(by, values, strict=True)), group) for values, group in groups.items()]
-    kept = [line for line in found if where is None or line.find(**where)]
+    every = [Line(dict(zip(by, values, strict=True)), group) for values, group in groups.items()]
+    kept = [line for line in every if where is None or line.find(**where)]
     return sorted(kept, key=lambda line: [rank[name][line[name]] for name in by])
 
 
@@ -84,9 +84,19 @@ def records(frame: pd.DataFrame) -> list[Line]:
     return [Line(row, [row]) for row in frame.to_dict("records")]
 
 
+def ordered(frame: pd.DataFrame, order: Mapping[str, Iterable[str]]) -> list[Line]:
+    """A line for each row of any frame, sorted by the columns of `order`, each in its order."""
+    return [Line(row, [row]) for line in lines(frame, list(order), order) for row in line.rows]
+
+
 def of(column: str, write: Callable[[Any], str] = str) -> Cell:
     """What the line is of."""
     return lambda line: write(line[column])
+
+
+def columns(write: Callable[[Any], str] = str, /, **headings: str) -> list[Column]:
+    """Columns of what the line is of, all written alike: `columns(count, blocks="Unique blocks", edges="Edges")`."""
+    return [(heading, of(name, write)) for name, heading in headings.items()]
 
 
 def metric(write: Callable[[Row | None], str], name: str = "", **query: str) -> Cell:
@@ -98,3 +108,11 @@ def metric(write: Callable[[Row | None], str], name: str = "", **query: str) -> 
 def value(write: Callable[[float], str], name: str = "", column: str = "value", **query: str) -> Cell:
     """One column of the line's row of a metric; a dash without such a row."""
     return metric(lambda row: "-" if row is None else write(row[column]), name, **query)
+
+
+def measured(*names: str, **query: str) -> list[Column]:
+    """Columns of metrics with their intervals, under the headings that these have everywhere."""
+    return [(METRICS[name], metric(with_interval, name, **query)) for name in names]
+
+
+SCHEDULER: list[Column] = [("Scheduler", of("method", label)), ("Decoder", of("decoder", decoder_label))]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.report import build, plots
 from pipeline.report.index.plots import figure_3
-from pipeline.report.processors import plots as processors_plots
+from pipeline.report.processors import cycles
 from tests.report import imitations, limits, made, processors
 from tests.report.test_operator import decoded
 
@@ -136,12 +137,17 @@ def test_the_front_holds_what_no_other_beats_in_both(drawn: dict[str, Figure]) -
     front = np.asarray(ax.lines[0].get_ydata())
     assert list(front) == pytest.approx([0.92])  # CP-SAT is made up to be the fastest, too
     names = [f"method_{k}" for k in range(20)]
-    styles = processors_plots.styles(names).values()
+    styles = cycles.styles(names).values()
     assert len({(style["color"], style["marker"]) for style in styles}) == len(names)
 
 
 def test_bars_reach_from_issue_to_write_back() -> None:
-    one = processors_plots.Timeline("GCC", ["nop", "nop"], np.array([0, 3]), np.array([3, 1]), 5)
-    for ax in processors_plots.timelines([one, one]).axes:
+    order = {"place": 0, "title": "GCC", "slot": [0, 1], "instruction": "nop", "issue": [0, 3], "latency": [3, 1]}
+    for ax in cycles.timelines(pd.DataFrame(order | {"cycles": 5})).axes:
         assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 3), (3, 1)]  # type: ignore[attr-defined]
         assert ax.get_title(loc="left") == "GCC: 5 cycles"
+
+
+def test_what_has_no_rows_is_not_drawn() -> None:
+    rows = pd.DataFrame({"x": [1]})
+    assert set(plots.drawings(some=(len, rows), none=(len, rows[:0]))) == {"some"}

@@ -232,5 +232,5 @@ def test_twins_wrong_blocks_and_features() -> None:
 def test_bounds_do_not_need_each_other() -> None:
     nothing = limits.section(made.evidence())
     assert not any(nothing[name] for name in ("groups", "ceiling", "twins", "errors", "places", "audit"))
-    assert limits.figures(made.evidence()) == {}
+    assert not nothing["figures"]
     assert bounds(wrong_blocks=pd.DataFrame())["errors"].lines[0][2] == ""

@@ -71,7 +71,7 @@ def test_projections_stand_in_order_and_failures_are_named() -> None:
 def test_nothing_measured_is_no_table_and_no_figure() -> None:
     shown = projection.section(made.evidence())
     assert not any(shown[name] for name in ("blocks", "residuals", "speed", "growth", "failures"))
-    assert projection.figures(made.evidence()) == {} == decoding.figures(made.evidence())
+    assert not shown["figures"]
     assert not any(decoding.section(made.evidence()).values())
 
 

@@ -58,7 +58,7 @@ def test_by_length_shows_the_best_of_each_method() -> None:
     lengths = processors.by_length()
     worse = lengths[lengths["method"] == "random_legal"].assign(method="input_order", value=1.5)
     again = lengths[lengths["method"] == "cp_sat"].assign(method="cp_sat_alone", value=0.99)
-    drawn = cycles.figures(made.evidence(processors.results(), parts=pd.concat([lengths, worse, again])))
+    drawn = cycles.section(made.evidence(processors.results(), parts=pd.concat([lengths, worse, again])))["figures"]
     figure = drawn["processors_length"]()
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["CP-SAT", "Learned atom, greedy", "GCC", "Random legal", "Input order"]
@@ -66,7 +66,7 @@ def test_by_length_shows_the_best_of_each_method() -> None:
 
 
 def test_without_rows_there_is_nothing() -> None:
-    assert cycles.section(made.evidence()) == {"ratios": {}} and cycles.figures(made.evidence()) == {}
+    assert cycles.section(made.evidence()) == {"ratios": {}}
     assert not hardware.section(made.evidence())["quality"]
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from pipeline.report.names import decoder_label, in_order, label, set_label
 from pipeline.report.numbers import cell, count, percent, shown, with_interval
-from pipeline.report.tables import Table, lines, metric, of, records, table, value
+from pipeline.report.tables import Table, columns, lines, measured, metric, of, ordered, records, table, value
 from tests.report import made
 
 ROWS = made.results(
@@ -67,3 +67,15 @@ def test_names_as_the_paper_writes_them() -> None:
     assert set_label("only_qtgui") == "qtgui alone" and set_label("test_5") == "5 instructions"
     assert decoder_label("best") == "best legal order" and decoder_label("of_tomorrow") == "of tomorrow"
     assert in_order(["new", "best", "none", "hungarian"], ["hungarian", "best"]) == ["hungarian", "best", "new", "none"]
+
+
+def test_columns_that_are_written_alike_stand_under_their_headings() -> None:
+    frame = pd.DataFrame({"name": ["10", "2", "x"], "n": [1000, 2, 3], "share": [0.5, 0.25, 1.0]})
+    shown_ = table([*columns(name="Name"), *columns(count, n="Number")], ordered(frame, {"name": ["x"]}))
+    assert shown_.head == ["Name", "Number"] and shown_.lines == [["x", "3"], ["2", "2"], ["10", "1,000"]]
+
+
+def test_metrics_have_one_heading_each() -> None:
+    shown_ = table(measured("exact_match", "valid_share"), lines(ROWS, ["method"], where={"metric": "exact_match"}))
+    assert shown_.head == ["Exact match", "Valid"]
+    assert shown_.lines[0] == ["25.0%<br><small>24.0 to 26.0</small>", "-"]

@@ -2,107 +2,108 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pipeline.analysis.composition import words
 from pipeline.blocks.dag.dependencies import Kind
-from pipeline.report.corpus import plots
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import mode
-from pipeline.report.numbers import cell, count, number, percent
-from pipeline.report.plots import Drawing
-from pipeline.report.tables import Column, Line, of, records, table
+from pipeline.report.numbers import cell, count, number, percent, two
+from pipeline.report.plots import drawings, shares, subplots, thousands
+from pipeline.report.tables import Column, Line, columns, lines, of, ordered, records, table
 
 _LARGEST = 15  # programs shown
 _NAMED = 3  # files that were left out
+_TINTS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"]  # Okabe & Ito, 2008
+_SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
+_LONG, _MANY = 30, 20  # where the axes of lengths and of decades of orders end
+_PAIRS = ["reduction_edges", "direct_conflicts"]
 _NUMBERS = ["programs", "blocks", "occurrences", "instructions", "single_order", "inexact_orders", "reduction_edges"]
 COUNTED: list[Column] = [
-    ("Programs", of("programs", count)),
-    ("Blocks found", of("occurrences", count)),
-    ("Unique blocks", of("blocks", count)),
-    ("Instructions", of("instructions", count)),
+    *columns(
+        count, programs="Programs", occurrences="Blocks found", blocks="Unique blocks", instructions="Instructions"
+    ),
     ("Instructions per block", lambda line: number(line["instructions"] / line["blocks"], 1)),
     ("Edges per block", lambda line: number(line["reduction_edges"] / line["blocks"], 2)),
     ("With a single legal order", lambda line: percent(line["single_order"] / line["blocks"])),
     ("Orders counted exactly", lambda line: percent(1 - line["inexact_orders"] / line["blocks"], 2)),
 ]
-SOURCES: list[Column] = [("Source", of("source")), ("Compiler", of("compiler", cell)), *COUNTED]
-PROGRAMS: list[Column] = [("Source", of("source", cell)), ("Program", of("program", cell)), *COUNTED[1:]]
-MODES: list[Column] = [
-    ("Dependencies", of("dependencies", mode)),
-    ("Direct conflicts per block", of("direct_conflicts", lambda mean: number(mean, 2))),
-    ("Edges per block", of("reduction_edges", lambda mean: number(mean, 2))),
-    ("With a single legal order", of("single_order", percent)),
+SOURCES = [*columns(cell, source="Source", compiler="Compiler"), *COUNTED]
+PROGRAMS = [*columns(cell, source="Source", program="Program"), *COUNTED[1:]]
+MODES = [
+    *columns(mode, dependencies="Dependencies"),
+    *columns(two, direct_conflicts="Direct conflicts per block", reduction_edges="Edges per block"),
+    *columns(percent, single_order="With a single legal order"),
 ]
-KINDS: list[Column] = [
-    ("Kind", of("kind")),
-    ("In the reduction", of("reduction_edges", count)),
-    ("of its edges", of("of_reduction_edges", percent)),
-    ("Direct conflicts", of("direct_conflicts", count)),
-    ("of all conflicts", of("of_direct_conflicts", percent)),
+KINDS = [
+    *columns(kind="Kind"),
+    *columns(count, reduction_edges="In the reduction"),
+    *columns(percent, of_reduction_edges="of its edges"),
+    *columns(count, direct_conflicts="Direct conflicts"),
+    *columns(percent, of_direct_conflicts="of all conflicts"),
 ]
-READY: list[Column] = [
-    ("Instructions", of("bin")),
-    ("Blocks", of("ready_blocks", count)),
-    ("Distinct DAGs", of("ready_dags", count)),
-    ("Mean", of("ready_mean", number)),
-    ("Median", of("ready_median", number)),
-    ("Largest", of("ready_largest", number)),
-    ("Missing entropy, mean", of("ready_divergence", number)),
+READY = [
+    *columns(bin="Instructions"),
+    *columns(count, ready_blocks="Blocks", ready_dags="Distinct DAGs"),
+    *columns(number, ready_mean="Mean", ready_median="Median", ready_largest="Largest"),
+    *columns(number, ready_divergence="Missing entropy, mean"),
 ]
-SPLITS: list[Column] = [
-    ("Dependencies", of("dependencies")),
-    ("Split", of("split")),
-    ("Blocks", of("blocks", count)),
-    ("With several legal orders", of("several", percent)),
+SPLITS = [
+    *columns(dependencies="Dependencies", split="Split"),
+    *columns(count, blocks="Blocks"),
+    *columns(percent, several="With several legal orders"),
     ("Legal orders, mean", of("mean", lambda mean: number(mean, 1))),
-    ("Random legal order is GCC's", of("chance", percent)),
+    *columns(percent, chance="Random legal order is GCC's"),
 ]
-SKIPPED: list[Column] = [
-    (name.capitalize(), of(name.lower(), cell)) for name in ("Source", "Reason", "Files", "Which", "Remedy")
-]
+SKIPPED = columns(cell, source="Source", reason="Reason", files="Files", which="Which", remedy="Remedy")
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name."""
+    """The section's tables by name, and its figure."""
     statistics = evidence.table("corpus")
-    chosen = main_mode(statistics)
-    own = statistics[statistics["dependencies"] == chosen]
-    programs = _totals(own)
+    modes = sorted(set(statistics["dependencies"]))
+    chosen = "full" if "full" in modes else modes[0]
+    shown = statistics[statistics["dependencies"] == chosen]
+    programs = _totals(shown)
     every = programs[_NUMBERS].sum()
-    sources = programs.groupby("source", sort=True)[_NUMBERS].sum().reset_index()
-    pairs = sorted({(row["source"], row["compiler"]) for row in evidence.table("compilers").to_dict("records")})
-    compilers = {source: "; ".join(name for own, name in pairs if own == source) for source, _ in pairs}
-    sources = sources.assign(compiler=[compilers.get(name, "") for name in sources["source"]])
-    total = Line({"source": "**all**", "compiler": ""} | every.to_dict(), [])
+    totals = shown[shown["source"] == ""].pivot(index="bin", columns="statistic", values="value")
     return {
         "mode": chosen,
         "n_blocks": int(every["blocks"]),
         "n_occurrences": int(every["occurrences"]),
-        "sources": table(SOURCES, [*records(sources), *([total] if len(sources) > 1 else [])], right=2),
+        "sources": table(SOURCES, _sources(programs, evidence.table("compilers")), right=2),
         "programs": table(PROGRAMS, _programs(programs), right=2),
-        "modes": table(MODES, _modes(statistics), right=1),
-        "kinds": table(KINDS, _kinds(own), right=1),
-        "ready": table(READY, _ready(own), right=1),
+        "modes": table(MODES, _modes(statistics) if len(modes) > 1 else [], right=1),
+        "kinds": table(KINDS, _kinds(totals), right=1),
+        "ready": table(READY, _ready(totals), right=1),
         "splits": table(SPLITS, _splits(evidence.table("splits")), right=2),
         "skipped": table(SKIPPED, _skipped(evidence.table("skipped"))),
+        "figures": drawings(corpus=(corpus, shown)),
     }
 
 
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figure."""
-    statistics = evidence.table("corpus")
-    own = statistics[statistics["dependencies"] == main_mode(statistics)]
-    return {"corpus": partial(plots.corpus, own)}
+def _totals(statistics: pd.DataFrame) -> pd.DataFrame:
+    """One row per program: source, program and _NUMBERS."""
+    singles = statistics[(statistics["bin"] == "") & (statistics["program"] != "")]
+    table = singles.pivot(index=["source", "program"], columns="statistic", values="value")
+    return table.assign(programs=1).reindex(columns=_NUMBERS).fillna(0).reset_index()
 
 
-def main_mode(statistics: pd.DataFrame) -> str:
-    """`full` where the corpus was described with it, else the first."""
-    modes = sorted(set(statistics["dependencies"]))
-    return "full" if "full" in modes else modes[0]
+def _sources(programs: pd.DataFrame, compilers: pd.DataFrame) -> list[Line]:
+    """Each source, and where there are several, all together."""
+    sources = programs.groupby("source", sort=True)[_NUMBERS].sum().reset_index()
+    named = {
+        line["source"]: "; ".join(sorted({row["compiler"] for row in line.rows}))
+        for line in lines(compilers, ["source"])
+    }
+    sources = sources.assign(compiler=[named.get(name, "") for name in sources["source"]])
+    total = Line({"source": "**all**", "compiler": ""} | programs[_NUMBERS].sum().to_dict())
+    return [*records(sources), *([total] if len(sources) > 1 else [])]
 
 
 def _programs(programs: pd.DataFrame) -> list[Line]:
@@ -110,69 +111,99 @@ def _programs(programs: pd.DataFrame) -> list[Line]:
     ordered = programs.sort_values(["blocks", "source", "program"], ascending=[False, True, True], kind="stable")
     rest = ordered.iloc[_LARGEST:]
     others = {"source": "", "program": f"{len(rest)} more"} | rest[_NUMBERS].sum().to_dict()
-    return [*records(ordered.head(_LARGEST)), *([Line(others, [])] if len(rest) else [])]
-
-
-def _totals(own: pd.DataFrame) -> pd.DataFrame:
-    """One row per program: source, program and _NUMBERS."""
-    singles = own[(own["bin"] == "") & (own["program"] != "")]
-    table = singles.pivot(index=["source", "program"], columns="statistic", values="value")
-    return table.assign(programs=1).reindex(columns=_NUMBERS).fillna(0).reset_index()
-
-
-def _total(own: pd.DataFrame, statistic: str, place: str = "") -> float:
-    """A statistic of all sources together; 0 where nothing was counted."""
-    found = own[(own["source"] == "") & (own["statistic"] == statistic) & (own["bin"] == place)]["value"]
-    return float(found.iloc[0]) if len(found) else 0.0
+    return [*records(ordered.head(_LARGEST)), *([Line(others)] if len(rest) else [])]
 
 
 def _modes(statistics: pd.DataFrame) -> list[Line]:
-    """Means over the blocks, for each kind of dependencies; none for a single kind."""
-    found = []
-    for name, own in statistics.groupby("dependencies", sort=True):
-        each = ("direct_conflicts", "reduction_edges", "single_order")
-        means = {statistic: _total(own, statistic) / _total(own, "blocks") for statistic in each}
-        found.append(Line({"dependencies": name} | means, []))
-    return found if len(found) > 1 else []
+    """Means over the blocks, for each kind of dependencies."""
+    whole = statistics[(statistics["source"] == "") & (statistics["bin"] == "")]
+    wide = whole.pivot(index="dependencies", columns="statistic", values="value").fillna(0)
+    means = wide.reindex(columns=[*_PAIRS, "single_order"], fill_value=0).div(wide["blocks"], axis=0)
+    return records(means.sort_index().reset_index())
 
 
-def _kinds(own: pd.DataFrame) -> list[Line]:
+def _kinds(totals: pd.DataFrame) -> list[Line]:
     """Pairs of each kind, and their share of all."""
-    found = []
-    for kind in Kind:
-        numbers: dict[str, Any] = {"kind": words(kind)}
-        for statistic in ("reduction_edges", "direct_conflicts"):
-            numbers[statistic] = _total(own, statistic, words(kind))
-            numbers[f"of_{statistic}"] = numbers[statistic] / max(_total(own, statistic), 1)
-        found.append(Line(numbers, []))
-    return found
+    pairs = totals.reindex(index=["", *map(words, Kind)], columns=_PAIRS).fillna(0)
+    shares = pairs / pairs.loc[""].clip(lower=1)
+    return records(pairs.join(shares.add_prefix("of_")).drop(index="").rename_axis("kind").reset_index())
 
 
-def _ready(own: pd.DataFrame) -> list[Line]:
+def _ready(totals: pd.DataFrame) -> list[Line]:
     """How far ready orders are from uniform, by length."""
-    names = [heading for heading in own["statistic"].unique() if str(heading).startswith("ready_")]
-    measured = own[own["statistic"].isin(names)].pivot(index="bin", columns="statistic", values="value")
-    return records(measured.sort_index(key=lambda lengths: lengths.astype(int)).reset_index())
+    ready = totals.filter(like="ready_").dropna(how="all")
+    return records(ready.sort_index(key=lambda lengths: lengths.astype(int)).reset_index())
 
 
 def _splits(blocks: pd.DataFrame) -> list[Line]:
     """Each split of each kind of dependencies; `chance`: that a uniformly random legal order is GCC's."""
     if blocks.empty:
         return []
-    grouped = blocks.groupby(["dependencies", "split"])["n_legal_orders"]
-    splits = grouped.agg(
-        blocks="size", several=lambda n: (n > 1).mean(), mean="mean", chance=lambda n: (1 / n).mean()
-    ).reset_index()
-    order = {"training": 0, "development": 1, "test": 2}
-    return records(splits.assign(place=splits["split"].map(order)).sort_values(["dependencies", "place"]))
+    n = blocks["n_legal_orders"]
+    groups = blocks.assign(several=n > 1, mean=n, chance=1 / n).groupby(["dependencies", "split"])
+    splits = groups[["several", "mean", "chance"]].mean().assign(blocks=groups.size()).reset_index()
+    return ordered(splits, {"dependencies": (), "split": ("training", "development", "test")})
 
 
 def _skipped(files: pd.DataFrame) -> list[Line]:
     """Files that were left out for one reason together; some of them are named."""
-    lines = []
-    for (source, reason, remedy), rows in files.groupby(["source", "reason", "remedy"]) if len(files) else []:
-        names, more = sorted(rows["program"]), len(rows) - _NAMED
+    groups = []
+    for line in lines(files, ["source", "reason", "remedy"]):
+        names, more = sorted(row["program"] for row in line.rows), len(line.rows) - _NAMED
         which = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-        facts = {"source": source, "reason": reason, "files": len(rows), "which": which, "remedy": remedy}
-        lines.append(Line(facts, []))
-    return lines
+        groups.append(Line({**line.place, "files": len(names), "which": which}))
+    return groups
+
+
+def corpus(statistics: pd.DataFrame) -> Figure:
+    """Lengths, numbers of legal orders, kinds of dependencies, and how far ready orders are from uniform.
+
+    `statistics`: table `corpus`.
+    """
+    with subplots(8, 6.2, 2, 2) as (figure, axes):
+        (lengths, orders), (kinds, ready) = axes
+        whole = statistics[(statistics["program"] == "") & (statistics["source"] != "")]
+        for tint, (source, rows) in zip(_TINTS, whole.groupby("source", sort=True), strict=False):
+            blocks = rows.loc[rows["statistic"] == "blocks", "value"].iloc[0]
+            style: Any = {"color": tint, "markersize": 3, "linewidth": 1.4, "label": str(source)}
+            for ax, statistic, last in ((lengths, "length", _LONG), (orders, "log10_orders", _MANY)):
+                counts = rows[rows["statistic"] == statistic]
+                counts = counts["value"].groupby(counts["bin"].astype(int).clip(upper=last).to_numpy()).sum() / blocks
+                ax.plot(counts.index, counts, "-o", **style)
+        lengths.set(title="Instructions in a block", xlabel=f"instructions ({_LONG}: or more)")
+        lengths.set_ylim(bottom=0)
+        orders.set(title="Legal orders of a block", xlabel=f"log10 of their number ({_MANY}: or more)", yscale="log")
+        shares(lengths.yaxis, orders.yaxis)
+        if lengths.lines:
+            lengths.legend(title="unique blocks of", title_fontsize=9)
+        _draw_kinds(kinds, statistics[statistics["source"] == ""])
+        _draw_ready(ready, statistics[statistics["source"] == ""])
+    return figure
+
+
+def _draw_kinds(ax: Axes, every: pd.DataFrame) -> None:
+    names = [words(kind) for kind in Kind]
+    where = np.arange(len(names))
+    for shift, statistic, tint, label in (
+        (0.2, "direct_conflicts", "#b8cede", "all direct conflicts"),
+        (-0.2, "reduction_edges", "#2c6f9b", "in the transitive reduction"),
+    ):
+        rows = every[every["statistic"] == statistic].set_index("bin")["value"]
+        ax.barh(where + shift, rows.reindex(names, fill_value=0), 0.38, color=tint, label=label)
+    ax.set_yticks(where, names)
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.set(title="Dependent pairs by kind", xlabel="pairs (one may be of several kinds)")
+    thousands(ax.xaxis)
+    ax.locator_params(axis="x", nbins=5)
+    ax.legend(loc="lower right")
+
+
+def _draw_ready(ax: Axes, every: pd.DataFrame) -> None:
+    for (statistic, label), line in zip(_SPREAD.items(), ("--", "-", ":"), strict=True):
+        rows = every[every["statistic"] == statistic]
+        ax.plot(rows["bin"].astype(int), rows["value"], line, color="#222222", marker="o", markersize=3, label=label)
+    ax.set(title="Ready orders: distance from uniform", xlabel="instructions of blocks with several orders")
+    ax.set_ylabel("total variation")
+    ax.set_ylim(bottom=0)
+    ax.legend()

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from pipeline.report.corpus import plots
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import spelt
-from pipeline.report.numbers import cell, count, number, percent, spread
-from pipeline.report.plots import Drawing
-from pipeline.report.tables import Column, Line, of, records, table
+from pipeline.report.numbers import cell, count, number, percent, spread, two
+from pipeline.report.plots import drawings, subplots, thousands
+from pipeline.report.tables import Column, Line, columns, of, records, table
 
 EXPERIMENT = "ingest"
-_DIGITS = {"wall_over_objdump": 2, "peak_memory_gb": 2}  # others are whole numbers
+_TWO_DIGITS = ("wall_over_objdump", "peak_memory_gb")  # others are whole numbers
 
 
 def measured(line: Line) -> str:
     """The value, and the smallest and largest of the repeats where there were some."""
 
     def write(size: float) -> str:
-        name = line["metric"]
-        return number(size, _DIGITS.get(name, 2)) if name in _DIGITS or abs(size) < 10 else count(size)
+        return two(size) if line["metric"] in _TWO_DIGITS or abs(size) < 10 else count(size)
 
     same = line["low"] == line["high"]
     return write(line["value"]) if same else spread(line.rows[0], write)
@@ -31,33 +29,38 @@ def measured(line: Line) -> str:
 
 MEASURED: list[Column] = [
     ("What", of("metric", lambda name: spelt(cell(name)))),
-    ("Source", of("set", cell)),
+    *columns(cell, set="Source"),
     ("Measured", measured),
 ]
 GROWTH: list[Column] = [
     ("Share of the corpus", of("share_of_corpus", lambda share: percent(share, 0))),
-    ("Instructions", of("instructions", count)),
+    *columns(count, instructions="Instructions"),
     ("Seconds", of("seconds", lambda seconds: number(seconds, 1))),
     ("Instructions per second", lambda line: count(line["instructions"] / line["seconds"])),
-    ("Peak memory, GB", of("peak_memory_gb", lambda size: number(size, 2))),
+    *columns(two, peak_memory_gb="Peak memory, GB"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where the benchmark has not been run."""
+    """The section's tables by name, and its figure; without lines where the benchmark has not been run."""
     rows = evidence.results[evidence.results["experiment"] == EXPERIMENT]
+    points = evidence.table("growth").sort_values("instructions")
     return {
         "measured": table(MEASURED, records(rows.sort_values(["set", "metric"], kind="stable")), right=2),
-        "growth": table(GROWTH, records(_growth(evidence)), right=1),
+        "growth": table(GROWTH, records(points), right=1),
+        "figures": drawings(ingest_growth=(growth, points)),
     }
 
 
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figure, where the growth was measured."""
-    points = _growth(evidence)
-    return {"ingest_growth": partial(plots.growth, points)} if len(points) else {}
-
-
-def _growth(evidence: Evidence) -> pd.DataFrame:
-    points = evidence.table("growth")
-    return points.sort_values("instructions") if len(points) else points
+def growth(points: pd.DataFrame) -> Figure:
+    """Time and peak memory against the instructions read; `points`: table `growth`, sorted by instructions."""
+    panels = {"seconds": "ELF to DAG table, seconds", "peak_memory_gb": "Peak memory, GB"}
+    with subplots(8, 2.9, 1, 2) as (figure, axes):
+        for ax, (name, title) in zip(axes[0], panels.items(), strict=True):
+            ax.plot(points["instructions"], points[name], "-o", color="#0072b2", markersize=4)
+            ax.set(title=title, xlabel="instructions in the files", ylim=(0, 1.1 * points[name].max()))
+            ax.set_xlim(left=0)
+            thousands(ax.xaxis)
+        last = points.iloc[-1]
+        axes[0, 0].plot([0, last["instructions"]], [0, last["seconds"]], ":", color="#8a8a8a", zorder=0)
+    return figure

@@ -9,17 +9,12 @@ import pandas as pd
 from pipeline.blocks.dag.corrections import CORRECTIONS
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, mode
-from pipeline.report.numbers import cell, code, count, percent
-from pipeline.report.tables import Column, Line, Table, lines, of, records, table, value
+from pipeline.report.numbers import cell, code, count, percent, small
+from pipeline.report.tables import Column, Table, columns, lines, of, records, table, value
 
 EXPERIMENT = "dag_verification"
 CONTROL = "paper"  # leaves flags out: running the code must show that
 _KINDS = 12  # kinds of edges shown for each mode, the most frequent ones
-
-
-def runnable(line: Line) -> str:
-    """Share of the blocks that can be run."""
-    return _share(line["runnable"], line["blocks"])
 
 
 SUMMARY: list[Column] = [
@@ -34,27 +29,23 @@ SUMMARY: list[Column] = [
     ("after classification", value(lambda share: percent(share, 2), "sensitivity")),
 ]
 STRATA: list[Column] = [
-    ("Dependencies", of("dependencies", mode)),
-    ("By", of("by", cell)),
-    ("Stratum", of("name", cell)),
-    ("Blocks", of("blocks", count)),
-    ("Runnable", runnable),
-    ("Orders tried", of("orders", count)),
-    ("State-runs", of("state_runs", count)),
-    ("Different", of("different", count)),
+    *columns(mode, dependencies="Dependencies"),
+    *columns(cell, by="By", name="Stratum"),
+    *columns(count, blocks="Blocks"),
+    ("Runnable", lambda line: _share(line["runnable"], line["blocks"])),
+    *columns(count, orders="Orders tried", state_runs="State-runs", different="Different"),
 ]
-REASONS: list[Column] = [
-    ("Dependencies", of("dependencies", mode)),
-    ("Reason", of("reason", cell)),
-    ("Blocks", of("blocks", count)),
-    ("For example", of("example", code)),
+REASONS = [
+    *columns(mode, dependencies="Dependencies"),
+    *columns(cell, reason="Reason"),
+    *columns(count, blocks="Blocks"),
+    *columns(code, example="For example"),
 ]
-EXPLANATIONS: list[Column] = [
-    ("Dependencies", of("dependencies", mode)),
-    ("Outcome", of("outcome", cell)),
-    ("Explanation", of("explanation", cell)),
-    ("Swaps", of("swaps", count)),
-    ("For example", of("example", code)),
+EXPLANATIONS = [
+    *columns(mode, dependencies="Dependencies"),
+    *columns(cell, outcome="Outcome", explanation="Explanation"),
+    *columns(count, swaps="Swaps"),
+    *columns(code, example="For example"),
 ]
 
 
@@ -68,7 +59,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "reasons": table(REASONS, records(evidence.table("reasons"))),
         "sensitivity": _sensitivity(evidence.table("swap_outcomes")),
         "explanations": table(EXPLANATIONS, records(evidence.table("explanations"))),
-        "corrections": Table(["Correction", "Reason"], [[cell(one.name), cell(one.reason)] for one in CORRECTIONS]),
+        "corrections": Table(["Correction", "Reason"], [[cell(each.name), cell(each.reason)] for each in CORRECTIONS]),
     }
 
 
@@ -83,23 +74,16 @@ def _share(part: float, whole: float) -> str:
 
 def _sensitivity(swaps: pd.DataFrame) -> Table:
     """Swaps of each kind of edge, then of each outcome its number and share; the rare kinds are left out."""
-    if swaps.empty:
-        return Table()
     last = {"changed": 0, "unexplained": 2}
     outcomes = sorted(set(swaps["outcome"]), key=lambda name: (last.get(name, 1), name))
-    wide = swaps.pivot_table(
-        index=["dependencies", "kind"], columns="outcome", values="swaps", aggfunc="sum", fill_value=0
-    )
+    wide = swaps.groupby(["dependencies", "kind", "outcome"])["swaps"].sum().unstack(fill_value=0)
     wide = wide.assign(swaps=wide.sum(axis=1), first=wide.index.get_level_values("kind") != "all").reset_index()
     wide = wide.sort_values(["first", "swaps", "kind"], ascending=[True, False, True])
 
     def part(name: str) -> Column:
-        def write(line: Line) -> str:
-            return f"{count(line[name])}<br><small>{_share(line[name], line['swaps'])}</small>"
+        return name.capitalize(), lambda line: small(count(line[name]), _share(line[name], line["swaps"]))
 
-        return (name.capitalize(), write)
-
-    columns: list[Column] = [("Dependencies", of("dependencies", mode)), ("Kind of edge", of("kind", cell))]
-    columns += [("Swaps", of("swaps", count)), *(part(name) for name in outcomes)]
-    own = [wide[wide["dependencies"] == name].head(1 + _KINDS) for name in _order(swaps["dependencies"])]
-    return table(columns, records(pd.concat(own)), right=2)
+    kinds = [*columns(mode, dependencies="Dependencies"), *columns(cell, kind="Kind of edge")]
+    swapped = [*columns(count, swaps="Swaps"), *(part(name) for name in outcomes)]
+    shown = [wide[wide["dependencies"] == name].head(1 + _KINDS) for name in _order(swaps["dependencies"])]
+    return table([*kinds, *swapped], records(pd.concat(shown)), right=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,16 +14,29 @@ from pipeline.report.imitation.rows import (
     SCALING,
     SPEED,
     TRANSFER,
+    exact,
     led,
     methods,
     of,
     sets,
     sizes,
 )
-from pipeline.report.names import DECODERS, decoder_label, label, set_label
+from pipeline.report.names import DECODERS, label, set_label
 from pipeline.report.numbers import count, percent, spread, with_interval
-from pipeline.report.plots import Drawing, training
-from pipeline.report.tables import Column, Line, Table, lines, metric, records, table, value
+from pipeline.report.plots import Drawing, drawings, training
+from pipeline.report.tables import (
+    SCHEDULER,
+    Column,
+    Line,
+    Table,
+    columns,
+    lines,
+    measured,
+    metric,
+    records,
+    table,
+    value,
+)
 from pipeline.report.tables import of as place
 
 _HEADS = ("pointer", "pairwise", "popocs", "sinkhorn")
@@ -34,105 +46,83 @@ _ENCODERS = {
     "lstm": "LSTM",
 }
 _CURVES = [("loss", "Loss, nats per choice"), ("exact_match", "Exact match, development blocks")]
-_AXES = {"blocks": "train_blocks", "width": "parameters"}  # of names of models -> what varies
-METHOD: list[Column] = [("Scheduler", place("method", label)), ("Decoder", place("decoder", decoder_label))]
-ORDERS: list[Column] = [
-    ("Exact match", metric(with_interval, "exact_match")),
-    ("Exact, multi-order", metric(with_interval, "exact_match_multi_order")),
-    ("Kendall tau distance", metric(with_interval, "kendall_tau_distance")),
-]
+_AXES = {"blocks": "training blocks", "width": "width"}  # of names of models -> what varies
+ORDERS = ("exact_match", "exact_match_multi_order", "kendall_tau_distance")
 MAIN_COLUMNS: list[Column] = [
     ("Blocks", place("set", set_label)),
-    *METHOD,
-    *ORDERS[:2],
-    ("Slot accuracy", metric(with_interval, "slot_accuracy")),
-    ORDERS[2],
-    ("Valid", metric(with_interval, "valid_share")),
+    *SCHEDULER,
+    *measured("exact_match", "exact_match_multi_order", "slot_accuracy", "kendall_tau_distance", "valid_share"),
     ("Blocks per second", metric(lambda row: spread(row, count), "blocks_per_second")),
     ("Test blocks", value(count, "exact_match", "n")),
 ]
 SIZE_COLUMNS: list[Column] = [
-    ("Network", place("method", label)),
-    ("Parameters", place("parameters", count)),
+    *columns(label, method="Network"),
+    *columns(count, parameters="Parameters"),
     ("File, MB", place("weights_bytes", lambda size: f"{size / 1e6:.1f}")),
-    ("Training blocks", place("train_blocks", count)),
+    *columns(count, train_blocks="Training blocks"),
 ]
 SCALING_COLUMNS: list[Column] = [
-    ("Varied", place("axis", {"blocks": "training blocks", "width": "width"}.__getitem__)),
-    ("Training blocks", place("train_blocks", count)),
-    ("Parameters", place("parameters", count)),
+    *columns(_AXES.__getitem__, axis="Varied"),
+    *columns(count, train_blocks="Training blocks", parameters="Parameters"),
     ("Exact match", lambda line: with_interval(line.rows[0])),
 ]
 LEFT_OUT: list[Column] = [
-    ("Library", place("library")),
-    ("Trained with it", place("seen", with_interval)),
-    ("Trained without it", place("unseen", with_interval)),
+    *columns(library="Library"),
+    *columns(with_interval, seen="Trained with it", unseen="Trained without it"),
     ("Points", lambda line: f"{100 * (line['unseen']['value'] - line['seen']['value']):+.1f}"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name, steps of the longest training of each experiment, names of the figures."""
+    """The section's tables and figures by name, and the steps of the longest training of each experiment."""
     main = of(evidence, MAIN)
     rows = of(evidence, MAIN, SPEED) if len(main) else main
+    points, transfer = _points(evidence), exact(of(evidence, TRANSFER))
     history = evidence.table("history")
-    longest = history.groupby("experiment")["step"].max().to_dict() if len(history) else {}
+    shown = methods(transfer, evidence, TRANSFER), sets(transfer, evidence, TRANSFER)
     return {
         "goals": goals.table(rows) if len(rows) else Table(),
-        "main": table(MAIN_COLUMNS, _main(rows, evidence), right=3),
+        "main": table(MAIN_COLUMNS, in_sets(rows, evidence, MAIN), right=3),
         "by_seed": _by_seed(rows, evidence),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),
         "ablation": _ablation(evidence),
-        "scaling": table(SCALING_COLUMNS, records(_points(evidence)), right=1),
-        "left_out": table(LEFT_OUT, _left_out(evidence), right=1),
-        "steps": {str(name): int(step) for name, step in longest.items()},
-        "figures": set(figures(evidence)),
+        "scaling": table(SCALING_COLUMNS, records(points), right=1),
+        "left_out": table(LEFT_OUT, _left_out(transfer, shown[1]), right=1),
+        "steps": history.groupby("experiment")["step"].max().to_dict(),
+        "figures": _of_parts(evidence)
+        | drawings(
+            imitation_scaling=(plots.scaling, points),
+            imitation_transfer=(plots.transfer, transfer, *shown),
+            imitation_training=(training, evidence.table("history", MAIN), _CURVES, plots.MODELS),
+        ),
     }
 
 
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figures by name, those whose rows were published."""
-    drawn: dict[str, Drawing] = _of_parts(evidence)
-    if len(points := _points(evidence)):
-        drawn["imitation_scaling"] = partial(plots.scaling, points)
-    transfer = led(of(evidence, TRANSFER))
-    if len(exact := _exact(transfer)):
-        matrix = exact.pivot_table(index="method", columns="set", values="value")
-        shown = methods(transfer, evidence, TRANSFER), sets(transfer, evidence, TRANSFER)
-        drawn["imitation_transfer"] = partial(plots.transfer, matrix.loc[shown])
-    if len(history := evidence.table("history", MAIN)):
-        drawn["imitation_training"] = partial(training, history, _CURVES, plots.MODELS)
-    return drawn
+def in_sets(rows: pd.DataFrame, evidence: Evidence, experiment: str) -> list[Line]:
+    """Every model and baseline on every set."""
+    order = {
+        "set": sets(rows, evidence, experiment),
+        "method": methods(rows, evidence, experiment),
+        "decoder": DECODERS,
+    }
+    return lines(rows, list(order), order, {"metric": "exact_match"})
 
 
 def _of_parts(evidence: Evidence) -> dict[str, Drawing]:
     """Exact match by length, legal orders, instruction class and confidence, where it was published."""
     rows = evidence.table("parts", MAIN)
-    if rows.empty:
-        return {}
     tested, shown = sets(rows, evidence, MAIN), methods(rows, evidence, MAIN)
     length, orders, classes = (led(rows[rows["by"] == by]) for by in ("length", "legal_orders", "instruction_class"))
     several = length.groupby("set")["part"].nunique() > 1  # a set of one length says nothing by length
     length = length[length["set"].isin(several[several].index)]
     beliefs = rows[rows["by"] == "confidence"]
     beliefs = beliefs[beliefs["method"] == beliefs["method"].min()]
-    figures = {
-        "imitation_length": (length, partial(plots.by_range, length, "length", sets(length, evidence, MAIN), shown)),
-        "imitation_legal_orders": (orders, partial(plots.by_range, orders, "legal_orders", tested, shown)),
-        "imitation_class": (classes, partial(plots.by_class, classes, tested, shown)),
-        "imitation_reliability": (beliefs, partial(plots.reliability, beliefs, tested)),
-    }
-    return {name: drawing for name, (part, drawing) in figures.items() if len(part)}
-
-
-def _exact(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["metric"] == "exact_match"]
-
-
-def _main(rows: pd.DataFrame, evidence: Evidence) -> list[Line]:
-    """Every model and baseline on every set."""
-    order = {"set": sets(rows, evidence, MAIN), "method": methods(rows, evidence, MAIN), "decoder": DECODERS}
-    return lines(rows, ["set", "method", "decoder"], order, {"metric": "exact_match"})
+    return drawings(
+        imitation_length=(plots.by_range, length, sets(length, evidence, MAIN), shown),
+        imitation_legal_orders=(plots.by_range, orders, tested, shown),
+        imitation_class=(plots.by_class, classes, tested, shown),
+        imitation_reliability=(plots.reliability, beliefs, tested),
+    )
 
 
 def _by_seed(rows: pd.DataFrame, evidence: Evidence) -> Table:
@@ -142,57 +132,52 @@ def _by_seed(rows: pd.DataFrame, evidence: Evidence) -> Table:
     pairs = list(dict.fromkeys(zip(leading["method"], leading["decoder"], strict=True)))
     every = evidence.results[evidence.results["experiment"] == MAIN]
     seeds = lines(every[every["seed"] != ALL], ["method", "decoder", "seed"], {"method": [name for name, _ in pairs]})
-    columns = [*METHOD, ("Seed", place("seed"))]
-    columns += [(set_label(name), value(percent, "exact_match", set=name)) for name in tested]
+    shown = [*SCHEDULER, *columns(seed="Seed")]
+    shown += [(set_label(name), value(percent, "exact_match", set=name)) for name in tested]
     chosen = [line for line in seeds if (line["method"], line["decoder"]) in pairs and line.find(metric="exact_match")]
-    return table(columns, chosen, right=2)
+    return table(shown, chosen, right=2)
 
 
 def _ablation(evidence: Evidence) -> Table:
     """Every encoder with every head and decoder, the best exact match first."""
-    known = sizes(evidence, ABLATION)
-
-    def encoder(line: Line) -> str:
-        name, _, head = line["method"].rpartition("_")
-        return _ENCODERS.get(name, name) if head in _HEADS else "-"
-
-    def head(line: Line) -> str:
-        name = line["method"].rpartition("_")[2]
-        return name if name in _HEADS else label(line["method"])
-
-    def parameters(line: Line) -> str:
-        return count(known["parameters"].get(line["method"], float("nan"))) if len(known) else "-"
-
-    columns: list[Column] = [("Encoder", encoder), ("Head", head), METHOD[1], *ORDERS]
-    columns += [("Valid", metric(with_interval, "valid_share")), ("Parameters", parameters)]
-    found = lines(of(evidence, ABLATION), ["method", "decoder"], where={"metric": "exact_match"})
+    parameters = sizes(evidence, ABLATION)["parameters"]
+    ranked = []
+    for line in lines(of(evidence, ABLATION), ["method", "decoder"], where={"metric": "exact_match"}):
+        encoder, _, head = line["method"].rpartition("_")
+        of_head = head in _HEADS
+        names = {
+            "encoder": _ENCODERS.get(encoder, encoder) if of_head else "-",
+            "head": head if of_head else label(line["method"]),
+            "parameters": parameters.get(line["method"], float("nan")),
+        }
+        ranked.append(Line({**line.place, **names}, line.rows))
+    shown = [*columns(encoder="Encoder", head="Head"), SCHEDULER[1], *measured(*ORDERS, "valid_share")]
+    shown += columns(count, parameters="Parameters")
 
     def rank(line: Line) -> tuple:
-        exact = line.find(metric="exact_match")
-        return (-exact["value"] if exact else 0, encoder(line), head(line), METHOD[1][1](line))
+        row = line.find(metric="exact_match")
+        return (-row["value"] if row else 0, line["encoder"], line["head"], SCHEDULER[1][1](line))
 
-    return table(columns, sorted(found, key=rank), right=3)
+    return table(shown, sorted(ranked, key=rank), right=3)
 
 
 def _points(evidence: Evidence) -> pd.DataFrame:
     """Exact match and sizes of models that are named after what varies: columns `axis` and `x` say it."""
-    exact, known = _exact(led(of(evidence, SCALING))), sizes(evidence, SCALING)
-    axis = exact["method"].str.partition("_")[0] if len(exact) else pd.Series(dtype=str)
-    exact = exact[axis.isin(_AXES) & exact["method"].isin(known.index)]
-    if exact.empty:
-        return exact
-    exact = exact.assign(axis=axis).join(known, on="method")
-    exact = exact.assign(x=[row[_AXES[row["axis"]]] for row in exact.to_dict("records")])
-    return exact.sort_values(["axis", "x"])
+    rows = exact(of(evidence, SCALING))
+    rows = rows.assign(axis=rows["method"].str.split("_").str[0]).join(
+        sizes(evidence, SCALING), on="method", how="inner"
+    )
+    rows = rows.assign(x=rows["train_blocks"].where(rows["axis"] == "blocks", rows["parameters"]))
+    return rows[rows["axis"].isin(_AXES)].sort_values(["axis", "x"])
 
 
-def _left_out(evidence: Evidence) -> list[Line]:
+def _left_out(rows: pd.DataFrame, tested: list[str]) -> list[Line]:
     """Of each library, exact match on its blocks of a network that saw it and of one that did not."""
-    rows, found = _exact(led(of(evidence, TRANSFER))), []
-    exact = {(row["method"], row["set"]): row for row in rows.to_dict("records")}
-    for name in sets(rows, evidence, TRANSFER):
-        library = name.removeprefix("only_")
-        seen, unseen = exact.get(("all", name)), exact.get((f"without_{library}", name))
-        if seen is not None and unseen is not None and library != name:
-            found.append(Line({"library": library, "seen": seen, "unseen": unseen}, []))
-    return found
+    by_name = {(row["method"], row["set"]): row for row in rows.to_dict("records")}
+    libraries = [name.removeprefix("only_") for name in tested if name.startswith("only_")]
+    pairs = [(name, ("all", f"only_{name}"), (f"without_{name}", f"only_{name}")) for name in libraries]
+    return [
+        Line({"library": name, "seen": by_name[seen], "unseen": by_name[unseen]})
+        for name, seen, unseen in pairs
+        if seen in by_name and unseen in by_name
+    ]

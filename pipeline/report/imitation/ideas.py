@@ -9,7 +9,7 @@ from pipeline.report.evidence import Evidence
 from pipeline.report.imitation.comparison import ORDERS
 from pipeline.report.imitation.rows import IDEAS, led, methods, of
 from pipeline.report.names import decoder_label, label
-from pipeline.report.tables import Column, Line, Table, lines, table
+from pipeline.report.tables import Column, Line, Table, lines, measured, table
 from pipeline.report.tables import of as place
 
 FIRST = "attention_pointer"  # what all others are compared with
@@ -22,20 +22,22 @@ def section(evidence: Evidence) -> dict[str, Any]:
         return {"rows": Table()}
     ideas = lines(rows, ["method"], {"method": [FIRST, *methods(rows, evidence, IDEAS)]}, {"metric": "exact_match"})
     exact = {line["method"]: row["value"] for line in ideas if (row := line.find(metric="exact_match"))}
-
-    def differs(line: Line) -> str:
-        name = line["method"]
-        return differences(models[name], models[FIRST]) if name in models and FIRST in models else "-"
+    first = models.get(FIRST, {})
 
     def more(line: Line) -> str:
         name = line["method"]
         return "-" if name == FIRST or FIRST not in exact else f"{100 * (exact[name] - exact[FIRST]):+.1f}"
 
-    columns: list[Column] = [("Network", place("method", label)), ("Differs in", differs), *ORDERS, ("Points", more)]
+    shown: list[Column] = [
+        ("Network", place("method", label)),
+        ("Differs in", lambda line: differences(models.get(line["method"], first), first) if first else "-"),
+        *measured(*ORDERS),
+        ("Points", more),
+    ]
     return {
-        "rows": table(columns, ideas, right=2),
+        "rows": table(shown, ideas, right=2),
         "decoder": decoder_label(rows["decoder"].iloc[0]),
-        "steps": models[FIRST]["steps"] if FIRST in models else 0,
+        "steps": first.get("steps", 0),
     }
 
 

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pipeline.report.evidence import Evidence
-from pipeline.report.imitation.comparison import METHOD, ORDERS
-from pipeline.report.imitation.rows import INPUT, led, methods, of, sets
-from pipeline.report.names import DECODERS, decoder_label, set_label
+from pipeline.report.imitation.comparison import ORDERS, in_sets
+from pipeline.report.imitation.rows import INPUT, led, of
+from pipeline.report.names import METRICS, decoder_label, set_label
 from pipeline.report.numbers import Row, count, is_share, with_interval
-from pipeline.report.tables import Column, Line, Table, lines, table, value
+from pipeline.report.tables import SCHEDULER, Column, Line, Table, measured, table, value
 from pipeline.report.tables import of as place
 
 _KINDS = {"before_scheduling": "Order before scheduling", "drawn": "Random order"}  # of input of a set
-_METRICS = {
-    "exact_match": "Exact match",
-    "exact_match_multi_order": "Exact, multi-order",
-    "kendall_tau_distance": "Kendall tau distance",
-}
 COLUMNS: list[Column] = [
     ("Blocks", place("set", set_label)),
-    *METHOD,
-    *ORDERS,
+    *SCHEDULER,
+    *measured(*ORDERS),
     ("Test blocks", value(count, "exact_match", "n")),
 ]
 AGAINST: list[Column] = [
@@ -44,15 +38,11 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
     trained_on = {name: shown(model["training"]) for name, model in settings.get("models", {}).items()}
     tested = {name: shown(name) for name in settings.get("sets", ())}
-    suits = [
-        trained_on.get(method) in (None, tested.get(name))
-        for method, name in zip(every["method"], every["set"], strict=True)
-    ]
-    rows = every[np.array(suits, bool)]
+    learned = every["method"].map(trained_on)
+    rows = every[learned.isna() | (learned == every["set"].map(tested))]
     leading = led(rows[rows["method"].isin(trained_on)])
-    order = {"set": sets(rows, evidence, INPUT), "method": methods(rows, evidence, INPUT), "decoder": DECODERS}
     return {
-        "rows": table(COLUMNS, lines(rows, ["set", "method", "decoder"], order, {"metric": "exact_match"}), right=3),
+        "rows": table(COLUMNS, in_sets(rows, evidence, INPUT), right=3),
         "against": _against(leading, trained_on),
         "decoder": decoder_label(leading["decoder"].iloc[0]) if len(leading) else "",
     }
@@ -62,8 +52,8 @@ def _against(leading: pd.DataFrame, trained_on: dict[str, str]) -> Table:
     """Both networks beside each other, of metrics that both were measured by."""
     exact = {(trained_on[row["method"]], row["metric"]): row for row in leading.to_dict("records")}
     both = [
-        Line({"measure": heading} | {kind: exact[kind, name] for kind in _KINDS}, [])
-        for name, heading in _METRICS.items()
+        Line({"measure": METRICS[name]} | {kind: exact[kind, name] for kind in _KINDS})
+        for name in ORDERS
         if all((kind, name) in exact for kind in _KINDS)
     ]
     return table(AGAINST, both, right=1)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
+from pipeline.analysis.claims import GOALS, parsed
 from pipeline.report.evidence import Evidence
 from pipeline.report.imitation import goals
-from pipeline.report.imitation import limits_plots as plots
 from pipeline.report.imitation.rows import MAIN, of
-from pipeline.report.names import SETS, in_order, label, set_label, spelt
+from pipeline.report.names import SETS, label, set_label, spelt
 from pipeline.report.numbers import cell, code, count, percent, share, with_interval
-from pipeline.report.plots import Drawing
-from pipeline.report.tables import Column, Line, Table, lines, records, table
+from pipeline.report.plots import downwards, drawings, key, legend, shares, subplots
+from pipeline.report.tables import Cell, Column, Line, Table, columns, lines, ordered, records, table
 from pipeline.report.tables import of as place
 
 _SETS = {"5": "test_5", "4-40": "test_4_40"}  # lengths of table `ceiling` -> the tested set of such blocks
@@ -55,85 +56,78 @@ _SEEN = {  # groups of table `audit` that a network sees
     "step": "state while scheduling",
 }
 _UNSEEN = {"control": "control", "leak reference": "not seen: leak reference"}
+_FIRST, _ALSO = "#0072b2", "#cfe3f1"
+_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#8a8a8a", "#222222")  # Okabe & Ito, 2008; greys not seen
 _STRONGEST = 8  # features that are shown
 _LEAST_PAIRS = 1e-3  # of the independent pairs: a feature that tells fewer apart is left out
-
-
-Rows = dict[tuple[str, ...], dict[str, Any]]  # values of some columns -> row
+INSTRUCTIONS: Column = ("Instructions", place("lengths", lambda name: name.replace("-", " to ")))
 GROUPS: list[Column] = [
-    ("Instructions", place("lengths", lambda name: _lengths(name))),
-    ("Renamed", place("notion", _NOTIONS.__getitem__)),
-    ("Counted", place("members")),
-    ("Number", place("total", count)),
+    INSTRUCTIONS,
+    *columns(_NOTIONS.__getitem__, notion="Renamed"),
+    *columns(members="Counted"),
+    *columns(count, total="Number"),
     ("With an equal", lambda line: percent(line["in_groups"] / line["total"] if line["total"] else float("nan"))),
-    ("Groups of several orders", place("several_orders", percent)),
-    ("Guessed from its equals", place("leave_one_out", percent)),
+    *columns(percent, several_orders="Groups of several orders", leave_one_out="Guessed from its equals"),
 ]
-TWINS: list[Column] = [
-    ("Blocks", place("set", set_label)),
-    ("Renamed", place("notion", _NOTIONS.__getitem__)),
-    ("Number", place("n_blocks", count)),
-    ("With an equal", place("with_twin", percent)),
-    ("of its order", place("same_order", percent)),
-    ("of another order", place("different_order", percent)),
-    ("Right by copying", place("copied", percent)),
+TWINS = [
+    *columns(set_label, set="Blocks"),
+    *columns(_NOTIONS.__getitem__, notion="Renamed"),
+    *columns(count, n_blocks="Number"),
+    *columns(percent, with_twin="With an equal", same_order="of its order", different_order="of another order"),
+    *columns(percent, copied="Right by copying"),
 ]
+SHARE: Column = ("Share", lambda line: share(line.rows[0]))
 ERRORS: list[Column] = [
-    ("Category", place("name", spelt)),
-    ("What it is", place("name", lambda name: MEANINGS.get(name, ""))),
-    ("GCC's choice, for example", place("example")),
-    ("Share", lambda line: share(line.rows[0])),
-    ("Blocks", place("n_blocks", count)),
+    *columns(spelt, name="Category"),
+    *columns(lambda name: MEANINGS.get(name, ""), name="What it is"),
+    *columns(example="GCC's choice, for example"),
+    SHARE,
+    *columns(count, n_blocks="Blocks"),
     # None of the other categories is true of `other`, but it is true of all blocks.
     ("True of", lambda line: "-" if line["name"] == "other" else count(line["n_holds"])),
 ]
-PLACES: list[Column] = [
-    ("Where", place("name", lambda name: _PLACES.get(name, name))),
-    ("Share", lambda line: share(line.rows[0])),
-    ("Blocks", place("n_blocks", count)),
-]
+PLACES = [*columns(lambda name: _PLACES.get(name, name), name="Where"), SHARE, *columns(count, n_blocks="Blocks")]
 AUDIT: list[Column] = [
-    ("Feature", place("feature", lambda name: cell(spelt(name)))),
-    ("Kind", place("group", (_SEEN | _UNSEEN).__getitem__)),
-    ("Pairs", place("pairs", count)),
-    ("Ascending", lambda line: share(line.rows[0])),
-    ("Ascending, same opcode", place("same_opcode_agreement", percent)),
+    *columns(lambda name: cell(spelt(name)), feature="Feature"),
+    *columns((_SEEN | _UNSEEN).__getitem__, group="Kind"),
+    *columns(count, pairs="Pairs"),
+    ("Ascending", SHARE[1]),
+    *columns(percent, same_opcode_agreement="Ascending, same opcode"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where they were not published."""
+    """The section's tables and figures by name; without lines where they were not published."""
     ceiling, audit, errors = evidence.table("ceiling"), evidence.table("audit"), evidence.table("error_shares")
-    valued = errors.assign(value=errors["share"]) if len(errors) else errors
-    categories, places = (valued[valued["by"] == by] if len(valued) else valued for by in ("category", "also_gcc"))
-    examples = _examples(evidence.table("wrong_blocks"))
-    named = categories.assign(example=[examples.get(name, "") for name in categories.get("name", [])])
-    order = {"name": _PLACES}
+    ceiling = ceiling[ceiling["least"] == ceiling["least"].min()]  # groups of two members and more
+    twins = evidence.table("twins").query("legal_orders == 'several'")
+    errors = errors.assign(value=errors["share"])
+    categories, places = (errors[errors["by"] == by] for by in ("category", "also_gcc"))
+    examples = {
+        row["category"]: f"{code(row['gcc_instruction'])} before {code(row['predicted_instruction'])}"
+        for row in evidence.table("wrong_blocks").drop_duplicates("category").to_dict("records")
+    }
+    named = categories.assign(example=[examples.get(name, "") for name in categories["name"]])
+    run = [
+        {"model": label(row["model"]), "set": set_label(row["set"]), "seed": str(row["seed"])}
+        for row in errors.head(1).to_dict("records")
+    ]
+    strongest = told(audit)
     return {
         "groups": table(GROUPS, _groups(ceiling), right=3),
         "ceiling": _ceiling(ceiling, of(evidence, MAIN)),
-        "twins": table(TWINS, _twins(evidence), right=2),
-        "run": _run(errors),
-        "n_blocks": count(categories["n_blocks"].sum()) if len(categories) else "",
+        "twins": table(TWINS, ordered(twins, {"set": SETS, "notion": _NOTIONS}), right=2),
+        "run": run[0] if run else {},
+        "n_blocks": count(categories["n_blocks"].sum()),
         "errors": table(ERRORS, records(named), right=3),
-        "places": table(PLACES, [line for part in lines(places, ["name"], order) for line in _rows(part)], right=1),
-        "n_features": count((audit["group"].isin(_SEEN) & (audit["pairs"] > 0)).sum()) if len(audit) else "",
+        "places": table(PLACES, ordered(places, {"name": _PLACES}), right=1),
+        "n_features": count((audit["group"].isin(_SEEN) & (audit["pairs"] > 0)).sum()),
         "least_pairs": percent(_LEAST_PAIRS),
-        "audit": table(AUDIT, records(told(audit)), right=2),
+        "audit": table(AUDIT, records(strongest), right=2),
+        "figures": drawings(
+            imitation_errors=(draw_errors, categories), imitation_audit=(draw_audit, strongest, _SEEN | _UNSEEN)
+        ),
     }
-
-
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figures by name, those whose rows were published."""
-    errors, shown = evidence.table("error_shares"), told(evidence.table("audit"))
-    drawn: dict[str, Drawing] = {}
-    if len(errors) and len(categories := errors[errors["by"] == "category"]):
-        drawn["imitation_errors"] = partial(plots.errors, categories.assign(name=categories["name"].map(spelt)))
-    if len(shown):
-        kinds = _SEEN | _UNSEEN
-        named = shown.assign(feature=shown["feature"].map(spelt), group=shown["group"].map(kinds))
-        drawn["imitation_audit"] = partial(plots.audit, named, list(kinds.values()))
-    return drawn
 
 
 def at_most(row: Mapping[str, float]) -> float:
@@ -152,8 +146,6 @@ def told(audit: pd.DataFrame) -> pd.DataFrame:
 
     Strong is what agrees with GCC, or with its reverse, in more than half of the pairs by the whole interval.
     """
-    if audit.empty:
-        return audit
     frequent = audit[(audit["pairs"] > 0) & (audit["pairs"] >= _LEAST_PAIRS * audit["pairs"].max())]
     sure = np.maximum(frequent["low"] - 0.5, 0.5 - frequent["high"])
     ranked = frequent.assign(sure=sure, value=frequent["agreement"])
@@ -162,73 +154,78 @@ def told(audit: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([seen, *(ranked[ranked["group"] == group] for group in _UNSEEN)], ignore_index=True)
 
 
-def _rows(line: Line) -> list[Line]:
-    return [Line(dict(row), [row]) for row in line.rows]
-
-
-def _lengths(name: str) -> str:
-    return name.replace("-", " to ")
-
-
-def _smallest(ceiling: pd.DataFrame) -> Rows:
-    """Lengths, legal orders, notion, members -> row that counts groups of two members and more."""
-    pairs = ceiling[ceiling["least"] == ceiling["least"].min()]
-    keys = ("lengths", "legal_orders", "notion", "members")
-    return {tuple(str(row[key]) for key in keys): row for row in pairs.to_dict("records")}
-
-
 def _groups(ceiling: pd.DataFrame) -> list[Line]:
     """Blocks of several legal orders by length and by what is renamed."""
-    if ceiling.empty:
-        return []
-    smallest = _smallest(ceiling)
-    places = [(lengths, *counted) for lengths in in_order(ceiling["lengths"], _SETS) for counted in _COUNTED.items()]
-    return [Line(smallest[lengths, "several", notion, members], []) for lengths, notion, members in places]
+    several = ceiling[ceiling["legal_orders"] == "several"]
+    return ordered(
+        several[several["members"] == several["notion"].map(_COUNTED)], {"lengths": _SETS, "notion": _NOTIONS}
+    )
 
 
 def _ceiling(ceiling: pd.DataFrame, results: pd.DataFrame) -> Table:
     """Instructions, blocks, what is at most to be had under each notion, goal, and what was reached."""
-    if ceiling.empty:
-        return Table()
-    smallest, reached = _smallest(ceiling), goals.trained(results)
-    wanted = {(goal.set, goal.metric): goal.value for goal in goals.GOALS}
-    head = ["Instructions", "Blocks", *(f"At most, {name} renamed" for name in _NOTIONS.values()), "Goal"]
-    cells = []
-    for lengths in in_order(ceiling["lengths"], _SETS):
-        for orders, metric in _METRICS.items():
-            bounds = [percent(at_most(smallest[lengths, orders, notion, "blocks"])) for notion in _NOTIONS]
-            name = _SETS.get(lengths)
-            goal = wanted.get((name, metric))
-            ours = [rows[(rows["set"] == name) & (rows["metric"] == metric)] for rows in reached.values()]
-            shown = [with_interval(None if rows.empty else rows.iloc[0].to_dict()) for rows in ours]
-            aim = "-" if goal is None else f"≥ {percent(goal)}"
-            cells.append([_lengths(lengths), _ORDERS[orders], *bounds, aim, *shown])
-    return Table([*head, *(f"Reached, {name}" for name in reached)], cells, right=2)
+    wanted = {(goal.set, goal.metric): f"≥ {percent(parsed(goal.target)[1])}" for goal in GOALS}
+    rows, reached = ceiling[ceiling["members"] == "blocks"], goals.trained(results)
+
+    def bound(notion: str) -> Cell:
+        return lambda line: next(percent(at_most(row)) for row in line.rows if row["notion"] == notion)
+
+    def asked(line: Line) -> dict[str, str]:
+        return {"set": _SETS.get(line["lengths"], ""), "metric": _METRICS[line["legal_orders"]]}
+
+    def ours(rows: list[dict[Any, Any]]) -> Cell:
+        return lambda line: with_interval(next((row for row in rows if row.items() >= asked(line).items()), None))
+
+    shown: list[Column] = [INSTRUCTIONS, ("Blocks", place("legal_orders", _ORDERS.__getitem__))]
+    shown += [(f"At most, {renamed} renamed", bound(notion)) for notion, renamed in _NOTIONS.items()]
+    shown.append(("Goal", lambda line: wanted.get((asked(line)["set"], asked(line)["metric"]), "-")))
+    shown += [(f"Reached, {name}", ours(of_model.to_dict("records"))) for name, of_model in reached.items()]
+    return table(shown, lines(rows, ["lengths", "legal_orders"], {"lengths": _SETS, "legal_orders": _METRICS}), right=2)
 
 
-def _twins(evidence: Evidence) -> list[Line]:
-    """Blocks of several legal orders, by set and by what is renamed."""
-    twins = evidence.table("twins")
-    if twins.empty:
-        return []
-    own = twins[twins["legal_orders"] == "several"]
-    order = {"set": in_order(own["set"], SETS), "notion": list(_NOTIONS)}
-    return [row for line in lines(own, ["set", "notion"], order) for row in _rows(line)]
+def draw_errors(categories: pd.DataFrame) -> Figure:
+    """Bars of the share of wrong blocks that count for a category, with intervals, the largest on top, `other` last.
+
+    `categories`: table `error_shares`, rows of categories. Pale: the share of which the category is true.
+    """
+    total = max(categories["n_blocks"].sum(), 1)
+    rows = categories.assign(last=categories["name"] == "other", name=categories["name"].map(spelt))
+    rows = rows.sort_values(["last", "share", "name"], ascending=[True, False, True])
+    y = -np.arange(len(rows))
+    with subplots(8, 0.36 * len(rows) + 1.5) as (figure, axes):
+        ax = axes[0, 0]
+        also = rows["n_holds"].where(~rows["last"], 0) / total  # `other` is true of all
+        ax.barh(y, also, 0.72, color=_ALSO)
+        ax.barh(y, rows["share"], 0.72, color=_FIRST)
+        ax.hlines(y, rows["low"], rows["high"], color="#222222", linewidth=1.3)
+        downwards(ax, rows["name"].tolist(), 0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlim(left=0)
+        shares(ax.xaxis)
+        ax.set_xlabel("wrong blocks")
+        bars = {_FIRST: "counts for the category", _ALSO: "the category is true of it"}
+        keys = [Patch(color=tint, label=text) for tint, text in bars.items()]
+        legend(figure, [*keys, key("interval", color="#222222", linewidth=1.3)], 3)
+    return figure
 
 
-def _run(errors: pd.DataFrame) -> dict[str, str]:
-    """Whose wrong blocks they are, as the report writes it."""
-    if errors.empty:
-        return {}
-    first = errors.iloc[0]
-    return {"model": label(first["model"]), "set": set_label(first["set"]), "seed": str(first["seed"])}
+def draw_audit(features: pd.DataFrame, kinds: Mapping[str, str]) -> Figure:
+    """How often GCC left independent instructions in ascending order of a feature, with intervals, from top to bottom.
 
-
-def _examples(blocks: pd.DataFrame) -> dict[str, str]:
-    """Category -> GCC's choice and the network's in its first block."""
-    if blocks.empty:
-        return {}
-    return {
-        str(row["category"]): f"{code(row['gcc_instruction'])} before {code(row['predicted_instruction'])}"
-        for row in blocks.drop_duplicates("category").to_dict("records")
-    }
+    `features`: rows of table `audit`, `group` one of `kinds`. On the dashed line a feature says nothing.
+    """
+    y = -np.arange(len(features))
+    tints = dict(zip(kinds, _COLOURS, strict=True))
+    with subplots(8, 0.3 * len(features) + 1.6) as (figure, axes):
+        ax = axes[0, 0]
+        ax.axvline(0.5, color="#8a8a8a", linestyle="--", linewidth=1)
+        colours = features["group"].map(tints).tolist()
+        ax.hlines(y, features["low"], features["high"], color=colours, linewidth=1.8)
+        ax.scatter(features["agreement"], y, s=28, color=colours, zorder=3)
+        downwards(ax, [spelt(name) for name in features["feature"]], 0.6)
+        ax.tick_params(axis="y", length=0)
+        shares(ax.xaxis, whole=True)
+        ax.set_xlabel("pairs that GCC left in ascending order")
+        present = [group for group in kinds if group in set(features["group"])]
+        legend(figure, [key(kinds[group], marker="o", color=tints[group]) for group in present], 3)
+    return figure

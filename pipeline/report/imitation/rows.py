@@ -28,9 +28,11 @@ def of(evidence: Evidence, *experiments: str) -> pd.DataFrame:
 
 
 def sizes(evidence: Evidence, experiment: str) -> pd.DataFrame:
-    """Columns `parameters`, `weights_bytes` and `train_blocks`, a row for each model, where they were published."""
+    """Columns `parameters`, `weights_bytes` and `train_blocks`, a row for each model of which they were published."""
     rows = evidence.of(experiment)
-    return rows[rows["set"] == SIZES].pivot_table(index="method", columns="metric", values="value", observed=True)
+    rows = rows[rows["set"] == SIZES]
+    wide = rows.pivot_table(index="method", columns="metric", values="value", observed=True)
+    return wide.reindex(columns=["parameters", "weights_bytes", "train_blocks"])
 
 
 def sets(rows: pd.DataFrame, evidence: Evidence, experiment: str) -> list[str]:
@@ -42,10 +44,9 @@ def methods(rows: pd.DataFrame, evidence: Evidence, experiment: str) -> list[str
     """The rows' models as the parameters list them, then others by name, the untrained ones last."""
     settings = evidence.settings(experiment)
     simple, models = list(settings.get("methods", ())), list(settings.get("models", ()))
-    others = in_order(set(rows["method"]) - set(simple), models)
-    trained = {name for name in others if set(rows.loc[rows["method"] == name, "decoder"]) != {"none"}}
-    first, last = ([name for name in others if (name in trained) == wanted] for wanted in (True, False))
-    return [*first, *last, *in_order(set(rows["method"]) & set(simple), simple)]
+    trained = set(rows.loc[rows["decoder"] != "none", "method"])
+    others = sorted(in_order(set(rows["method"]) - set(simple), models), key=lambda name: name not in trained)
+    return [*others, *in_order(set(rows["method"]) & set(simple), simple)]
 
 
 def leading(rows: pd.DataFrame) -> str:
@@ -58,4 +59,10 @@ def led(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of each method's leading decoder alone."""
     if rows.empty:
         return rows
-    return pd.concat([own[own["decoder"] == leading(own)] for _, own in rows.groupby("method", sort=False)])
+    return pd.concat([group[group["decoder"] == leading(group)] for _, group in rows.groupby("method", sort=False)])
+
+
+def exact(rows: pd.DataFrame) -> pd.DataFrame:
+    """Exact match, with each method's leading decoder."""
+    rows = led(rows)
+    return rows[rows["metric"] == "exact_match"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,10 +11,11 @@ import pandas as pd
 from pipeline.analysis import paper
 from pipeline.report.evidence import ALL, Evidence
 from pipeline.report.index import plots, questions
-from pipeline.report.names import in_order, label, natural, spelt
+from pipeline.report.names import METRICS, in_order, label, natural, spelt
 from pipeline.report.numbers import cell, count, difference, number, shown, with_interval
-from pipeline.report.plots import Drawing, training
-from pipeline.report.tables import Cell, Line, Table, lines, metric, of, records, table, value
+from pipeline.report.pages import PAGES
+from pipeline.report.plots import drawings, training
+from pipeline.report.tables import Cell, Column, Line, Table, lines, measured, metric, of, records, table, value
 
 DECODERS = ["hungarian", "topological", "expected_slots", "best", "none"]
 BASELINES = ["random_legal", "input_order", "critical_path", "gcc"]
@@ -26,99 +26,86 @@ _KNOBS = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Part:
+def knob(setting: object) -> str:
+    """A setting as tables write it."""
+    return f"{setting:g}" if isinstance(setting, float) else cell(setting)
+
+
+TRAININGS: list[Column] = [
+    ("Experiment", of("experiment")),
+    ("Model", of("model", label)),
+    *((spelt(name).capitalize(), of(name, knob)) for name in _KNOBS),
+]
+_SCHEDULER: list[Column] = [("Scheduler", of("method", label)), ("Decoder", of("decoder", spelt))]
+
+
+def others(evidence: Evidence) -> dict[str, Any]:
+    """The reproductions that are not on the first page."""
+    return section(evidence, lambda name: name not in PAGES[0].experiments)
+
+
+def section(evidence: Evidence, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    """The reproductions among the parameters' experiments that are `wanted`, in their order; `settings` of all."""
+    named = evidence.params.get("experiments", {})
+    names = [name for name, settings in named.items() if settings.get("task") == "reproduction" and wanted(name)]
+    measured = evidence.results[evidence.results["experiment"].isin(names)]
+    places = lines(measured, ["experiment", "dependencies"], {"experiment": names})
+    parts = [_part(evidence, line["experiment"], line["dependencies"]) for line in places]
+    models = [
+        {"experiment": name, "model": model} | named[name]["models"][model]
+        for name in names
+        for model in sorted(named[name]["models"], reverse=True)
+    ]
+    return {
+        "parts": parts,
+        "missing_latency": [part for part in parts if not part["table_2"]],
+        "settings": table(TRAININGS, records(pd.DataFrame(models, dtype=object))),
+        "trained_iterations": sorted({knobs["iterations"] for knobs in models if knobs["operator"] == "popocs"}),
+        "margin": 100 * paper.ON_PAR_SHARE,  # of "on par", in per cent
+        "figures": {name: drawing for part in parts for name, drawing in part["figures"].items()},
+    }
+
+
+def _part(evidence: Evidence, experiment: str, dependencies: str) -> dict[str, Any]:
     """One experiment with one kind of dependencies, as the template shows it."""
 
-    experiment: str
-    dependencies: str
-    fresh: bool
-    seeds: list[str]
-    n_test_blocks: int
-    n_train_blocks: int | None
-    table_1: Table
-    by_seed: Table
-    table_2: Table
-    asked: list[questions.Question]
-    claims: Table
-    examples: list[tuple[str, str]]  # figure name, dependencies in words
-    figures: dict[str, Drawing]
-
-    @property
-    def name(self) -> str:
-        return f"`{self.experiment}`, dependencies `{self.dependencies}`"
-
-    @property
-    def place(self) -> str:
-        return f"{self.experiment}_{self.dependencies}"
-
-
-@dataclass(frozen=True)
-class Section:
-    """Some experiments side by side; empty where none of them was run or published."""
-
-    parts: list[Part]
-    missing_latency: list[Part]
-    settings: Table  # of every training
-    trained_iterations: list[int]
-    margin: float  # of "on par", in per cent
-
-    @property
-    def figures(self) -> dict[str, Drawing]:
-        return {name: drawing for part in self.parts for name, drawing in part.figures.items()}
-
-
-def section(evidence: Evidence, wanted: Callable[[str], bool]) -> Section:
-    """The reproductions among the parameters' experiments that are `wanted`, in their order."""
-    named = evidence.params.get("experiments", {})
-    names = [name for name, one in named.items() if one.get("task") == "reproduction" and wanted(name)]
-    measured = evidence.results[evidence.results["experiment"].isin(names)]
-    keys = set(zip(measured["experiment"], measured["dependencies"], strict=True))
-    parts = [_part(evidence, *key) for key in sorted(keys, key=lambda key: (names.index(key[0]), key[1]))]
-    models = [(name, model, named[name]["models"][model]) for name in names for model in named[name]["models"]]
-    return Section(
-        parts=parts,
-        missing_latency=[part for part in parts if not part.table_2],
-        settings=_trainings(sorted(models, key=lambda row: (-names.index(row[0]), row[1]), reverse=True)),
-        trained_iterations=sorted({knobs["iterations"] for *_, knobs in models if knobs["operator"] == "popocs"}),
-        margin=100 * paper.ON_PAR_SHARE,
-    )
-
-
-def _part(evidence: Evidence, experiment: str, dependencies: str) -> Part:
-    def own(frame: pd.DataFrame) -> pd.DataFrame:
+    def chosen(frame: pd.DataFrame) -> pd.DataFrame:
         if frame.empty:
             return frame
         return frame[(frame["experiment"] == experiment) & (frame["dependencies"] == dependencies)]
 
-    rows, sweep, history = own(evidence.results), own(evidence.table("sweep")), own(evidence.table("history"))
-    examples = own(evidence.table("examples"))
-    blocks = [group for _, group in examples.groupby("block_id", sort=False)] if len(examples) else []
+    rows, sweep = chosen(evidence.results), chosen(evidence.table("sweep"))
+    history, examples = chosen(evidence.table("history")), chosen(evidence.table("examples"))
+    place = f"{experiment}_{dependencies}"
+    blocks = {
+        f"example_{place}_{k + 1}": block for k, (_, block) in enumerate(examples.groupby("block_id", sort=False))
+    }
     aggregate = rows[rows["seed"] == ALL]
     exact = aggregate.loc[aggregate["metric"] == "exact_match", "n"]
     trained = aggregate.loc[aggregate["metric"] == "train_blocks", "value"].dropna()
-    place, asked, methods = f"{experiment}_{dependencies}", questions.ask(aggregate), _methods(rows)
-    figures: dict[str, Drawing] = {f"accuracy_{place}": partial(plots.accuracy, rows, methods)}
-    if len(sweep):
-        figures[f"figure_3_{place}"] = partial(plots.figure_3, sweep, rows)
-    if len(history):
-        figures[f"training_{place}"] = partial(training, history, CURVES)
-    figures |= {f"example_{place}_{k + 1}": partial(plots.example, block) for k, block in enumerate(blocks)}
-    return Part(
-        experiment=experiment,
-        dependencies=dependencies,
-        fresh=experiment in evidence.fresh,
-        seeds=sorted(set(rows["seed"]) - {ALL, "none"}, key=natural),
-        n_test_blocks=int(exact.max()) if len(exact) else 0,
-        n_train_blocks=int(trained.max()) if len(trained) else None,
-        table_1=_table_1(aggregate, methods),
-        by_seed=_by_seed(rows, methods),
-        table_2=_table_2(aggregate, methods),
-        asked=asked,
-        claims=questions.table(asked),
-        examples=[(f"example_{place}_{k + 1}", _edges(block)) for k, block in enumerate(blocks)],
-        figures=figures,
-    )
+    asked, methods = questions.ask(aggregate), _methods(rows)
+    figures = {
+        f"accuracy_{place}": (plots.accuracy, rows, methods),
+        f"figure_3_{place}": (plots.figure_3, sweep, rows),
+        f"training_{place}": (training, history, CURVES),
+    }
+    return {
+        "experiment": experiment,
+        "dependencies": dependencies,
+        "name": f"`{experiment}`, dependencies `{dependencies}`",
+        "place": place,
+        "fresh": experiment in evidence.fresh,
+        "seeds": sorted(set(rows["seed"]) - {ALL, "none"}, key=natural),
+        "n_test_blocks": int(exact.max()) if len(exact) else 0,
+        "n_train_blocks": int(trained.max()) if len(trained) else None,
+        "table_1": _table_1(aggregate, methods),
+        "by_seed": _by_seed(rows, methods),
+        "table_2": _table_2(aggregate, methods),
+        "asked": asked,
+        "claims": questions.table(asked),
+        "examples": [(name, _edges(block)) for name, block in blocks.items()],
+        "figures": drawings(**figures, **{name: (plots.example, block) for name, block in blocks.items()}),
+    }
 
 
 def _methods(rows: pd.DataFrame) -> list[str]:
@@ -127,43 +114,31 @@ def _methods(rows: pd.DataFrame) -> list[str]:
     return [*in_order(names - set(BASELINES), ["sinkhorn"]), *(name for name in BASELINES if name in names)]
 
 
-def _measured(rows: pd.DataFrame, methods: list[str], metrics: list[tuple[str, str]]) -> list[Line]:
+def _judged(rows: pd.DataFrame, methods: list[str], metrics: list[tuple[str, str]]) -> list[Line]:
     """A line for each method and decoder that has one of the metrics (with their judges)."""
     chosen = rows[rows["decoder"].isin(DECODERS)]
-    found = lines(chosen, ["method", "decoder"], {"method": methods, "decoder": DECODERS})
-    return [line for line in found if any(line.find(metric=name, judge=judge) for name, judge in metrics)]
+    pairs = lines(chosen, ["method", "decoder"], {"method": methods, "decoder": DECODERS})
+    return [line for line in pairs if any(line.find(metric=name, judge=judge) for name, judge in metrics)]
 
 
 def _table_1(rows: pd.DataFrame, methods: list[str]) -> Table:
-    def paper_s(name: str) -> Cell:
+    def papers(name: str) -> Cell:
         """The paper's value; it is of Hungarian decoding."""
-        return lambda line: shown(
-            name, paper.TABLE_1.get(line["method"], {}).get(name) if line["decoder"] == "hungarian" else None
-        )
+        values = {(method, "hungarian"): row.get(name) for method, row in paper.TABLE_1.items()}
+        return lambda line: shown(name, values.get((line["method"], line["decoder"])))
 
-    columns = [
-        ("Scheduler", of("method", label)),
-        ("Decoder", of("decoder", spelt)),
-        ("Exact match", metric(with_interval, "exact_match")),
-        ("paper", paper_s("exact_match")),
-        ("Exact, multi-order", metric(with_interval, "exact_match_multi_order")),
-        ("Slot accuracy", metric(with_interval, "slot_accuracy")),
-        ("Kendall tau distance", metric(with_interval, "kendall_tau_distance")),
-        ("paper", paper_s("kendall_tau_distance")),
-        ("Violations per block", metric(with_interval, "violations_per_block")),
-        ("paper", paper_s("violations_per_block")),
-        ("Valid", metric(with_interval, "valid_share")),
-        ("paper", paper_s("valid_share")),
-    ]
-    names = ["exact_match", "exact_match_multi_order", "slot_accuracy", *paper.TABLE_1["sinkhorn"]]
-    return table(columns, _measured(rows, methods, [(name, "none") for name in names]), 2)
+    names = ["exact_match", "exact_match_multi_order", "slot_accuracy", *list(paper.TABLE_1["sinkhorn"])[1:]]
+    columns = [*_SCHEDULER]
+    for name in names:
+        columns += [*measured(name), *([("paper", papers(name))] if name in paper.TABLE_1["sinkhorn"] else [])]
+    return table(columns, _judged(rows, methods, [(name, "none") for name in names]), 2)
 
 
 def _by_seed(rows: pd.DataFrame, methods: list[str]) -> Table:
     """Each network's seeds beside each other, Hungarian decoding."""
-    names = {"Exact match": "exact_match", "Violations per block": "violations_per_block", "Valid": "valid_share"}
-    columns = [("Scheduler", of("method", label)), ("Seed", of("seed"))]
-    columns += [(heading, value(partial(shown, name), name)) for heading, name in names.items()]
+    columns = [_SCHEDULER[0], ("Seed", of("seed"))]
+    for name in ("exact_match", "violations_per_block", "valid_share"):
+        columns.append((METRICS[name], value(partial(shown, name), name)))
     chosen = rows[(rows["decoder"] == "hungarian") & (rows["seed"] != ALL)]
     return table(columns, lines(chosen, ["method", "seed"], {"method": methods}), 2)
 
@@ -175,14 +150,14 @@ def _table_2(rows: pd.DataFrame, methods: list[str]) -> Table:
     def paper_s(line: Line) -> str:
         return number(paper.TABLE_2.get(line["method"]) if line["decoder"] in ("hungarian", "none") else None, 4)
 
-    columns = [("Scheduler", of("method", label)), ("Decoder", of("decoder", spelt)), ("Paper, Haswell", paper_s)]
+    columns = [*_SCHEDULER, ("Paper, Haswell", paper_s)]
     for heading, judge in judges.items():
         columns += [
             (heading, metric(with_interval, "cycles", judge=judge)),
             ("less GCC", metric(difference, "cycles", judge=judge, comparison="difference", baseline="gcc")),
             ("blocks", value(count, "cycles", "n", judge=judge)),
         ]
-    return table(columns, _measured(rows, methods, [("cycles", judge) for judge in judges.values()]), 2)
+    return table(columns, _judged(rows, methods, [("cycles", judge) for judge in judges.values()]), 2)
 
 
 def _edges(rows: pd.DataFrame) -> str:
@@ -190,16 +165,3 @@ def _edges(rows: pd.DataFrame) -> str:
     text = list(first["instructions"])
     edges = [f"`{text[a]}` before `{text[b]}`" for a, b in zip(first["before"], first["after"], strict=True)]
     return "; ".join(edges) if edges else "none: every order is legal"
-
-
-def knob(setting: object) -> str:
-    """A setting as tables write it."""
-    return f"{setting:g}" if isinstance(setting, float) else cell(setting)
-
-
-def _trainings(models: list[tuple[str, str, dict[str, Any]]]) -> Table:
-    """Every knob of every training."""
-    columns = [("Experiment", of("experiment")), ("Model", of("model", label))]
-    columns += [(spelt(name).capitalize(), of(name, knob)) for name in _KNOBS]
-    frame = pd.DataFrame([{"experiment": name, "model": model} | knobs for name, model, knobs in models], dtype=object)
-    return table(columns, records(frame))

@@ -8,18 +8,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from pipeline.analysis import paper
+from pipeline.report.evidence import ALL
 from pipeline.report.names import label
-from pipeline.report.plots import PERCENT, colour, subplots
+from pipeline.report.plots import colour, downwards, key, legend, point, shares, subplots
 
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
+_SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> how far above its line, mark, filled
+    "hungarian": (0.14, "o", True),
+    "topological": (-0.14, "s", False),
+    "none": (0.0, "o", True),
+}
 
 
 def _aggregate(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    rows = results[(results["seed"] == "all") & (results["metric"] == metric) & (results["comparison"] == "value")]
+    rows = results[(results["seed"] == ALL) & (results["metric"] == metric) & (results["comparison"] == "value")]
     return rows.dropna(subset=["value"])
 
 
@@ -29,35 +34,31 @@ def accuracy(results: pd.DataFrame, methods: list[str]) -> Figure:
     `results`: one experiment and one kind of dependencies; `methods`: from top to bottom.
     """
     shown = [name for name in methods if name in set(results["method"]) and name != "gcc"]
-    position = {name: -i for i, name in enumerate(shown)}
-    shapes = {"hungarian": ("o", True, 0.14), "topological": ("s", False, -0.14), "none": ("o", True, 0.0)}
+    panels = {"exact_match": "Blocks reproduced exactly", "valid_share": "Valid schedules"}
     with subplots(8, 0.42 * max(len(shown), 3) + 1.3, 1, 2) as (figure, axes):
-        for ax, metric, title in zip(
-            axes[0], ("exact_match", "valid_share"), ("Blocks reproduced exactly", "Valid schedules"), strict=True
-        ):
-            for row in _aggregate(results, metric).to_dict("records"):
-                if row["method"] not in position or row["decoder"] not in shapes:
-                    continue
-                marker, filled, shift = shapes[row["decoder"]]
-                tint, y = colour(row["method"]), position[row["method"]] + shift
-                ax.plot([row["low"], row["high"]], [y, y], color=tint, linewidth=1.6)
-                ax.plot(row["value"], y, marker, color=tint, markerfacecolor=tint if filled else "white", markersize=6)
+        for ax, (metric, title) in zip(axes[0], panels.items(), strict=True):
+            rows = _aggregate(results, metric)
+            for row in rows[rows["method"].isin(shown) & rows["decoder"].isin(_SHAPES)].to_dict("records"):
+                above, marker, filled = _SHAPES[row["decoder"]]
+                tint, y = colour(row["method"]), above - shown.index(row["method"])
+                mark: Any = {"marker": marker, "markerfacecolor": tint if filled else "white", "markersize": 6}
+                point(ax, row, y, 1.6, color=tint, **mark)
             for name, values in paper.TABLE_1.items():
-                if name in position:
-                    ax.plot(values[metric], position[name], "D", color="#666666", markerfacecolor="none", markersize=5)
-            ax.set_title(title, loc="left")
+                if name in shown:
+                    y = -shown.index(name)
+                    ax.plot(values[metric], y, "D", color="#666666", markerfacecolor="none", markersize=5)
+            ax.set_title(title)
             ax.locator_params(axis="x", nbins=6)
-            ax.xaxis.set_major_formatter(PERCENT)
-            ax.set_yticks(list(position.values()), [label(name) for name in position])
-            ax.set_ylim(-len(shown) + 0.5, 0.5)
-            ax.grid(axis="y", visible=False)
+            shares(ax.xaxis)
+            downwards(ax, [label(name) for name in shown])
         axes[0, 1].set_yticklabels([])
+        hollow: Any = {"markerfacecolor": "none", "linestyle": ""}
         keys = [
-            Line2D([], [], marker="o", color="#444444", linestyle="", label="Hungarian decoding, or none"),
-            Line2D([], [], marker="s", color="#444444", markerfacecolor="none", linestyle="", label="topological fill"),
-            Line2D([], [], marker="D", color="#666666", markerfacecolor="none", linestyle="", label="paper"),
+            key("Hungarian decoding, or none", marker="o", color="#444444", linestyle=""),
+            key("topological fill", marker="s", color="#444444", **hollow),
+            key("paper", marker="D", color="#666666", **hollow),
         ]
-        figure.legend(handles=keys, loc="outside lower center", ncols=3)
+        legend(figure, keys, 3)
     return figure
 
 
@@ -67,36 +68,30 @@ def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
     `sweep`: rows of one experiment and one kind of dependencies; band: smallest to largest seed.
     `results`: the same experiment's, for Sinkhorn's flat line and its interval.
     """
-    panels = [("violations_per_block", "Violated dependencies per block"), ("valid_share", "Valid schedules")]
+    panels = {"violations_per_block": "Violated dependencies per block", "valid_share": "Valid schedules"}
+    papers = {20: "popocs_20", 40: "popocs_40", 60: "popocs_60", 150: "popocs_150"}
+    style: Any = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
+    popocs, sinkhorn = colour("popocs"), colour("sinkhorn")
     with subplots(8, 3.7, 1, 2) as (figure, axes):
-        for ax, (metric, title) in zip(axes[0], panels, strict=True):
+        for ax, (metric, title) in zip(axes[0], panels.items(), strict=True):
             by_step = sweep.groupby("iterations")[metric].agg(["mean", "min", "max"])
-            ax.fill_between(by_step.index, by_step["min"], by_step["max"], color=colour("popocs"), alpha=0.18, lw=0)
-            ax.plot(by_step.index, by_step["mean"], "-o", color=colour("popocs"), markersize=3.5, label="POPOCS (ours)")
+            ax.fill_between(by_step.index, by_step["min"], by_step["max"], color=popocs, alpha=0.18, lw=0)
+            ax.plot(by_step.index, by_step["mean"], "-o", color=popocs, markersize=3.5, label="POPOCS (ours)")
             flat = _aggregate(results, metric)
             flat = flat[(flat["method"] == "sinkhorn") & (flat["decoder"] == "hungarian")]
             for row in flat.to_dict("records"):
-                ax.axhspan(row["low"], row["high"], color=colour("sinkhorn"), alpha=0.15, lw=0)
-                ax.axhline(row["value"], color=colour("sinkhorn"), label="Sinkhorn (ours)")
-            points = {20: "popocs_20", 40: "popocs_40", 60: "popocs_60", 150: "popocs_150"}
-            values = [paper.TABLE_1[name][metric] for name in points.values()]
-            style: Any = {"color": colour("popocs"), "markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
-            ax.plot(list(points), values, "D", label="POPOCS (paper)", **style)
-            ax.plot(
-                [20],
-                [paper.TABLE_1["sinkhorn"][metric]],
-                "s",
-                label="Sinkhorn (paper)",
-                **(style | {"color": colour("sinkhorn")}),
-            )
-            ax.set_title(title, loc="left")
-            ax.set_xlabel("iterations at test time")
-            ax.set_xlim(-4, max(155, *by_step.index))
+                ax.axhspan(row["low"], row["high"], color=sinkhorn, alpha=0.15, lw=0)
+                ax.axhline(row["value"], color=sinkhorn, label="Sinkhorn (ours)")
+            values = [paper.TABLE_1[name][metric] for name in papers.values()]
+            ax.plot(list(papers), values, "D", label="POPOCS (paper)", color=popocs, **style)
+            value = paper.TABLE_1["sinkhorn"][metric]
+            ax.plot([20], [value], "s", label="Sinkhorn (paper)", color=sinkhorn, **style)
+            ax.set(title=title, xlabel="iterations at test time", xlim=(-4, max(155, *by_step.index)))
             if metric == "valid_share":
-                ax.yaxis.set_major_formatter(PERCENT)
+                shares(ax.yaxis)
             else:
                 ax.set_ylim(bottom=0)
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend(figure, axes[0, 0].get_legend_handles_labels()[0], 4)
     return figure
 
 
@@ -108,12 +103,8 @@ def example(rows: pd.DataFrame) -> Figure:
     n = len(rows.iloc[0]["instructions"])
     with subplots(8, len(rows) * (0.36 * n + 1.0) + 0.6, len(rows), 2) as (figure, axes):
         for pair, row in zip(axes, rows.to_dict("records"), strict=True):
-            name = label(row["method"])
-            for ax, values, title in (
-                (pair[0], row["proposal"], f"{name}: proposal"),
-                (pair[1], row["projected"], f"{name}: projected"),
-            ):
-                matrix = np.asarray(values, dtype=float).reshape(n, n)
+            for ax, kind in zip(pair, ("proposal", "projected"), strict=True):
+                matrix = np.asarray(row[kind], dtype=float).reshape(n, n)
                 soft = matrix.min() >= -1e-3 and matrix.max() <= 1.001  # else logits: their own scale
                 image = ax.imshow(matrix, cmap="Blues", aspect="auto", **({"vmin": 0, "vmax": 1} if soft else {}))
                 _cells(ax, matrix, image.norm(matrix).data)
@@ -122,21 +113,20 @@ def example(rows: pd.DataFrame) -> Figure:
                     corner = (slot - 0.47, instruction - 0.46)
                     ax.add_patch(Rectangle(corner, 0.94, 0.92, fill=False, edgecolor="#222222", linewidth=1.6))
                 ax.plot(slots + 0.33, np.asarray(row["order"]) - 0.27, "o", markersize=6, **_HUNGARIAN)
-                ax.set_title(title, loc="left")
+                ax.set_title(f"{label(row['method'])}: {kind}")
                 ax.set_xticks(slots, [str(slot + 1) for slot in slots])
-                ax.set_yticks(
-                    slots, list(row["instructions"]) if ax is pair[0] else [""] * n, family="DejaVu Sans Mono"
-                )
+                names = list(row["instructions"]) if ax is pair[0] else [""] * n
+                ax.set_yticks(slots, names, family="DejaVu Sans Mono")
                 ax.tick_params(length=0, labelsize=8.5)
                 ax.grid(visible=False)
                 ax.spines[:].set_visible(False)
         for ax in axes[-1]:
             ax.set_xlabel("slot")
         keys = [
-            Line2D([], [], marker="o", linestyle="", label="slot after matching (Hungarian)", **_HUNGARIAN),
-            Line2D([], [], marker="s", color="#222222", markerfacecolor="none", linestyle="", label="GCC's slot"),
+            key("slot after matching (Hungarian)", marker="o", linestyle="", **_HUNGARIAN),
+            key("GCC's slot", marker="s", color="#222222", markerfacecolor="none", linestyle=""),
         ]
-        figure.legend(handles=keys, loc="outside lower center", ncols=2)
+        legend(figure, keys, 2)
     return figure
 
 

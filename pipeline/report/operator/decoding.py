@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import DECODERS, decoder_label, in_order, natural
+from pipeline.report.names import DECODERS, decoder_label, in_order, label, natural
 from pipeline.report.numbers import Row, count, number, percent, spread
-from pipeline.report.operator import decoding_plots as plots
-from pipeline.report.operator.decoding_plots import RELAXATIONS, levels, noise_of, relaxation_label
-from pipeline.report.plots import Drawing
-from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
+from pipeline.report.plots import downwards, drawings, key, legend, point, shares, subplots
+from pipeline.report.tables import Cell, Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT = "operator_decoding"
+RELAXATIONS = ("none", "sinkhorn", "popocs_cyclic", "popocs_extrapolated", "popocs_nearest", "time_indexed")
 _COMPARED = ("hungarian", "topological", "best")  # with these the relaxations are compared; all are in the first table
+_MARKS: dict[str, Any] = {  # Okabe & Ito, 2008
+    "hungarian": {"marker": "o", "color": "#d55e00"},
+    "topological": {"marker": "s", "color": "#0072b2"},
+    "expected_slots": {"marker": "^", "color": "#8a8a8a"},
+    "best": {"marker": "D", "color": "#009e73"},
+}
+Places = list[dict[str, str]]  # a noise and a length each
+
+
+def relaxation_label(name: str) -> str:
+    """A relaxation's name as the tables write it."""
+    return "row softmax" if name == "none" else label(name)
+
+
+def noise_of(noise: str) -> str:
+    """The standard deviation that a set names: `noise_1.75` -> `1.75`."""
+    return noise.removeprefix("noise_")
+
+
 _PAIR: list[Column] = [("Relaxation", of("method", relaxation_label)), ("Decoder", of("decoder", decoder_label))]
+CONVERGED: list[Column] = [
+    ("Noise", of("set", noise_of)),
+    ("n", of("lengths")),
+    ("At or below 1e-5", value(percent, "converged_share", method="time_indexed", decoder="none")),
+    ("Largest", value(lambda left: f"{left:.1e}", "residual_max", method="time_indexed", decoder="none")),
+]
 
 
 def points(row: Row | None) -> str:
@@ -26,103 +51,114 @@ def points(row: Row | None) -> str:
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name, without lines where the benchmark has not been run."""
-    rows = _rows(evidence)
-    measured = rows[rows["set"] != "speed"]
-    lengths = sorted(set(rows["lengths"]), key=natural)
-    every: list[Column] = [
-        (f"n = {n}", metric(lambda row: spread(row, count), "blocks_per_second", lengths=n)) for n in lengths
-    ]
-    speed = table([_PAIR[1], *every], lines(rows[rows["set"] == "speed"], ["decoder"], {"decoder": DECODERS}), right=1)
-    return {"speed": speed, "exact": Table(), "converged": Table()} | (_measured(measured) if len(measured) else {})
-
-
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figure, where the benchmark was run."""
-    rows = _rows(evidence)
-    exact = rows[(rows["metric"] == "exact_match") & (rows["comparison"] == "value")]
-    return {"decoding": partial(plots.exact_match, exact)} if len(exact) else {}
-
-
-def _rows(evidence: Evidence) -> pd.DataFrame:
-    return evidence.results[evidence.results["experiment"] == EXPERIMENT]
+    """The section's tables by name and its figure, without lines where the benchmark has not been run."""
+    every = evidence.results[evidence.results["experiment"] == EXPERIMENT]
+    fast, rows = every[every["set"] == "speed"], every[every["set"] != "speed"]
+    speed = [_PAIR[1], *_columns(_lengths(every), metric, lambda row: spread(row, count), "blocks_per_second")]
+    shown = {"speed": table(speed, lines(fast, ["decoder"], {"decoder": DECODERS}), right=1)}
+    return shown | (_measured(rows) if len(rows) else {"exact": Table(), "converged": Table()})
 
 
 def _measured(rows: pd.DataFrame) -> dict[str, Any]:
-    noises, lengths = levels(rows), sorted(set(rows["lengths"]), key=natural)
-    places = [{"set": noise, "lengths": n} for noise in noises for n in lengths]
-    hardest = noises[-1]
-    exact = [(_heading(place), value(percent, "exact_match", **place)) for place in places]
-    valid = [(_heading(place), value(percent, "valid_share", **place)) for place in places]
-    distance = [(f"n = {n}", value(_four, "kendall_tau_distance", set=hardest, lengths=n)) for n in lengths]
-    gap = [(f"n = {n}", value(lambda lost: percent(lost, 2), "gap", set=hardest, lengths=n)) for n in lengths]
-    proven = [(f"proven, n = {n}", value(percent, "optimal_share", set=hardest, lengths=n)) for n in lengths]
-    converged: list[Column] = [
-        ("Noise", of("set", noise_of)),
-        ("n", of("lengths")),
-        ("At or below 1e-5", value(percent, "converged_share", method="time_indexed", decoder="none")),
-        ("Largest", value(lambda left: f"{left:.1e}", "residual_max", method="time_indexed", decoder="none")),
-    ]
+    noises, lengths = _levels(rows), _lengths(rows)
+    places = [{"set": noise} | n for noise in noises for n in lengths]
+    hardest = rows[rows["set"] == noises[-1]]
+    distance = _columns(lengths, value, lambda tau: number(tau, 4), "kendall_tau_distance")
+    gap = _columns(lengths, value, lambda lost: percent(lost, 2), "gap")
+    gap += [(f"proven, {heading}", cell) for heading, cell in _columns(lengths, value, percent, "optimal_share")]
+    sizes = {n["lengths"]: rows.loc[rows["lengths"] == n["lengths"], "n"].max() for n in lengths}
+    ended = rows[rows["metric"].isin(["converged_share", "residual_max"])]
+    exact = rows[(rows["metric"] == "exact_match") & (rows["comparison"] == "value")]
     return {
-        "hardest": noise_of(hardest),
-        "n_blocks": ", ".join(f"{count(rows.loc[rows['lengths'] == n, 'n'].max())} of n = {n}" for n in lengths),
+        "hardest": noise_of(noises[-1]),
+        "n_blocks": ", ".join(f"{count(size)} of n = {n}" for n, size in sizes.items()),
         "best": _winners(rows, places),
-        "exact": table([*_PAIR, *exact], _pairs(rows, "exact_match"), right=2),
-        "valid": _valid(table([*_PAIR, *valid], _pairs(rows, "valid_share", "hungarian"), right=2), rows, places),
+        "exact": _of_pairs(rows, "exact_match", _columns(places, value, percent, "exact_match")),
+        "valid": _valid(rows, places),
         "added": _added(rows, places),
-        "distance": table([*_PAIR, *distance], _pairs(rows[rows["set"] == hardest], "kendall_tau_distance"), right=2),
-        "gap": table([*_PAIR, *gap, *proven], _pairs(rows[rows["set"] == hardest], "gap"), right=2),
-        "converged": table(
-            converged,
-            lines(rows[rows["metric"].isin(["converged_share", "residual_max"])], ["set", "lengths"], {"set": noises}),
-            right=1,
-        ),
+        "distance": _of_pairs(hardest, "kendall_tau_distance", distance),
+        "gap": _of_pairs(hardest, "gap", gap),
+        "converged": table(CONVERGED, lines(ended, ["set", "lengths"], {"set": noises}), right=1),
+        "figures": drawings(decoding=(exact_match, exact)),
     }
 
 
+def _levels(rows: pd.DataFrame) -> list[str]:
+    """Sets from the least noise to the most."""
+    return sorted(set(rows["set"]), key=lambda noise: float(noise_of(noise)))
+
+
+def _lengths(rows: pd.DataFrame) -> Places:
+    return [{"lengths": n} for n in sorted(set(rows["lengths"]), key=natural)]
+
+
 def _heading(place: dict[str, str]) -> str:
-    return f"n = {place['lengths']}, noise {noise_of(place['set'])}"
+    return f"n = {place['lengths']}" + (f", noise {noise_of(place['set'])}" if "set" in place else "")
 
 
-def _four(number_: float) -> str:
-    return number(number_, 4)
+def _columns(places: Places, cell: Callable[..., Cell], *query: Any, **more: str) -> list[Column]:
+    """A column for each place; its cells are of `metric` or `value`."""
+    return [(_heading(place), cell(*query, **more, **place)) for place in places]
 
 
-def _pairs(rows: pd.DataFrame, name: str, *decoders: str) -> list[Line]:
-    """A line for each relaxation and decoder that has the metric: of all decoders, or of some."""
-    known = in_order(set(rows.loc[rows["metric"] == name, "decoder"]) - {"none"}, DECODERS)
-    chosen = rows[rows["decoder"].isin(decoders or known)]
-    found = lines(chosen, ["method", "decoder"], {"method": RELAXATIONS, "decoder": DECODERS})
-    return [line for line in found if any(row["metric"] == name for row in line.rows)]
+def _pairs(rows: pd.DataFrame, name: str) -> list[Line]:
+    """A line for each relaxation and decoder that has the metric."""
+    pairs = lines(rows[rows["decoder"] != "none"], ["method", "decoder"], {"method": RELAXATIONS, "decoder": DECODERS})
+    return [line for line in pairs if any(row["metric"] == name for row in line.rows)]
 
 
-def _added(rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+def _of_pairs(rows: pd.DataFrame, name: str, columns: list[Column]) -> Table:
+    return table([*_PAIR, *columns], _pairs(rows, name), right=2)
+
+
+def _added(rows: pd.DataFrame, places: Places) -> Table:
     """What a relaxation adds to another, with the decoders that are compared."""
-    chosen, found = rows[(rows["comparison"] == "difference") & rows["decoder"].isin(_COMPARED)], []
+    chosen = rows[(rows["comparison"] == "difference") & rows["decoder"].isin(_COMPARED)]
+    parts = []
     for other in ("none", "popocs_extrapolated"):
-        less = {"comparison": "difference", "baseline": other}
-        columns: list[Column] = [("Points", lambda _, other=other: f"less {relaxation_label(other)}"), *_PAIR]  # type: ignore[misc]
-        columns += [(_heading(place), metric(points, "exact_match", **less, **place)) for place in places]
-        found.append(table(columns, _pairs(chosen[chosen["baseline"] == other], "exact_match"), right=3))
-    return Table(found[0].head, [line for part in found for line in part.lines], right=3)
+        columns = _columns(places, metric, points, "exact_match", comparison="difference", baseline=other)
+        part = _of_pairs(chosen[chosen["baseline"] == other], "exact_match", columns)
+        parts.append(Table(["Points", *part.head], [[f"less {relaxation_label(other)}", *line] for line in part.lines]))
+    return Table(parts[0].head, [line for part in parts for line in part.lines], right=3)
 
 
-def _winners(rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+def _winners(rows: pd.DataFrame, places: Places) -> Table:
     """What reproduces most blocks, at each noise and length; the first in order where several are equal."""
-    pairs, found = _pairs(rows, "exact_match"), []
+    pairs, cells = _pairs(rows, "exact_match"), []
     for place in places:
         exact = [row for line in pairs if (row := line.find(metric="exact_match", **place))]
         for row in sorted(exact, key=lambda row: -float(row["value"]))[:1]:
             within = [other for other in exact if other is not row and other["high"] >= row["low"]]
-            cells = [place["lengths"], noise_of(place["set"]), relaxation_label(row["method"])]
-            cells += [decoder_label(row["decoder"]), spread(row, percent), f"{len(within)} of {len(exact) - 1}"]
-            found.append(cells)
-    return Table(["n", "Noise", "Relaxation", "Decoder", "Exact match", "As good"], found, right=4)
+            names = [noise_of(place["set"]), relaxation_label(row["method"]), decoder_label(row["decoder"])]
+            cells.append([place["lengths"], *names, spread(row, percent), f"{len(within)} of {len(exact) - 1}"])
+    return Table(["n", "Noise", "Relaxation", "Decoder", "Exact match", "As good"], cells, right=4)
 
 
-def _valid(hungarian: Table, rows: pd.DataFrame, places: list[dict[str, str]]) -> Table:
+def _valid(rows: pd.DataFrame, places: Places) -> Table:
     """Hungarian's valid share for each relaxation, and the smallest of all other decoders together."""
-    others = rows[(rows["metric"] == "valid_share") & (rows["decoder"] != "hungarian")]
+    of_hungarian = rows["decoder"] == "hungarian"
+    hungarian = _of_pairs(rows[of_hungarian], "valid_share", _columns(places, value, percent, "valid_share"))
+    others = rows[(rows["metric"] == "valid_share") & ~of_hungarian]
     least = others.groupby(["set", "lengths"])["value"].min().to_dict()
     cells = [percent(least.get((place["set"], place["lengths"]), float("nan"))) for place in places]
     return Table(hungarian.head, [*hungarian.lines, ["all", "the others, least", *cells]], right=2)
+
+
+def exact_match(rows: pd.DataFrame) -> Figure:
+    """Blocks reproduced exactly, with intervals: a panel for each noise and length, a line for each relaxation."""
+    noises, lengths = _levels(rows), _lengths(rows)
+    shown = in_order(rows["method"], RELAXATIONS)
+    decoders = [name for name in in_order(rows["decoder"], DECODERS) if name in _MARKS]
+    with subplots(9, 2.1 * len(noises) + 0.7, len(noises), len(lengths)) as (figure, axes):
+        for panels, noise in zip(axes, noises, strict=True):
+            for ax, n in zip(panels, lengths, strict=True):
+                chosen = (rows["set"] == noise) & (rows["lengths"] == n["lengths"]) & rows["decoder"].isin(decoders)
+                for row in rows[chosen].to_dict("records"):
+                    y = -shown.index(row["method"]) + 0.14 * (1.5 - list(_MARKS).index(row["decoder"]))
+                    point(ax, row, y, 1.4, markersize=4.5, **_MARKS[row["decoder"]])
+                ax.set(title=_heading({"set": noise} | n), xticks=[0, 0.5, 1])
+                shares(ax.xaxis, whole=True)
+                downwards(ax, [relaxation_label(name) if ax is panels[0] else "" for name in shown])
+        keys = [key(decoder_label(name), linestyle="", **_MARKS[name]) for name in decoders]
+        legend(figure, keys, len(keys))
+    return figure

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from pipeline.analysis.operator_results import ALONE, OURS, exponents
 from pipeline.report.evidence import Evidence
 from pipeline.report.numbers import cell, count, number, percent
-from pipeline.report.operator import projection_plots as plots
-from pipeline.report.operator.projection_plots import name
-from pipeline.report.plots import Drawing
-from pipeline.report.tables import Cell, Table, of, records, table
+from pipeline.report.plots import drawings, key, legend, logarithmic, subplots
+from pipeline.report.tables import Column, Table, columns, of, records, table
 
 METHODS = ["cyclic", ALONE, "nearest"]
+# Okabe & Ito, 2008, as everywhere: ours blue and green, the paper's loop orange, others apart.
+_COLOURS = {
+    "cyclic": "#d55e00",
+    "extrapolated": "#0072b2",
+    ALONE: "#0072b2",
+    "nearest": "#009e73",
+    "cyclic_loop": "#e69f00",
+    "qpth": "#cc79a7",
+    "cvxpylayers": "#222222",
+    "cvxpylayers_moreau": "#8a8a8a",
+    "linsatnet": "#56b4e9",
+}
+_NAMES = {
+    ALONE: "extrapolated",
+    "cyclic_loop": "cyclic loop in PyTorch",
+    "cvxpylayers_moreau": "cvxpylayers, Moreau",
+    "linsatnet": "LinSATNet",
+}
+_SIZES = (5, 10, 20, 40, 64, 128, 256)  # ticks
+_FLOOR = 1e-9  # of the logarithmic axis: residuals of exactly 0 stand here
+
+
+def name(peer: str) -> str:
+    """A method's or peer's name as people write it."""
+    return _NAMES.get(peer, peer)
 
 
 def small(size: float) -> str:
@@ -24,8 +47,8 @@ def small(size: float) -> str:
     return "-" if pd.isna(size) else f"{size:.1e}" if size < 0.01 else f"{size:.2f}"
 
 
-def two(size: float) -> str:
-    """Two significant digits, or the whole number."""
+def two_digits(size: float) -> str:
+    """Two significant digits, or the whole number; a dash where there is none."""
     return f"{size:.2g}" if size < 10 else count(size)
 
 
@@ -34,70 +57,52 @@ def or_dash(iterations: float) -> str:
     return count(iterations) if iterations else "-"
 
 
-BLOCKS = [
-    ("Instructions", of("n_instructions")),
-    ("Blocks", of("n_blocks", count)),
+BLOCKS: list[Column] = [
+    *columns(n_instructions="Instructions"),
+    *columns(count, n_blocks="Blocks"),
     ("Dependencies per block", of("edges_mean", lambda mean: number(mean, 1))),
 ]
-RESIDUALS = [
-    ("Instructions", of("n_instructions")),
-    ("Proposal", of("proposal")),
-    ("Method", of("method", name)),
-    ("Iterations", of("iterations", or_dash)),
-    ("Median residual", of("residual_median", small)),
-    ("99th percentile", of("residual_p99", small)),
-    ("Maximum", of("residual_max", small)),
-    ("Within tolerance", of("within_share", lambda share: percent(share, 2))),
-    ("Stragglers", of("straggler_share", lambda share: percent(share, 2))),
+RESIDUALS: list[Column] = [
+    *columns(n_instructions="Instructions", proposal="Proposal"),
+    *columns(name, method="Method"),
+    *columns(or_dash, iterations="Iterations"),
+    *columns(small, residual_median="Median residual", residual_p99="99th percentile", residual_max="Maximum"),
+    *columns(lambda share: percent(share, 2), within_share="Within tolerance", straggler_share="Stragglers"),
     ("Maximum, stragglers finished", lambda line: small(line["finished"]) if line["method"] == ALONE else "-"),
 ]
-SPEED: list[tuple[str, Cell]] = [
-    ("Instructions", of("n_instructions")),
-    ("Method or peer", of("peer", name)),
-    ("Seconds", of("seconds_per_batch", two)),
-    *((f"slower than `{peer}`", of(peer, lambda times: "-" if pd.isna(times) else two(times))) for peer in OURS),
-    ("Median residual", of("residual_median", small)),
-    ("Maximum", of("residual_max", small)),
-    ("Peak memory, MB", of("peak_memory_mb", two)),
-    ("Items at once", of("items", count)),
-    ("Iterations", of("iterations", or_dash)),
+SPEED = [
+    *columns(n_instructions="Instructions"),
+    *columns(name, peer="Method or peer"),
+    *columns(two_digits, seconds_per_batch="Seconds", **{peer: f"slower than `{peer}`" for peer in OURS}),
+    *columns(small, residual_median="Median residual", residual_max="Maximum"),
+    *columns(two_digits, peak_memory_mb="Peak memory, MB"),
+    *columns(count, items="Items at once"),
+    *columns(or_dash, iterations="Iterations"),
 ]
 FAILURES = [
-    ("Method or peer", of("peer", name)),
-    ("Instructions", of("n_instructions")),
-    ("Reason", of("reason", cell)),
+    *columns(name, peer="Method or peer"),
+    *columns(n_instructions="Instructions"),
+    *columns(cell, reason="Reason"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name, and the settings of what was drawn."""
+    """The section's tables and figures by name, and the settings of what was drawn."""
     residuals, settings = evidence.table("residuals"), evidence.params["residuals"]
     peers = evidence.table("peers")
-    timed, failed = (
-        (peers[peers["seconds_per_batch"].notna()], peers[peers["seconds_per_batch"].isna()])
-        if len(peers)
-        else (peers, peers)
-    )
-    lengths = residuals.drop_duplicates("n_instructions").sort_values("n_instructions") if len(residuals) else residuals
+    timed = peers["seconds_per_batch"].notna()
+    lengths = residuals.drop_duplicates("n_instructions").sort_values("n_instructions")
     return {
         "settings": settings,
         "blocks": table(BLOCKS, records(lengths)),
         "residuals": table(RESIDUALS, records(_shown(residuals, settings)), right=3),
-        "speed": table(SPEED, records(_slower(timed)), right=2),
+        "speed": table(SPEED, records(_slower(peers[timed])), right=2),
         "growth": _growth(peers),
-        "failures": table(FAILURES, records(failed)),
+        "failures": table(FAILURES, records(peers[~timed])),
+        "figures": drawings(
+            operator_residuals=(violations, residuals, settings["tolerance"]), operator_speed=(speed, peers[timed])
+        ),
     }
-
-
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figures, where there is something to draw."""
-    residuals, peers = evidence.table("residuals"), evidence.table("peers")
-    drawn: dict[str, Drawing] = {}
-    if len(residuals):
-        drawn["operator_residuals"] = partial(plots.residuals, residuals, evidence.params["residuals"]["tolerance"])
-    if len(peers) and peers["seconds_per_batch"].notna().any():
-        drawn["operator_speed"] = partial(plots.speed, peers)
-    return drawn
 
 
 def _shown(table: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -106,18 +111,16 @@ def _shown(table: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
         return table
     keys = ["n_instructions", "proposal", "iterations"]
     whole = table[table["method"] == "extrapolated"].set_index(keys)["residual_max"]
-    own = table[table["iterations"].isin([*settings["shown"], 0]) & table["method"].isin(METHODS)]
-    own = own.assign(rank=own["method"].map(METHODS.index), logits=own["proposal"] != "softmax")
-    own = own.join(whole.rename("finished"), on=keys)
-    return own.sort_values(["n_instructions", "logits", "rank", "iterations"])
+    shown = table[table["iterations"].isin([*settings["shown"], 0]) & table["method"].isin(METHODS)]
+    shown = shown.assign(rank=shown["method"].map(METHODS.index), logits=shown["proposal"] != "softmax")
+    shown = shown.join(whole.rename("finished"), on=keys)
+    return shown.sort_values(["n_instructions", "logits", "rank", "iterations"])
 
 
 def _slower(timed: pd.DataFrame) -> pd.DataFrame:
     """Cases on the corpus, with a column for each of OURS: seconds over its seconds; NaN for itself."""
-    if timed.empty:
-        return timed
     corpus = timed[timed["dags"] == "corpus"].sort_values("n_instructions", kind="stable")
-    seconds = {peer: own.set_index("n_instructions")["seconds_per_batch"] for peer, own in corpus.groupby("peer")}
+    seconds = {peer: rows.set_index("n_instructions")["seconds_per_batch"] for peer, rows in corpus.groupby("peer")}
     for peer in OURS:
         times = corpus["seconds_per_batch"] / corpus["n_instructions"].map(seconds.get(peer, {}))
         corpus = corpus.assign(**{peer: times.where(corpus["peer"] != peer)})
@@ -127,9 +130,68 @@ def _slower(timed: pd.DataFrame) -> pd.DataFrame:
 def _growth(peers: pd.DataFrame) -> Table:
     """Exponents: of ours on random DAGs up to the largest, of all on those of the corpus from 10 instructions on."""
     head = ["Method or peer", "Exponent, corpus", "Exponent, random DAGs"]
-    if peers.empty:
-        return Table(head)
     random = exponents(peers[peers["dags"] == "random"])
     corpus = exponents(peers[peers["dags"] == "corpus"], smallest=10)
     cells = [[name(peer), *(number(of.get(peer), 2) for of in (corpus, random))] for peer in {**corpus, **random}]
     return Table(head, cells, right=1)
+
+
+def violations(table: pd.DataFrame, tolerance: float) -> Figure:
+    """Violations left against iterations, a panel for each length; softmax proposals.
+
+    `table`: table `residuals`. Solid: the median block, dashed: the worst; `nearest` has no iterations.
+    `extrapolated` without its fall-back, so that stragglers show. Dotted: the tolerance.
+    """
+    table = table[table["proposal"] == "softmax"]
+    lengths = sorted(set(table["n_instructions"]))
+    with subplots(8, 3.4, 1, max(len(lengths), 1)) as (figure, axes):
+        for ax, n in zip(axes[0], lengths, strict=False):
+            drawn = table[table["n_instructions"] == n]
+            for method in METHODS:
+                rows = drawn[drawn["method"] == method].sort_values("iterations")
+                for column, line in (("residual_median", "-"), ("residual_max", "--")):
+                    style: Any = {"color": _COLOURS[method], "linestyle": line, "linewidth": 1.5}
+                    left = rows[column].clip(lower=_FLOOR)
+                    if method == "nearest":
+                        ax.axhline(left.iloc[0], **style)
+                    else:
+                        ax.plot(rows["iterations"], left, marker="o", markersize=2.5, **style)
+            ax.axhline(tolerance, color="#666666", linestyle=":", linewidth=1)
+            logarithmic(ax.xaxis, [1, 5, 20, 60])
+            ax.set(xlim=(0.9, 1.1 * max(drawn["iterations"].max(), 1)), yscale="log", ylim=(_FLOOR, 100))
+            ax.set(title=f"{n} instructions", xlabel="iterations")
+        for ax in axes[0, 1:]:
+            ax.set_yticklabels([])
+        axes[0, 0].set_ylabel("largest violation of a block")
+        keys = [key(name(method), color=_COLOURS[method]) for method in METHODS]
+        keys += [key("median block", color="#444444"), key("worst block", color="#444444", linestyle="--")]
+        legend(figure, [*keys, key("tolerance", color="#666666", linestyle=":")], 6)
+    return figure
+
+
+def speed(timed: pd.DataFrame) -> Figure:
+    """Seconds and memory of a batch against the length of its blocks, a line for each peer.
+
+    `timed`: table `peers`, rows with seconds. Solid: DAGs of the corpus; dotted: random DAGs, scaled to the same
+    batch.
+    """
+    batch = timed.loc[timed["dags"] == "corpus", "batch"].max()
+    colours = {peer: _COLOURS.get(peer, "#999999") for peer in timed["peer"]}
+    sizes = [n for n in _SIZES if n in set(timed["n_instructions"])]
+    with subplots(8, 4.2, 1, 2) as (figure, axes):
+        for (peer, dags), rows in timed.groupby(["peer", "dags"], sort=False):
+            rows = rows.sort_values("n_instructions")
+            style: Any = {"color": colours[str(peer)], "linestyle": "-" if dags == "corpus" else ":"}
+            for ax, column in zip(axes[0], ("seconds_per_batch", "peak_memory_mb"), strict=True):
+                if dags == "corpus" or column == "seconds_per_batch":  # memory of random DAGs is of another batch
+                    values = rows[column] * (1 if dags == "corpus" else batch / rows["batch"])
+                    ax.plot(rows["n_instructions"], values.clip(lower=1e-4), marker="o", markersize=3, **style)
+        titles = (f"Seconds per batch of {batch:.0f}, forward + backward", "Peak memory of the items measured, MB")
+        for ax, title, ticks in zip(axes[0], titles, (sizes, _SIZES[:5]), strict=True):
+            ax.set(yscale="log", title=title, xlabel="instructions")
+            logarithmic(ax.xaxis, ticks)
+        keys = [key(name(peer), color=tint) for peer, tint in colours.items()]
+        if (timed["dags"] == "random").any():
+            keys.append(key("random DAGs", color="#444444", linestyle=":"))
+        legend(figure, keys, 4)
+    return figure

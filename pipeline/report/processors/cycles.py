@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import decoder_label, in_order, label, set_label, with_decoder
+from pipeline.report.names import in_order, label, set_label, with_decoder
 from pipeline.report.numbers import Row, count, percent, ratio, with_interval
-from pipeline.report.plots import Drawing
-from pipeline.report.processors import plots
-from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
+from pipeline.report.plots import curve, drawings, key, legend, logarithmic, subplots
+from pipeline.report.tables import SCHEDULER, Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT, SPEED = "processors", "processors_speed"
 IN_ORDER = "atom"  # the target whose times, shares and examples are shown
@@ -21,9 +21,11 @@ SHOWN = "test_10_40"  # the set of the summary and of the figures
 CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
 _TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
 _CURVES = 8  # methods that a figure by length shows
-METHOD: list[Column] = [("Scheduler", of("method", label)), ("Decoder", of("decoder", decoder_label))]
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
+_ABREAST = 3  # panels
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 SHARES: list[Column] = [
-    *METHOD,
+    *SCHEDULER,
     ("Cycles, of the best order's", metric(ratio, "cycles", comparison="ratio", baseline="best", judge=IN_ORDER)),
     ("Of GCC's, mean", metric(ratio, "mean_cycles", comparison="ratio", baseline="gcc", judge=IN_ORDER)),
     ("Fewer than GCC", value(percent, "fewer_cycles_share", baseline="gcc", judge=IN_ORDER)),
@@ -32,6 +34,7 @@ SHARES: list[Column] = [
     ("GCC's own order", value(percent, "same_order_share", baseline="gcc", judge=IN_ORDER)),
     ("Blocks", value(count, "cycles", "n", comparison="ratio", baseline="best", judge=IN_ORDER)),
 ]
+_PROVEN = {"metric": "proven_optimal_share"}
 PROVEN: list[Column] = [
     ("Blocks", of("set", set_label)),
     ("Scheduler", of("method", label)),
@@ -42,53 +45,33 @@ PROVEN: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where nothing was published."""
-    rows = _rows(evidence)
+    """The section's tables and figures by name; without lines where nothing was published."""
+    rows, parts = evidence.of(EXPERIMENT), evidence.table("parts", EXPERIMENT)
+    rows, parts = (frame[frame["decoder"].isin(CHOSEN)] for frame in (rows, parts))
     if rows.empty:
         return {"ratios": {}}
     judges, examples = _judges(rows, evidence), evidence.table("timelines")
     sets = in_order(rows["set"], evidence.settings(EXPERIMENT).get("sets", ()))
     on_set = {name: rows[rows["set"] == name] for name in sets}
+    shown = on_set.get(SHOWN, rows[:0])
+    proven = rows[(rows["metric"] == _PROVEN["metric"]) & (rows["target"] == IN_ORDER)].assign(judge="none")
+    lengths = parts[(parts["set"] == SHOWN) & (parts["by"] == "length")]
+    blocks = {f"processors_block_{k + 1}": block for k, (_, block) in enumerate(examples.groupby("rank"))}
     return {
         "in_order": IN_ORDER,
         "others": [name for name in judges if name != IN_ORDER],
         "short_of": set_label(SHOWN),
-        "short": table(_short_columns(evidence), _per_judge(on_set.get(SHOWN, rows[:0]), judges), right=2),
-        "ratios": {set_label(name): _ratios(own, judges, evidence) for name, own in on_set.items()},
-        "shares": {set_label(name): _shares(own) for name, own in on_set.items()},
-        "proven": _proven(rows, sets),
-        "n_examples": examples["block_id"].nunique() if len(examples) else 0,
-        "figures": list(figures(evidence)),
+        "short": table(_short_columns(evidence), _per_judge(shown, judges), right=2),
+        "ratios": {set_label(name): _ratios(tested, judges, evidence) for name, tested in on_set.items()},
+        "shares": {set_label(name): _shares(tested) for name, tested in on_set.items()},
+        "proven": table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, _PROVEN), right=2),
+        "n_examples": len(blocks),
+        "figures": drawings(
+            processors_pareto=(pareto, _points(shown, evidence)),
+            processors_length=(by_length, _best_of_kinds(lengths, evidence), judges),
+            **{name: (timelines, block) for name, block in blocks.items()},
+        ),
     }
-
-
-def figures(evidence: Evidence) -> dict[str, Drawing]:
-    """The section's figures by name, those whose rows were published."""
-    rows = _rows(evidence)
-    if rows.empty:
-        return {}
-    drawn: dict[str, Drawing] = {}
-    points = _points(rows[rows["set"] == SHOWN], evidence)
-    if len(points):
-        drawn["processors_pareto"] = partial(plots.pareto, points, list(points["name"]))
-    parts = evidence.table("parts", EXPERIMENT)
-    if len(parts):
-        parts = parts[(parts["set"] == SHOWN) & parts["decoder"].isin(CHOSEN) & (parts["by"] == "length")]
-    if len(parts):
-        named = parts.assign(name=_names(parts), kind=[_kind(name, evidence) for name in parts["method"]])
-        mean = named[named["judge"] == IN_ORDER].groupby(["kind", "name"])["value"].mean().sort_values()
-        best = mean.reset_index().drop_duplicates("kind")["name"][:_CURVES].tolist()
-        shown = named[named["name"].isin(best)]
-        drawn["processors_length"] = partial(plots.by_length, shown, _judges(rows, evidence), best)
-    examples = evidence.table("timelines")
-    for place, (_, block) in enumerate(examples.groupby("rank") if len(examples) else []):
-        drawn[f"processors_block_{place + 1}"] = partial(plots.timelines, _timelines(block))
-    return drawn
-
-
-def _rows(evidence: Evidence) -> pd.DataFrame:
-    rows = evidence.of(EXPERIMENT)
-    return rows[rows["decoder"].isin(CHOSEN)]
 
 
 def _judges(rows: pd.DataFrame, evidence: Evidence) -> list[str]:
@@ -105,8 +88,16 @@ def _kind(method: str, evidence: Evidence) -> str:
     return str(evidence.params.get("methods", {}).get(method, {}).get("method", method))
 
 
-def _names(rows: pd.DataFrame) -> list[str]:
-    return [with_decoder(method, decoder) for method, decoder in zip(rows["method"], rows["decoder"], strict=True)]
+def _best_of_kinds(parts: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
+    """The best method of each kind on the in-order processor, with a column `name`, the best of all first."""
+    pairs = zip(parts["method"], parts["decoder"], strict=True)
+    named = parts.assign(
+        name=[with_decoder(*pair) for pair in pairs], kind=[_kind(name, evidence) for name in parts["method"]]
+    )
+    mean = named[named["judge"] == IN_ORDER].groupby(["kind", "name"])["value"].mean().sort_values()
+    best = mean.reset_index().drop_duplicates("kind")["name"][:_CURVES].tolist()
+    chosen = named[named["name"].isin(best)]
+    return chosen.assign(place=chosen["name"].map(best.index)).sort_values("place", kind="stable")
 
 
 def _per_judge(rows: pd.DataFrame, judges: list[str]) -> list[Line]:
@@ -121,15 +112,9 @@ def _short_columns(evidence: Evidence) -> list[Column]:
     learned = set(evidence.settings(EXPERIMENT).get("models", ()))
 
     def best(line: Line, kind: str = "", decoder: str = "") -> Row | None:
-        return next(
-            (
-                row
-                for row in line.rows
-                if (not decoder or (row["decoder"] == decoder and row["method"] in learned))
-                and (not kind or _kind(row["method"], evidence) == kind)
-            ),
-            None,
-        )
+        rows = [row for row in line.rows if not kind or _kind(row["method"], evidence) == kind]
+        rows = [row for row in rows if not decoder or (row["decoder"] == decoder and row["method"] in learned)]
+        return rows[0] if rows else None
 
     def fewest(line: Line) -> str:
         row = best(line)
@@ -162,47 +147,104 @@ def _ranked(rows: pd.DataFrame) -> list[Line]:
 def _ratios(rows: pd.DataFrame, judges: list[str], evidence: Evidence) -> Table:
     """Microseconds a block, and the ratio to GCC's cycles on each processor."""
     speed = evidence.of(SPEED)
-    own = speed[(speed["set"].isin(rows["set"])) & (speed["target"] == IN_ORDER)]
-    columns: list[Column] = [*METHOD, ("µs a block", value(count, "microseconds_per_block"))]
+    speeds = speed[(speed["set"].isin(rows["set"])) & (speed["target"] == IN_ORDER)]
+    columns: list[Column] = [*SCHEDULER, ("µs a block", value(count, "microseconds_per_block"))]
     columns += [(judge, metric(ratio, judge=judge, **_TO_GCC)) for judge in judges]
-    return table(columns, _ranked(pd.concat([rows, own])), right=2)
+    return table(columns, _ranked(pd.concat([rows, speeds])), right=2)
 
 
 def _shares(rows: pd.DataFrame) -> Table:
     """How near the best order methods come on the in-order processor."""
     best = {"metric": "cycles", "comparison": "ratio", "baseline": "best", "judge": IN_ORDER}
-    own = rows[rows["judge"] == IN_ORDER]
-    return table(SHARES, [line for line in _ranked(own) if line.find(**best)], right=2)
-
-
-def _proven(rows: pd.DataFrame, sets: list[str]) -> Table:
-    """Shares of blocks whose order is proven to be optimal on the in-order processor."""
-    proven = rows[(rows["metric"] == "proven_optimal_share") & (rows["target"] == IN_ORDER)]
-    proven = proven.assign(judge="none")  # it stands for all of the columns
-    return table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, {"metric": "proven_optimal_share"}), right=2)
+    judged = rows[rows["judge"] == IN_ORDER]
+    return table(SHARES, [line for line in _ranked(judged) if line.find(**best)], right=2)
 
 
 def _points(rows: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
-    """Columns of `plots.pareto`: methods whose time was measured on the in-order processor."""
+    """Methods whose time was measured on the in-order processor: `name`, `microseconds`, and the ratio of cycles."""
     speed, points = evidence.of(SPEED), []
     timed = speed[(speed["set"] == SHOWN) & (speed["target"] == IN_ORDER)]
     for line in _ranked(pd.concat([rows, timed])):
         row, time = line.find(judge=IN_ORDER, **_TO_GCC), line.find(metric="microseconds_per_block")
         if row is not None and time is not None:
             name = with_decoder(line["method"], line["decoder"])
-            points.append((name, time["value"], row["value"], row["low"], row["high"]))
-    return pd.DataFrame(points, columns=["name", "microseconds", "ratio", "low", "high"])
+            points.append({**row, "name": name, "microseconds": time["value"]})
+    return pd.DataFrame(points)
 
 
-def _timelines(block: pd.DataFrame) -> list[plots.Timeline]:
-    """Of one block of the table of examples: a row for each order and slot."""
-    return [
-        plots.Timeline(
-            str(title),
-            own["instruction"].tolist(),
-            own["issue"].to_numpy(int),
-            own["latency"].to_numpy(int),
-            int(own["cycles"].iloc[0]),
-        )
-        for title, own in block.sort_values(["place", "slot"]).groupby("title", sort=False)
-    ]
+def styles(names: Sequence[str]) -> dict[str, Any]:
+    """Colour and mark of every method, told apart by both."""
+    return {
+        name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
+        for k, name in enumerate(names)
+    }
+
+
+def pareto(points: pd.DataFrame) -> Figure:
+    """Cycles against GCC's over microseconds per block; lower and further left is better.
+
+    `points`: rows of table `results` with columns `name` and `microseconds`. The line joins those that no other beats
+    in both.
+    """
+    style = styles(points["name"].tolist())
+    with subplots(9.5, 6.4) as (figure, axes):
+        ax = axes[0, 0]
+        points = points.sort_values(["microseconds", "value"])
+        front = points[points["value"] < points["value"].cummin().shift(fill_value=np.inf)]
+        ax.plot(front["microseconds"], front["value"], color="#bbbbbb", linewidth=1.2, drawstyle="steps-post", zorder=1)
+        for _, row in points.iterrows():
+            ax.vlines(row["microseconds"], row["low"], row["high"], color=style[row["name"]]["color"])
+            ax.plot(row["microseconds"], row["value"], linestyle="", markersize=6.5, **style[row["name"]])
+        ax.axhline(1, color="#222222", linewidth=0.8)
+        logarithmic(ax.xaxis, 9)
+        ax.set(xlabel="microseconds per block, one core", ylabel="cycles, of those of GCC's order")
+        legend(figure, [key(name, linestyle="", **mark) for name, mark in style.items()], 3)
+    return figure
+
+
+def by_length(parts: pd.DataFrame, judges: Sequence[str]) -> Figure:
+    """Cycles against GCC's by length, a panel for each processor, with intervals.
+
+    `parts`: table `parts` of one set with a column `name`, in the order of the legend.
+    """
+    style = styles(parts["name"].unique().tolist())
+    columns = min(_ABREAST, len(judges))
+    rows = -(-len(judges) // columns)
+    with subplots(1.2 + 3.7 * columns, 0.9 + 2.9 * rows, rows, columns) as (figure, axes):
+        for ax in axes.flat[len(judges) :]:
+            figure.delaxes(ax)
+        for ax, judge in zip(axes.flat, judges, strict=False):
+            judged = parts[parts["judge"] == judge]
+            ranges = judged.drop_duplicates("part").sort_values("rank")["part"].tolist()
+            for k, (name, mark) in enumerate(style.items()):
+                points = judged[judged["name"] == name].sort_values("rank")
+                x = points["part"].map(ranges.index).to_numpy(float) + 0.05 * (k - (len(style) - 1) / 2)
+                curve(ax, x, points, 1.2, linewidth=1.3, markersize=4.5, **mark)
+            ax.axhline(1, color="#222222", linewidth=0.8)
+            ax.set_xticks(range(len(ranges)), ranges)
+            ax.set(xlabel="instructions", title=judge)
+        for ax in axes[:, 0]:
+            ax.set_ylabel("cycles, of those of GCC's order")
+        legend(figure, [key(name, linestyle="", **mark) for name, mark in style.items()], 3)
+    return figure
+
+
+def timelines(block: pd.DataFrame) -> Figure:
+    """One block in several orders, side by side: a bar from issue to write-back for each instruction.
+
+    `block`: table `timelines`, rows of one block.
+    """
+    orders = list(block.sort_values(["place", "slot"]).groupby("title", sort=False))
+    rows = block["slot"].nunique()
+    with subplots(1.0 + 4.2 * len(orders), 0.27 * rows + 1.3, 1, len(orders)) as (figure, axes):
+        for ax, (title, order) in zip(axes[0], orders, strict=True):
+            slots, cycles = np.arange(rows), order["cycles"].iloc[0]
+            bars: Any = {"height": 0.7, "color": "#56b4e9", "edgecolor": "#0072b2"}
+            ax.barh(slots, np.maximum(order["latency"], 1), left=order["issue"], **bars)
+            ax.axvline(cycles - 1, color="#d55e00", linewidth=1.2)
+            ax.set_yticks(slots, order["instruction"])
+            ax.tick_params(axis="y", labelsize=7, labelfontfamily="DejaVu Sans Mono")
+            ax.set(ylim=(rows - 0.4, -0.6), xlim=(-0.3, block["cycles"].max() + 0.3))
+            ax.grid(axis="y", visible=False)
+            ax.set(xlabel="cycle", title=f"{title}: {cycles} cycles")
+    return figure

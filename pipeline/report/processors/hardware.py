@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, set_label
-from pipeline.report.numbers import Row, cell, code, count, number, percent, ratio, spread
-from pipeline.report.processors.cycles import CHOSEN, METHOD
+from pipeline.report.numbers import cell, code, count, number, percent, ratio, spread
+from pipeline.report.processors.cycles import CHOSEN
 from pipeline.report.processors.cycles import EXPERIMENT as MODELLED
-from pipeline.report.tables import Column, Line, Table, lines, metric, of, records, table, value
+from pipeline.report.tables import SCHEDULER, Column, Line, Table, columns, lines, metric, records, table, value
 
 EXPERIMENT = "hardware"
 _TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
@@ -20,23 +21,21 @@ _REFERENCES = {  # orders that no method is behind
     "random_orders": "Random legal orders",
     "best_of_random_orders": "Best of these, by other trials",
 }
+_fine, _tenths = partial(percent, digits=2), partial(number, digits=1)
 QUALITY: list[Column] = [
-    ("Blocks", of("set", set_label)),
+    *columns(set_label, set="Blocks"),
     ("Timed", value(count, "gcc_cycles_median", "n")),
     ("Share of those drawn", value(percent, "timed_share")),
-    (
-        "Variation of an order's cycles between halves of its trials: median",
-        value(lambda share: percent(share, 2), "repeat_cv_median"),
-    ),
-    ("mean", value(lambda share: percent(share, 2), "repeat_cv_mean")),
-    ("Cycles of GCC's order, with fence (median)", value(lambda cycles: number(cycles, 1), "gcc_cycles_median")),
-    ("Cycles of the fence alone (median)", value(lambda cycles: number(cycles, 1), "fence_cycles_median")),
+    ("Variation of an order's cycles between halves of its trials: median", value(_fine, "repeat_cv_median")),
+    ("mean", value(_fine, "repeat_cv_mean")),
+    ("Cycles of GCC's order, with fence (median)", value(_tenths, "gcc_cycles_median")),
+    ("Cycles of the fence alone (median)", value(_tenths, "fence_cycles_median")),
 ]
-OUTCOMES: list[Column] = [
-    ("Blocks", of("set", set_label)),
-    ("Outcome", of("outcome", cell)),
-    ("Number", of("blocks", count)),
-    ("Example", of("example", code)),
+OUTCOMES = [
+    *columns(set_label, set="Blocks"),
+    *columns(cell, outcome="Outcome"),
+    *columns(count, blocks="Number"),
+    *columns(code, example="Example"),
 ]
 
 
@@ -50,7 +49,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     timing = rows[~rows["metric"].isin(["cycles", "rank_correlation"])].assign(judge="none")
     return {
         "settings": evidence.settings(EXPERIMENT).get("timing", {}),
-        "processors": sorted(set(outcomes["processor"])) if len(outcomes) else [],
+        "processors": sorted(set(outcomes["processor"])),
         "ratios": {set_label(name): _ratios(rows[rows["set"] == name], evidence) for name in sets},
         "references": _references(rows, sets),
         "quality": table(QUALITY, lines(timing, ["set"], {"set": sets}), right=1),
@@ -61,22 +60,22 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 def _references(rows: pd.DataFrame, sets: list[str]) -> Table:
     """Ratios of orders that no method is behind, on each set."""
-    columns: list[Column] = [("Orders", of("method", _REFERENCES.__getitem__))]
-    columns += [(set_label(name), metric(ratio, set=name, **_TO_GCC)) for name in sets]
+    shown = columns(_REFERENCES.__getitem__, method="Orders")
+    shown += [(set_label(name), metric(ratio, set=name, **_TO_GCC)) for name in sets]
     measured = {line["method"]: line.rows for line in lines(rows[rows["target"] == "none"], ["method"])}
-    return table(columns, [Line({"method": name}, measured.get(name, [])) for name in _REFERENCES], right=1)
+    return table(shown, [Line({"method": name}, measured.get(name, [])) for name in _REFERENCES], right=1)
 
 
 def _ratios(rows: pd.DataFrame, evidence: Evidence) -> Table:
     """Ratio of each method's orders for each processor; the fewest cycles on average first."""
-    made = rows[(rows["target"] != "none") & (rows["metric"] == "cycles")]
-    targets = in_order(made["target"], evidence.settings(MODELLED).get("targets", ()))
-    columns = [*METHOD, *((f"Made for {name}", metric(ratio, target=name, **_TO_GCC)) for name in targets)]
+    timed = rows[(rows["target"] != "none") & (rows["metric"] == "cycles")]
+    targets = in_order(timed["target"], evidence.settings(MODELLED).get("targets", ()))
+    shown = [*SCHEDULER, *((f"Made for {name}", metric(ratio, target=name, **_TO_GCC)) for name in targets)]
 
     def mean(line: Line) -> float:
         return float(pd.Series([row["value"] for row in line.rows]).mean())
 
-    return table(columns, sorted(lines(made, ["method", "decoder"]), key=mean), right=2)
+    return table(shown, sorted(lines(timed, ["method", "decoder"]), key=mean), right=2)
 
 
 def _correlations(rows: pd.DataFrame, sets: list[str], evidence: Evidence) -> Table:
@@ -86,13 +85,9 @@ def _correlations(rows: pd.DataFrame, sets: list[str], evidence: Evidence) -> Ta
     processors = {name.removeprefix("llvm_mca_").removeprefix("model_") for name in set(ranking["judge"]) - {*judges}}
     for name in in_order(processors, evidence.settings(MODELLED).get("targets", ())):
         judges |= {f"llvm_mca_{name}": f"llvm-mca, {name}", f"model_{name}": f"Fast model, {name}"}
-    columns: list[Column] = [("Ranked by", of("judge", judges.__getitem__))]
+    shown = columns(judges.__getitem__, judge="Ranked by")
     for name in sets:
         wanted = {"set": name, "baseline": "hardware"}
-        columns += [(set_label(name), metric(_three, "rank_correlation", **wanted))]
-        columns += [("Blocks", value(count, "rank_correlation", "n", **wanted))]
-    return table(columns, lines(ranking, ["judge"], {"judge": judges}), right=1)
-
-
-def _three(row: Row | None) -> str:
-    return spread(row, number)
+        shown += [(set_label(name), metric(lambda row: spread(row, number), "rank_correlation", **wanted))]
+        shown += [("Blocks", value(count, "rank_correlation", "n", **wanted))]
+    return table(shown, lines(ranking, ["judge"], {"judge": judges}), right=1)
