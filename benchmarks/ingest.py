@@ -91,7 +91,7 @@ def _two_at_a_time(commands: list[list[str]]) -> None:
 
 
 def _stage(name: str, **options: object) -> list[str]:
-    words = [sys.executable, "-m", f"pipeline.stages.{name}"]
+    words = [sys.executable, "-m", "pipeline.stages", name]
     for option, value in options.items():
         words += [f"--{option.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
     return words

@@ -83,7 +83,7 @@ def stage(name, *params, **given):
     """The shell command of a stage: its inputs and outputs, then the named params, then what is `given`."""
     named = {key: f"{{params.{key}:q}}" for key in params} | given
     said = "".join(f" --{key.replace('_', '-')} {value}" for key, value in named.items())
-    return f"python -m pipeline.stages.{name} {{params.options}}{said} 2> >(tee {{log}} >&2)"
+    return f"python -m pipeline.stages {name} {{params.options}}{said} 2> >(tee {{log}} >&2)"
 
 
 def unique(paths):

@@ -4,7 +4,9 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -113,15 +115,10 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
 
 
 def options_of(stage: str) -> set[str]:
-    """Names of the options of a stage's `main`, as its source declares them."""
-    tree = ast.parse((ROOT / f"pipeline/stages/{stage}.py").read_text())
-    (main,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"]
-    names = set()
-    for argument in main.args.args:
-        assert argument.annotation is not None
-        renamed = re.search(r"Option\('--([\w-]+)'", ast.unparse(argument.annotation))
-        names.add(renamed[1].replace("-", "_") if renamed else argument.arg)
-    return names
+    """Names of the options of a stage's `main`, as it declares them."""
+    declared = get_type_hints(import_module(f"pipeline.stages.{stage}").main, include_extras=True)
+    words = {name: hint.__metadata__[0].default for name, hint in declared.items() if name != "return"}
+    return {word.removeprefix("--") if isinstance(word, str) else name for name, word in words.items()}
 
 
 def test_what_a_rule_names_is_an_option_of_its_stage() -> None:

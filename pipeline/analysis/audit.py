@@ -12,8 +12,9 @@ Intervals are of a ratio of sums over blocks (Cochran 1977, section 6.4): pairs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,125 +34,105 @@ _INSTRUCTIONS = 4096  # of a batch
 _OPCODE = 0  # column of COMPARED
 
 
-@dataclass
-class _Sums:
-    """Over blocks, of P pairs and A of them in ascending order."""
+def _sums(sign: np.ndarray, block: np.ndarray, same: np.ndarray) -> np.ndarray:
+    """Over blocks, of P pairs and A of them in ascending order: P, A, A A, A P, P P; and P, A of equal opcodes.
 
-    pairs: float = 0.0
-    agree: float = 0.0
-    squares: np.ndarray = field(default_factory=lambda: np.zeros(3))  # of A, of A P, of P
-    same_pairs: float = 0.0
-    same_agree: float = 0.0
-
-    def add(self, sign: np.ndarray, block: np.ndarray, same: np.ndarray) -> None:
-        """sign: (P,) above 0 where GCC's order is ascending, 0 or NaN where nothing is said; same: equal opcodes."""
-        said = np.flatnonzero((sign > 0) | (sign < 0))
-        if not len(said):
-            return
-        ascending = sign[said] > 0
-        pairs, agree = np.bincount(block[said]), np.bincount(block[said], ascending)
-        self.pairs, self.agree = self.pairs + len(said), self.agree + ascending.sum()
-        self.squares += (agree @ agree, agree @ pairs, pairs @ pairs)
-        self.same_pairs += same[said].sum()
-        self.same_agree += ascending[same[said]].sum()
-
-    def row(self, confidence: float) -> tuple[float, ...]:
-        """pairs, agreement with its interval, and the same within pairs of one opcode."""
-        if not self.pairs:
-            return 0, np.nan, np.nan, np.nan, 0, np.nan
-        ratio = self.agree / self.pairs
-        of_a, of_both, of_p = self.squares
-        error = np.sqrt(max(of_a - 2 * ratio * of_both + ratio**2 * of_p, 0.0)) / self.pairs
-        wide = norm.ppf((1 + confidence) / 2) * error
-        low, high = max(ratio - wide, 0.0), min(ratio + wide, 1.0)
-        same = self.same_agree / self.same_pairs if self.same_pairs else np.nan
-        return int(self.pairs), ratio, low, high, int(self.same_pairs), same
+    sign: (P,) above 0 where GCC's order is ascending, 0 or NaN where nothing is said; same: equal opcodes.
+    """
+    said = np.flatnonzero((sign > 0) | (sign < 0))
+    ascending, alike = sign[said] > 0, same[said]
+    pairs, agree = np.bincount(block[said]), np.bincount(block[said], ascending)
+    squares = agree @ agree, agree @ pairs, pairs @ pairs
+    return np.array([len(said), ascending.sum(), *squares, alike.sum(), ascending[alike].sum()], float)
 
 
-Said = tuple[str, str, np.ndarray, np.ndarray, np.ndarray]  # feature, group, sign, block, same opcode
+def _row(sums: np.ndarray, confidence: float) -> tuple[float, ...]:
+    """pairs, agreement with its interval, and the same within pairs of one opcode."""
+    pairs, agree, of_a, of_both, of_p, same_pairs, same_agree = sums.tolist()
+    if not pairs:
+        return 0, np.nan, np.nan, np.nan, 0, np.nan
+    ratio = agree / pairs
+    error = np.sqrt(max(of_a - 2 * ratio * of_both + ratio**2 * of_p, 0.0)) / pairs
+    wide = norm.ppf((1 + confidence) / 2) * error
+    same = same_agree / same_pairs if same_pairs else np.nan
+    return int(pairs), ratio, max(ratio - wide, 0.0), min(ratio + wide, 1.0), int(same_pairs), same
+
+
+class _Pairs(NamedTuple):
+    """Independent pairs of instructions of blocks of one length, as GCC numbers them: i before k."""
+
+    block: np.ndarray
+    i: np.ndarray
+    k: np.ndarray
+    same: np.ndarray  # opcodes are equal
+
+    def sign(self, value: np.ndarray) -> np.ndarray:
+        """What values (B, n) of the instructions say of the pairs."""
+        return (value[self.block, self.k] - value[self.block, self.i]).astype(float)
 
 
 def audit(
     store: BlockStore,
     encodings: Encodings,
     sample: Sample,
-    found_at: Callable[[np.ndarray], list[tuple[bytes, int]]],
+    found_at: Sequence[tuple[bytes, int]],
     sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray],
     confidence: float,
     seed: int,
 ) -> pd.DataFrame:
     """Table `audit` of the blocks of a sample.
 
-    found_at: items of the sample -> their code as found and its address, for the leak references; sampler: what drew
+    found_at: code of the sample's blocks as found, and its address, for the leak references; sampler: what drew
     the sample's orders.
     """
     values = features.of_tokens(encodings)
     rng = np.random.default_rng(seed)
-    sums: dict[tuple[str, str], _Sums] = {}
+    sums: dict[tuple[str, str], np.ndarray] = defaultdict(lambda: np.zeros(7))
     for items in by_length(store.lengths[sample.rows], _INSTRUCTIONS):
-        for name, group, sign, block, same in _batch(store, encodings, sample, items, values, found_at, sampler, rng):
-            sums.setdefault((group, name), _Sums()).add(sign, block, same)
-    rows = [(name, group, *one.row(confidence)) for (group, name), one in sums.items()]
+        problems = store.as_emitted(sample.rows[items])
+        related = relations(problems, encodings.compared)
+        opcode = encodings.compared[problems.instructions, _OPCODE]
+        block, i, k = np.nonzero(np.triu(independent(related)))
+        pairs = _Pairs(block, i, k, opcode[block, i] == opcode[block, k])
+        for name, of_instruction in values.items():
+            sums["token", name] += _sums(pairs.sign(of_instruction[problems.instructions]), block, pairs.same)
+        for name, value in features.of_nodes(related).items():
+            sums["node", name] += _sums(pairs.sign(value), block, pairs.same)
+        for name, says in features.of_pairs(related).items():
+            sums["pair", name] += _sums(says[block, i, k], block, pairs.same)
+        for name, sign, of_block, same in _steps(problems, related, opcode):
+            sums["step", name] += _sums(sign, of_block, same)
+        order = np.stack([sample.orders[item] for item in items]).astype(np.int64)
+        redrawn = sampler(store.problems(sample.rows[items], order).precedes, rng).astype(np.int64)
+        sums["control", "shown slot"] += _sums(pairs.sign(np.argsort(order, 1)), block, pairs.same)
+        again = np.argsort(np.take_along_axis(order, redrawn, 1), 1)
+        sums["control", "slot in another random legal order"] += _sums(pairs.sign(again), block, pairs.same)
+        sums["control", "random number"] += _sums(pairs.sign(rng.random(order.shape)), block, pairs.same)
+        for name, sign in _leaks(pairs, [found_at[item] for item in items]):
+            sums["leak reference", name] += _sums(sign, block, pairs.same)
+    rows = [(name, group, *_row(of_feature, confidence)) for (group, name), of_feature in sums.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["audit"].names)
 
 
-def _batch(
-    store: BlockStore,
-    encodings: Encodings,
-    sample: Sample,
-    items: np.ndarray,
-    values: dict[str, np.ndarray],
-    found_at: Callable[[np.ndarray], list[tuple[bytes, int]]],
-    sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray],
-    rng: np.random.Generator,
-) -> Iterator[Said]:
-    """What every feature says of the pairs of blocks of one length."""
-    problems = store.as_emitted(sample.rows[items])
-    related = relations(problems, encodings.compared)
-    block, i, k = np.nonzero(np.triu(independent(related)))  # GCC's order: i before k
-    opcode = encodings.compared[problems.instructions, _OPCODE]
-    same = opcode[block, i] == opcode[block, k]
-    for name, of_instruction in values.items():
-        value = of_instruction[problems.instructions]
-        yield name, "token", value[block, k] - value[block, i], block, same
-    for name, value in features.of_nodes(related).items():
-        yield name, "node", value[block, k] - value[block, i], block, same
-    for name, says in features.of_pairs(related).items():
-        yield name, "pair", says[block, i, k].astype(float), block, same
-    yield from _steps(problems, related, opcode)
-    order = np.stack([sample.orders[item] for item in items]).astype(np.int64)
-    redrawn = sampler(store.problems(sample.rows[items], order).precedes, rng).astype(np.int64)
-    controls = {
-        "shown slot": np.argsort(order, 1),
-        "slot in another random legal order": np.argsort(np.take_along_axis(order, redrawn, 1), 1),
-        "random number": rng.random(order.shape),
-    }
-    for name, value in controls.items():
-        yield name, "control", (value[block, k] - value[block, i]).astype(float), block, same
-    found = [features.leaks(*one) for one in found_at(items)]
-    for name in found[0]:
-        value = np.stack([one[name] for one in found])
-        sign = value[block, k] - value[block, i]
-        yield name, "leak reference", sign, block, same
+def _leaks(pairs: _Pairs, found: list[tuple[bytes, int]]) -> Iterator[tuple[str, np.ndarray]]:
+    """What must not be known, and rip displacements of pairs that address one place."""
+    leaks = [features.leaks(*block) for block in found]
+    values = {name: np.stack([of_block[name] for of_block in leaks]) for name in leaks[0]}
+    target = values["rip target"]
+    one_place = target[pairs.block, pairs.i] == target[pairs.block, pairs.k]
+    for name, value in values.items():
+        yield name, pairs.sign(value)
         if name == "rip displacement":
-            one_place = np.where(_same_target(found)[block, i, k], sign, 0.0)
-            yield f"{name}, same target", "leak reference", one_place, block, same
+            yield f"{name}, same target", np.where(one_place, pairs.sign(value), 0.0)
 
 
-def _same_target(found: list[dict[str, np.ndarray]]) -> np.ndarray:
-    """Pairs that address one place, (B, n, n)."""
-    target = np.stack([one["rip target"] for one in found])
-    equal: np.ndarray = target[:, :, None] == target[:, None, :]
-    return equal
-
-
-def _steps(problems: Problems, related: Relations, opcode: np.ndarray) -> Iterator[Said]:
-    """What is to be seen of the instruction issued, and of each other one that was ready."""
+def _steps(
+    problems: Problems, related: Relations, opcode: np.ndarray
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """What is to be seen of the instruction issued, and of each other one that was ready: sign, block, same opcode."""
     size, n = opcode.shape
-    gcc = np.broadcast_to(np.arange(n), (size, n))
-    found = decisions(problems, related, gcc)
+    found = decisions(problems, related, np.broadcast_to(np.arange(n), (size, n)))
     taken = found.taken[found.step]
-    block = found.instruction // n
     same = opcode.ravel()[found.instruction] == opcode.ravel()[found.instruction[taken]]
     for column, name in enumerate(SEEN):
-        yield name, "step", (found.seen[:, column] - found.seen[taken, column]).astype(float), block, same
+        yield name, (found.seen[:, column] - found.seen[taken, column]).astype(float), found.instruction // n, same

@@ -14,7 +14,7 @@ they first occur. Instructions that an automorphism exchanges thus never make tw
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -29,6 +29,10 @@ class Canonical(NamedTuple):
     key: np.ndarray  # (B,) uint64
     order: np.ndarray  # (B,) uint64: certificate of GCC's order, or of the one asked for
     colours: np.ndarray  # uint64, of the blocks' instructions as GCC numbers them, one block after the other
+
+    def of(self, rows: np.ndarray) -> Canonical:
+        """Keys and orders of some of the blocks, without colours."""
+        return Canonical(self.key[rows], self.order[rows], self.colours[:0])
 
 
 def canonical(
@@ -47,14 +51,13 @@ def canonical(
     bounds = np.r_[0, np.cumsum(lengths)]
     if order is None:
         order = np.arange(bounds[-1]) - np.repeat(bounds[:-1], lengths)
-    key, certificate = np.empty(len(rows), np.uint64), np.empty(len(rows), np.uint64)
-    colours = np.empty(bounds[-1], np.uint64)
-    edges = [part for of in (store.reduced, store.implied) for part in (of.bounds, of.before, of.after, of.kinds)]
-    told_apart = np.zeros(len(rows), np.int64) if issued is None else issued.astype(np.int64)
-    arguments: list[Any] = [rows, bounds, order.astype(np.int64), told_apart, store.first, store.instructions, *edges]
-    arguments += [shapes.shape, shapes.bounds, shapes.role, shapes.name, shapes.kind, key, certificate, colours]
-    _canonical(*arguments)
-    return Canonical(key, certificate, colours)
+    if issued is None:
+        issued = np.zeros(len(rows), np.int64)
+    found = Canonical(*(np.empty(size, np.uint64) for size in (len(rows), len(rows), bounds[-1])))
+    edges = tuple((of.bounds, of.before, of.after, of.kinds) for of in (store.reduced, store.implied))
+    blocks = (rows, bounds, store.first, store.instructions)
+    _canonical(*blocks, order.astype(np.int64), issued.astype(np.int64), edges, shapes, found)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -73,110 +76,72 @@ def _join(tag: int, value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _classes(instructions: np.ndarray, names: np.ndarray) -> int:
-    """Number of distinct colours."""
-    found = 0
-    for colours in (np.sort(instructions), np.sort(names)):
-        for k in range(len(colours)):
-            found += k == 0 or colours[k] != colours[k - 1]
-    return found
+def _refined(colour: np.ndarray, start: np.ndarray, end: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Colours of nodes, refined along labelled edges until no round tells more of them apart."""
+    before, classes = 0, len(np.unique(colour))
+    while classes > before:
+        seen = np.zeros(len(colour), np.uint64)
+        for e in range(len(label)):
+            seen[start[e]] += _join(2 * label[e], colour[end[e]])
+            seen[end[e]] += _join(2 * label[e] + 1, colour[start[e]])
+        for node in range(len(colour)):
+            colour[node] = _mix(_mix(colour[node]) + seen[node])
+        before, classes = classes, len(np.unique(colour))
+    return colour
 
 
 @njit(cache=True, nogil=True)
 def _canonical(
     rows: np.ndarray,
     bounds: np.ndarray,
-    order: np.ndarray,
-    issued: np.ndarray,
     first: np.ndarray,
     instructions: np.ndarray,
-    reduced_bounds: np.ndarray,
-    reduced_before: np.ndarray,
-    reduced_after: np.ndarray,
-    reduced_kinds: np.ndarray,
-    implied_bounds: np.ndarray,
-    implied_before: np.ndarray,
-    implied_after: np.ndarray,
-    implied_kinds: np.ndarray,
-    shape: np.ndarray,
-    use_bounds: np.ndarray,
-    use_role: np.ndarray,
-    use_name: np.ndarray,
-    use_kind: np.ndarray,
-    key: np.ndarray,
-    certificate: np.ndarray,
-    colours: np.ndarray,
+    order: np.ndarray,
+    issued: np.ndarray,
+    conflicts: tuple,
+    shapes: Shapes,
+    found: Canonical,
 ) -> None:
-    number = np.full(use_name.max() + 1 if len(use_name) else 1, -1, np.int64)  # of a name in its block
+    number = np.full(shapes.name.max() + 1 if len(shapes.name) else 1, -1, np.int64)  # of a name in its block
     for b in range(len(rows)):
         row, n = rows[b], bounds[b + 1] - bounds[b]
         own = instructions[first[row] : first[row] + n]
-        slots = order[bounds[b] : bounds[b + 1]]
-        # Uses, slot by slot: their names numbered as they first occur.
-        uses = 0
+        size = 0
         for i in range(n):
-            uses += use_bounds[own[i] + 1] - use_bounds[own[i]]
-        user, role, name = np.empty(uses, np.int64), np.empty(uses, np.int64), np.empty(uses, np.int64)
-        slot, name_colour = np.empty(n, np.int64), np.empty(uses, np.uint64)
-        at, names, written = 0, 0, np.uint64(n)
+            size += shapes.bounds[own[i] + 1] - shapes.bounds[own[i]]
+        for edges, _, _, _ in conflicts:
+            size += edges[row + 1] - edges[row]
+        start, end, label = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+        colour, slot = np.empty(n + size, np.uint64), np.empty(n, np.int64)  # of instructions, then of names
+        e, names, written, drawn = 0, 0, np.uint64(n), np.uint64(0)
         for t in range(n):
-            i = slots[t]
+            i = order[bounds[b] + t]
             slot[i] = t
-            written = _join(shape[own[i]], written)
-            for use in range(use_bounds[own[i]], use_bounds[own[i] + 1]):
-                if number[use_name[use]] < 0:
-                    number[use_name[use]] = names
-                    name_colour[names] = _mix(np.uint64(use_kind[use]))
+            colour[i] = _mix(np.uint64(shapes.shape[own[i]]))
+            if t < issued[b]:
+                colour[i] = _mix(~colour[i] - np.uint64(t))
+            written = _join(shapes.shape[own[i]], written)
+            for use in range(shapes.bounds[own[i]], shapes.bounds[own[i] + 1]):
+                name, role, kind = shapes.name[use], shapes.role[use], shapes.kind[use]
+                if number[name] < 0:
+                    number[name] = names
+                    colour[n + names] = _mix(~np.uint64(kind))
                     names += 1
-                user[at], role[at], name[at] = i, use_role[use], number[use_name[use]]
-                written = _join(role[at] << 20 | name[at] << 4 | use_kind[use], written)
-                at += 1
+                written = _join(role << 20 | number[name] << 4 | kind, written)
+                start[e], end[e], label[e] = i, n + number[name], -1 - role
+                e += 1
         for i in range(n):
-            for use in range(use_bounds[own[i]], use_bounds[own[i] + 1]):
-                number[use_name[use]] = -1
-        # Edges of both kinds, as one list.
-        reduced, implied = reduced_bounds[row], implied_bounds[row]
-        n_reduced = reduced_bounds[row + 1] - reduced
-        edges = n_reduced + implied_bounds[row + 1] - implied
-        before, after, kinds = np.empty(edges, np.int64), np.empty(edges, np.int64), np.empty(edges, np.int64)
-        for e in range(edges):
-            if e < n_reduced:
-                before[e], after[e] = reduced_before[reduced + e], reduced_after[reduced + e]
-                kinds[e] = reduced_kinds[reduced + e]
-            else:
-                other = implied + e - n_reduced
-                before[e], after[e], kinds[e] = implied_before[other], implied_after[other], implied_kinds[other]
-        drawn = np.uint64(0)
-        for e in range(edges):
-            drawn += _mix(np.uint64(slot[before[e]] << 32 | slot[after[e]] << 16 | kinds[e]))
-        certificate[b] = _mix(written + _mix(drawn))
-        # Colour refinement until no round tells more apart.
-        colour, name_colour = np.empty(n, np.uint64), name_colour[:names]
-        for i in range(n):
-            colour[i] = _mix(np.uint64(shape[own[i]]))
-            if slot[i] < issued[b]:
-                colour[i] = _mix(~colour[i] - np.uint64(slot[i]))
-        classes = 0
-        while True:
-            found = _classes(colour, name_colour)
-            if found == classes:
-                break
-            classes = found
-            seen, name_seen = np.zeros(n, np.uint64), np.zeros(names, np.uint64)
-            for e in range(edges):
-                seen[before[e]] += _join(2 * kinds[e], colour[after[e]])
-                seen[after[e]] += _join(2 * kinds[e] + 1, colour[before[e]])
-            for use in range(uses):
-                seen[user[use]] += _join(-1 - role[use], name_colour[name[use]])
-                name_seen[name[use]] += _join(-1 - role[use], colour[user[use]])
-            for i in range(n):
-                colour[i] = _mix(_mix(colour[i]) + seen[i])
-            for m in range(names):
-                name_colour[m] = _mix(_mix(name_colour[m]) + name_seen[m])
+            for use in range(shapes.bounds[own[i]], shapes.bounds[own[i] + 1]):
+                number[shapes.name[use]] = -1
+        for edges, before, after, kinds in conflicts:
+            for edge in range(edges[row], edges[row + 1]):
+                start[e], end[e], label[e] = before[edge], after[edge], kinds[edge]
+                drawn += _mix(np.uint64(slot[start[e]] << 32 | slot[end[e]] << 16 | label[e]))
+                e += 1
+        found.order[b] = _mix(written + _mix(drawn))
+        refined = _refined(colour[: n + names], start, end, label)
+        found.colours[bounds[b] : bounds[b + 1]] = refined[:n]
         total = np.uint64(n)
-        for i in range(n):
-            total += _mix(colour[i])
-            colours[bounds[b] + i] = colour[i]
-        for m in range(names):
-            total += _mix(~name_colour[m])
-        key[b] = _mix(total)
+        for node in refined:
+            total += _mix(node)
+        found.key[b] = _mix(total)

@@ -37,11 +37,6 @@ class Guesses(NamedTuple):
     leave_one_out: np.ndarray  # probability to be guessed from the others; NaN where alone
 
 
-def _ranks(start: np.ndarray) -> np.ndarray:
-    """Number of the group, from 0, of rows that are sorted by group; start: where one begins."""
-    return np.cumsum(start) - 1
-
-
 def counted(key: np.ndarray, order: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
     """Members of each (key, order), commonest order of each key first: columns key, order, count."""
     frame = pd.DataFrame({"key": key, "order": order, "count": weight})
@@ -50,23 +45,19 @@ def counted(key: np.ndarray, order: np.ndarray, weight: np.ndarray) -> pd.DataFr
 
 
 def guesses(table: pd.DataFrame) -> Guesses:
-    """Worth of each row of `counted`."""
+    """Worth of each row of `counted`.
+
+    Whoever has another order than the commonest is never guessed: leaving him out leaves the commonest ahead.
+    """
     key, count = table["key"].to_numpy(), table["count"].to_numpy()
-    start = np.r_[True, key[1:] != key[:-1]][: len(key)]
-    group = _ranks(start)
-    size = np.bincount(group, count).astype(np.int64)
-    top = count[start]  # of each group
-    at_top = np.bincount(group, count == top[group]).astype(np.int64)
-    lower = np.where(count < top[group], count, 0)
-    second = np.zeros(len(top), np.int64)
-    np.maximum.at(second, group, lower)
-    at_second = np.bincount(group, (lower > 0) & (lower == second[group])).astype(np.int64)
-    alone_on_top = (count == top[group]) & (at_top[group] == 1)
-    other = np.where(alone_on_top, second[group], top[group])  # the commonest of the other orders
-    others = np.where(alone_on_top, at_second[group], at_top[group] - (count == top[group]))
-    left = count - 1
-    worth = np.where(left > other, 1.0, np.where((left == other) & (left > 0), 1 / (1 + others), 0.0))
-    return Guesses(size[group], start.astype(float), np.where(size[group] > 1, worth, np.nan))
+    first = np.r_[True, key[1:] != key[:-1]][: len(key)]  # the commonest order of its key
+    group = np.cumsum(first) - 1
+    size = np.bincount(group, count).astype(np.int64)[group]
+    left = count[first][group] - 1  # of the commonest, where one that has it is left out
+    ahead = np.bincount(group, ~first & (count > left))[group] > 0
+    level = np.bincount(group, ~first & (count == left))[group]
+    worth = np.where(first & ~ahead, 1 / (1 + level), 0.0)
+    return Guesses(size, first.astype(float), np.where(size > 1, worth, np.nan))
 
 
 def ceiling(notion: str, found: Canonical, blocks: pd.DataFrame) -> pd.DataFrame:
@@ -92,15 +83,12 @@ _SHARES = ("groups", "in_groups", "total", "alone", "several_orders", "majority"
 def _shares(key: np.ndarray, worth: Guesses, weight: np.ndarray, least: int) -> tuple[float, ...]:
     """Columns _SHARES: groups of at least `least` members, and what their orders say."""
     inside = worth.size >= least
-    members = weight[inside]
-    groups = np.unique(key[inside]).size
-    alone = int(weight[worth.size == 1].sum())
-    if not groups:
-        return 0, 0, int(weight.sum()), alone, np.nan, np.nan, np.nan
+    members, total, alone = weight[inside], int(weight.sum()), int(weight[worth.size == 1].sum())
+    if not inside.any():
+        return 0, 0, total, alone, np.nan, np.nan, np.nan
     _, orders = np.unique(key[inside], return_counts=True)
-    majority = float((worth.majority[inside] * members).sum() / members.sum())
-    left_out = float((worth.leave_one_out[inside] * members).sum() / members.sum())
-    return groups, int(members.sum()), int(weight.sum()), alone, float((orders > 1).mean()), majority, left_out
+    means = (np.average(values[inside], weights=members) for values in (worth.majority, worth.leave_one_out))
+    return len(orders), int(members.sum()), total, alone, float((orders > 1).mean()), *means
 
 
 def twins(notion: str, name: str, tested: Canonical, training: Canonical, several: np.ndarray) -> pd.DataFrame:
@@ -121,17 +109,10 @@ def twins(notion: str, name: str, tested: Canonical, training: Canonical, severa
     rows = []
     for orders, kept in (("all", np.ones(len(several), bool)), ("several", several)):
         twin = kept & (n_twins > 0)
-        size = max(int(kept.sum()), 1)
-        rows.append(
-            {
-                "set": name,
-                "notion": notion,
-                "legal_orders": orders,
-                "n_blocks": int(kept.sum()),
-                "with_twin": float(twin.sum() / size),
-                "same_order": float((kept & (n_same > 0)).sum() / size),
-                "different_order": float((kept & (n_twins > n_same)).sum() / size),
-                "copied": float(copied[twin].mean()) if twin.any() else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
+        counts = [twin.sum(), (kept & (n_same > 0)).sum(), (kept & (n_twins > n_same)).sum()]
+        shares = [float(count / max(kept.sum(), 1)) for count in counts]
+        rows.append((name, notion, orders, kept.sum(), *shares, copied[twin].mean() if twin.any() else np.nan))
+    return pd.DataFrame(rows, columns=_TWINS)
+
+
+_TWINS = ["set", "notion", "legal_orders", "n_blocks", "with_twin", "same_order", "different_order", "copied"]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -51,10 +50,8 @@ def describe(pieces: Iterable[tuple[pa.Table, pa.Table]]) -> pd.DataFrame:
         for (source, program), of_program in _with_sums(counts).items()
         for (statistic, place), value in of_program.items()
     ]
-    for spread in tally.spreads():
-        numbers = asdict(spread)
-        length = str(numbers.pop("n_instructions"))
-        rows += [("", "", f"ready_{name}", length, value) for name, value in numbers.items()]
+    for length, spread in tally.spreads().items():
+        rows += [("", "", f"ready_{name}", str(length), value) for name, value in spread._asdict().items()]
     table = pd.DataFrame(rows, columns=SCHEMAS["corpus"].names)
     number = pd.to_numeric(table["bin"], errors="coerce")
     keys = [table["source"], table["program"], table["statistic"], number.fillna(-1), table["bin"]]

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from pipeline.analysis.inputs import Cycles, Order, Scheduled
-from pipeline.analysis.rows import Transform
 
 CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
 
@@ -56,12 +55,12 @@ def ratios(cycles: Cycles, lengths: pd.Series, orders: list[Orders], to: Literal
         base = np.fmin.reduce([base, *found])
     compared: Ratios = {}
     for one, of_order in zip(orders, found, strict=True):
-        same = np.array([one.orders.get(block) == order for block, order in emitted.items()], float)
-        both = Compared(of_order / base, np.where(np.isnan(of_order), np.nan, same))
+        same = np.array([one.orders.get(block) == order for block, order in emitted.items()])
+        both = Compared(of_order / base, share(same, of_order))
         compared.setdefault((one.method, one.decoder), {})[one.seed] = both
     return dict(sorted(compared.items()))
 
 
-def shares(truth: Transform) -> Transform:
-    """1 where it is true of a ratio, else 0; NaN stays."""
-    return lambda ratio: np.where(np.isnan(ratio), np.nan, truth(ratio).astype(float))
+def share(truth: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """1 where it is true of a ratio, else 0; NaN where the ratio is. All (B,)."""
+    return np.where(np.isnan(ratio), np.nan, truth.astype(float))

@@ -61,36 +61,21 @@ def errors(
     elsewhere = also_gcc(store, rows, drawn["order"].tolist(), shapes)
     found = []
     for number, (block_id, order) in enumerate(zip(drawn["block_id"], drawn["order"], strict=True)):
-        slot = int(slots[number])
-        predicted = int(order[slot])
+        slot, predicted, text = slots[number], order[slots[number]], intel(code[block_id])
         problems = store.as_emitted(rows[[number]])
-        own = colours[start[number] : start[number + 1]]
         case = Case(
-            instructions=[Decoder(64, one).decode() for one in split(code[block_id])],
+            instructions=[Decoder(64, instruction).decode() for instruction in split(code[block_id])],
             conflicts=problems.conflicts[0],
             heights=relations(problems, compared).heights[0],
-            slot=slot,
-            predicted=predicted,
-            interchangeable=bool(own[slot] == own[predicted]),
+            slot=int(slot),
+            predicted=int(predicted),
+            interchangeable=bool(colours[start[number] + slot] == colours[start[number] + predicted]),
         )
         holds, detail = classify(case)
-        text = intel(code[block_id])
-        found.append(
-            {
-                "block_id": block_id,
-                "n_instructions": len(order),
-                "category": holds[0],
-                "holds": holds,
-                "detail": detail,
-                "also_gcc": elsewhere[number],
-                "slot": slot,
-                "gcc_instruction": text[slot],
-                "predicted_instruction": text[predicted],
-                "gcc_order": "; ".join(text),
-                "predicted_order": "; ".join(text[k] for k in order),
-                "confidence": float(confidence.get(block_id, np.nan)),
-            }
-        )
+        gcc_order, predicted_order = "; ".join(text), "; ".join(text[k] for k in order)
+        where = (elsewhere[number], slot, text[slot], text[predicted], gcc_order, predicted_order)
+        probability = float(confidence.get(block_id, np.nan))
+        found.append((block_id, len(order), holds[0], holds, detail, *where, probability))
     return pd.DataFrame(found, columns=SCHEMAS["errors"].names)
 
 

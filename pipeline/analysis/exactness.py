@@ -13,7 +13,6 @@ from pipeline import tables
 from pipeline.analysis.inputs import Inputs, Scheduled
 from pipeline.analysis.metrics import per_block
 from pipeline.analysis.rows import Quantity, Row, estimated
-from pipeline.analysis.statistics import Bootstrap
 
 Whose = tuple[str, str, str, str]  # set, target, method, decoder
 Values = dict[int, np.ndarray]  # seed -> a number for each block of the set, NaN where the block does not enter
@@ -40,20 +39,10 @@ def measured(given: Inputs) -> Iterator[tuple[Scheduled, str, pd.DataFrame, dict
 
 def summarised(given: Inputs, values: Mapping[Whose, Mapping[Quantity, Values]]) -> list[Row]:
     """Rows of `results`: means over blocks with intervals, per seed and over seeds."""
-    bootstraps = {
-        name: Bootstrap(len(graphs), given.intervals.bootstrap_samples, given.intervals.confidence)
-        for name, graphs in given.graphs.items()
-    }
     rows = []
+    bootstraps = {name: given.bootstrap(len(graphs)) for name, graphs in given.graphs.items()}
     for (name, target, method, decoder), quantities in values.items():
-        place = {
-            "experiment": given.experiment,
-            "set": name,
-            "dependencies": given.mode(name),
-            "target": target,
-            "method": method,
-            "decoder": decoder,
-        }
+        place = given.place(name, target=target, method=method, decoder=decoder)
         for what, by_seed in quantities.items():
             rows += estimated(place, what, by_seed, bootstraps[name])
     return rows

@@ -14,9 +14,8 @@ from scipy.stats import binomtest
 from pipeline import tables
 from pipeline.analysis.evaluation import Evaluation
 from pipeline.analysis.exactness import Measured, measured, summarised
-from pipeline.analysis.inputs import Inputs, every
-from pipeline.analysis.parts import part, parts, ranges
-from pipeline.analysis.rows import Quantity, results
+from pipeline.analysis.inputs import Inputs
+from pipeline.analysis.rows import Quantity, part, parts, ranges, results
 from pipeline.blocks.execution.strata import instruction_class
 from pipeline.places import place
 
@@ -31,9 +30,9 @@ def evaluate(given: Inputs) -> Evaluation:
     Parts are of the first seed alone, for each decoder, with Wilson's intervals (1927).
     Raises ValueError for schedules that are not of their set's blocks.
     """
-    code = every("blocks", given.blocks, ["masked_code"], chain(*given.members.values()))["masked_code"]
+    code = given.every("blocks", ["masked_code"], chain(*given.members.values()))["masked_code"]
     classes = code.map(instruction_class)
-    beliefs = {tuple(place(path, "confidence").values()): path for path in given.confidence}
+    beliefs = {tuple(place(path, "confidence").values()): path for path in given.paths("confidence")}
     values: Measured = defaultdict(lambda: defaultdict(dict))
     first: dict[tuple[str, str, str], int] = {}
     pieces: list[dict[str, Any]] = []
@@ -51,18 +50,14 @@ def evaluate(given: Inputs) -> Evaluation:
 
 
 def _place(given: Inputs, name: str, target: str, method: str, seed: int) -> dict[str, str]:
-    whose = {"experiment": given.experiment, "set": name, "target": target, "method": method}
-    return whose | {"decoder": "none", "seed": str(seed), "metric": "exact_match"}
+    return given.place(name, target=target, method=method, decoder="none", seed=str(seed), metric="exact_match")
 
 
 def _parts(
     given: Inputs, of_place: dict[str, str], exact: np.ndarray, graphs: pd.DataFrame, classes: pd.Series
 ) -> Iterator[dict[str, Any]]:
     """Rows by length, by number of legal orders and by instruction class."""
-    for by, column, ends in (
-        ("length", "n_instructions", _LENGTHS),
-        ("legal_orders", "n_legal_orders", _LEGAL_ORDERS),
-    ):
+    for by, column, ends in (("length", "n_instructions", _LENGTHS), ("legal_orders", "n_legal_orders", _LEGAL_ORDERS)):
         for rank, name, inside in ranges(graphs[column].to_numpy(float), ends):
             yield from _share(given, of_place, by, name, rank, exact[inside])
     of_block = classes.loc[graphs.index].to_numpy()

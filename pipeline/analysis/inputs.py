@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline import tables
+from pipeline.analysis.statistics import Bootstrap
 from pipeline.config.intervals import Intervals
 from pipeline.config.processors import Judge
 from pipeline.places import place
@@ -39,50 +40,58 @@ class Scheduled:
         return {str(decoder): dict(_pairs(rows)) for decoder, rows in table.groupby("decoder", sort=True)}
 
 
-def every(name: str, paths: list[Path], columns: list[str], block_ids: Iterable[str]) -> pd.DataFrame:
-    """Rows of these blocks in the tables `name` of several corpora, each block once, indexed by block_id."""
-    if not paths:
-        raise ValueError(f"no table {name} is among the inputs; the experiment's task needs one")
-    wanted = tables.of_blocks(block_ids)
-    frames = [tables.read(name, path, ["block_id", *columns], wanted) for path in paths]
-    return pd.concat(frames).drop_duplicates("block_id").set_index("block_id")
-
-
 def _pairs(table: pd.DataFrame) -> Iterator[tuple[str, Order]]:
     """block_id and order of each row."""
     return zip(table["block_id"], (tuple(order.tolist()) for order in table["order"]), strict=True)
 
 
-@dataclass(frozen=True)
 class Inputs:
-    """What an experiment is evaluated from; lists of tables are empty where its task needs none."""
+    """What an experiment is evaluated from."""
 
-    experiment: str
-    intervals: Intervals
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    dependencies: Mapping[str, str] = field(default_factory=dict)  # of a set; full where it has no entry
-    sets: list[Path] = field(default_factory=list)
-    dags: list[Path] = field(default_factory=list)
-    blocks: list[Path] = field(default_factory=list)
-    instructions: list[Path] = field(default_factory=list)
-    machine_instructions: list[Path] = field(default_factory=list)
-    splits: list[Path] = field(default_factory=list)
-    schedules: list[Path] = field(default_factory=list)
-    confidence: list[Path] = field(default_factory=list)
-    latency: list[Path] = field(default_factory=list)
-    optima: list[Path] = field(default_factory=list)
-    timings: list[Path] = field(default_factory=list)
-    timed_blocks: list[Path] = field(default_factory=list)
+    def __init__(
+        self,
+        experiment: str,
+        intervals: Intervals,
+        judges: Mapping[str, Judge] | None = None,
+        dependencies: Mapping[str, str] | None = None,
+        **paths: list[Path] | None,
+    ) -> None:
+        """dependencies: of a set, full where it has no entry; paths: of tables by name, none where no task needs it."""
+        self.experiment, self.intervals = experiment, intervals
+        self.judges, self._dependencies = judges or {}, dependencies or {}
+        self._paths = paths
+
+    def paths(self, name: str, **fields: str) -> list[Path]:
+        """Where the tables of a name lie, sorted: those whose places say these fields."""
+        paths = sorted(self._paths.get(name) or [])
+        return [path for path in paths if not fields or fields.items() <= place(path, name).items()]
 
     def mode(self, name: str) -> str:
         """Dependencies of a set."""
-        return self.dependencies.get(name, "full")
+        return self._dependencies.get(name, "full")
+
+    def place(self, name: str, **columns: str) -> dict[str, str]:
+        """Columns of table `results`: the experiment, a set with its dependencies, and more."""
+        return {"experiment": self.experiment, "set": name, "dependencies": self.mode(name)} | columns
+
+    def bootstrap(self, n_blocks: int) -> Bootstrap:
+        """What gives the experiment's intervals for numbers of these many blocks."""
+        return Bootstrap(n_blocks, self.intervals.bootstrap_samples, self.intervals.confidence)
+
+    def every(self, name: str, columns: list[str], block_ids: Iterable[str], **fields: str) -> pd.DataFrame:
+        """Rows of these blocks in the tables `name` of several corpora, each block once, indexed by block_id."""
+        paths = self.paths(name, **fields)
+        if not paths:
+            raise ValueError(f"no table {name} is among the inputs; the experiment's task needs one")
+        wanted = tables.of_blocks(block_ids)
+        frames = [tables.read(name, path, ["block_id", *columns], wanted) for path in paths]
+        return pd.concat(frames).drop_duplicates("block_id").set_index("block_id")
 
     @cached_property
     def members(self) -> dict[str, list[str]]:
         """Set -> its block_ids, ascending: the sequence in which blocks are resampled."""
         found = {}
-        for path in self.sets:
+        for path in self.paths("sets"):
             ids = tables.read("sets", path, ["block_id"])["block_id"]
             if ids.empty:
                 raise ValueError(f"{path}: the set has no block; make it anew")
@@ -99,8 +108,7 @@ class Inputs:
         found: dict[str, pd.DataFrame] = {}
         for mode in sorted({self.mode(name) for name in self.members}):
             ids = {name: blocks for name, blocks in self.members.items() if self.mode(name) == mode}
-            paths = [path for path in self.dags if place(path, "dags")["dependencies"] == mode]
-            graphs = every("dags", paths, columns, chain(*ids.values()))
+            graphs = self.every("dags", columns, chain(*ids.values()), dependencies=mode)
             for name, blocks in ids.items():
                 if missing := sorted(set(blocks) - set(graphs.index)):
                     raise ValueError(
@@ -116,14 +124,14 @@ class Inputs:
     def scheduled(self) -> list[Scheduled]:
         """Tables `schedules`, sorted: the seeds of a method follow each other."""
         found = []
-        for path in self.schedules:
+        for path in self.paths("schedules"):
             said = place(path, "schedules")
             found.append(Scheduled(said["set"], said["target"], said["method"], int(said["seed"]), path))
         return sorted(found, key=lambda one: (one.set, one.target, one.method, one.seed))
 
     def judged(self) -> Iterator[tuple[str, str, Cycles]]:
         """Set, judge and cycles of the orders that the judge knows, for each table `latency` that is not empty."""
-        for path in tqdm(sorted(self.latency), "judged", unit="table", file=sys.stderr):
+        for path in tqdm(self.paths("latency"), "judged", unit="table", file=sys.stderr):
             said = place(path, "latency")
             table = tables.read("latency", path, ["block_id", "order", "cycles", "status"])
             if len(table):

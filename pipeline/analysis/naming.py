@@ -9,19 +9,11 @@ renaming can take it from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from iced_x86 import (
-    Decoder,
-    Instruction,
-    InstructionInfoFactory,
-    OpKind,
-    Register,
-    Register_,
-    RegisterExt,
-)
+from iced_x86 import Decoder, Instruction, InstructionInfoFactory, OpKind, Register, Register_, RegisterExt
 
 NOTIONS = ("exact", "registers", "constants")  # nothing renamed; registers; registers and constants
 _DISPLACEMENT, _IMMEDIATE, _REGISTER = 1, 2, 3  # classes of names; registers: _REGISTER + whether of vectors
@@ -31,8 +23,7 @@ IMMEDIATE_KINDS = {value for name, value in vars(OpKind).items() if name.startsw
 _info = InstructionInfoFactory()
 
 
-@dataclass(frozen=True)
-class Shapes:
+class Shapes(NamedTuple):
     """U distinct instructions under one notion of renaming."""
 
     shape: np.ndarray  # (U,) int64: equal for instructions that differ in names alone
@@ -42,7 +33,8 @@ class Shapes:
     kind: np.ndarray  # int64: class of the name; names of two classes are never exchanged
 
 
-_Use = tuple[int, tuple[int, int]]  # role, (class, value)
+_Name = tuple[int, int]  # class, value
+_Use = tuple[int, _Name]  # role, name
 
 
 @cache
@@ -55,13 +47,13 @@ def _register(register: Register_) -> tuple[object, int, int]:
     return (RegisterExt.size(register), register in _HIGH), _REGISTER + vector, whole
 
 
-def _uses(instruction: Instruction) -> Iterator[tuple[int, tuple[int, int] | None, object]]:
+def _uses(instruction: Instruction) -> Iterator[tuple[int, _Name | None, object]]:
     """(role, name or none, what belongs to the shape) of all operands, and of registers used without being named."""
-    said: set[int] = set()
+    named: set[int] = set()
 
-    def register(role: int, one: Register_) -> tuple[int, tuple[int, int] | None, object]:
+    def register(role: int, one: Register_) -> tuple[int, _Name | None, object]:
         rest, kind, whole = _register(one)
-        said.add(whole)
+        named.add(whole)
         return role, ((kind, whole) if kind else None), rest
 
     for k in range(instruction.op_count):
@@ -80,52 +72,42 @@ def _uses(instruction: Instruction) -> Iterator[tuple[int, tuple[int, int] | Non
         else:
             yield k, None, operand
     for k, used in enumerate(_info.info(instruction).used_registers()):
-        if RegisterExt.full_register(used.register) not in said:
+        if RegisterExt.full_register(used.register) not in named:
             yield register(_ROLES["implicit"] + k, used.register)
 
 
-def _describe(instruction: Instruction) -> tuple[object, list[_Use], list[_Use]]:
-    """Shape, registers and constants of an instruction."""
+def _described(code: bytes) -> dict[str, tuple[object, list[_Use]]]:
+    """Notion -> shape of an instruction, and the names that it uses."""
+    instruction = Decoder(64, code).decode()
     prefixes = (instruction.has_lock_prefix, instruction.has_rep_prefix, instruction.has_repne_prefix)
-    shape: list[object] = [instruction.code, prefixes]
-    registers: list[_Use] = []
-    constants: list[_Use] = []
-    for role, name, rest in _uses(instruction):
-        shape.append((role, rest, name and name[0]))
-        if name is not None:
-            (registers if name[0] >= _REGISTER else constants).append((role, name))
-    return tuple(shape), registers, constants
+    uses = list(_uses(instruction))
+    shape = (instruction.code, prefixes, *((role, rest, name and name[0]) for role, name, rest in uses))
+    registers = [(role, name) for role, name, _ in uses if name and name[0] >= _REGISTER]
+    constants = [(role, name) for role, name, _ in uses if name and name[0] < _REGISTER]
+    return {
+        "exact": (code, []),
+        "registers": ((shape, *constants), registers),
+        "constants": (shape, registers + constants),
+    }
 
 
 def shapes(encodings: list[bytes]) -> dict[str, Shapes]:
     """NOTIONS -> what is left of U distinct masked instructions."""
     numbers: dict[str, dict[object, int]] = {notion: {} for notion in NOTIONS}
-    names: dict[tuple[int, int], int] = {}
-    shape = {notion: np.empty(len(encodings), np.int64) for notion in NOTIONS}
-    used: dict[str, list[list[_Use]]] = {notion: [] for notion in NOTIONS}
-    for row, code in enumerate(encodings):
-        described, registers, constants = _describe(Decoder(64, code).decode())
-        left: dict[str, object] = {
-            "exact": code,
-            "registers": (described, tuple(constants)),
-            "constants": described,
-        }
-        for notion in NOTIONS:
-            shape[notion][row] = numbers[notion].setdefault(left[notion], len(numbers[notion]))
-        used["exact"].append([])
-        used["registers"].append(registers)
-        used["constants"].append(registers + constants)
-        for _, name in registers + constants:
-            names.setdefault(name, len(names))
-    return {notion: _arrays(shape[notion], used[notion], names) for notion in NOTIONS}
+    described: dict[str, list[tuple[int, list[_Use]]]] = {notion: [] for notion in NOTIONS}
+    for code in encodings:
+        for notion, (shape, uses) in _described(code).items():
+            described[notion].append((numbers[notion].setdefault(shape, len(numbers[notion])), uses))
+    return {notion: _arrays(of) for notion, of in described.items()}
 
 
-def _arrays(shape: np.ndarray, used: list[list[_Use]], names: dict[tuple[int, int], int]) -> Shapes:
-    flat = [use for uses in used for use in uses]
+def _arrays(described: list[tuple[int, list[_Use]]]) -> Shapes:
+    names: dict[_Name, int] = {}
+    uses = [use for _, of in described for use in of]
     return Shapes(
-        shape=shape,
-        bounds=np.r_[0, np.cumsum([len(uses) for uses in used])].astype(np.int64),
-        role=np.array([role for role, _ in flat], np.int64),
-        name=np.array([names[name] for _, name in flat], np.int64),
-        kind=np.array([name[0] for _, name in flat], np.int64),
+        shape=np.array([shape for shape, _ in described], np.int64),
+        bounds=np.r_[0, np.cumsum([len(of) for _, of in described])].astype(np.int64),
+        role=np.array([role for role, _ in uses], np.int64),
+        name=np.array([names.setdefault(name, len(names)) for _, name in uses], np.int64),
+        kind=np.array([name[0] for _, name in uses], np.int64),
     )

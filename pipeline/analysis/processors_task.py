@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pipeline import tables
-from pipeline.analysis.cycles import Orders, Ratios, orders_of, ratios, shares
+from pipeline.analysis.cycles import Compared, Orders, Ratios, orders_of, ratios, share
 from pipeline.analysis.evaluation import Evaluation
 from pipeline.analysis.inputs import Inputs
-from pipeline.analysis.parts import part, parts, ranges
-from pipeline.analysis.rows import Quantity, Row, Transform, estimated, once, results
-from pipeline.analysis.statistics import Bootstrap
+from pipeline.analysis.rows import Quantity, Row, Transform, estimated, once, part, parts, ranges, results
 from pipeline.places import place
 
 _LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
 _SHORT = 20  # instructions up to which CP-SAT was to prove the optimum
 
 
-def _itself(value: np.ndarray) -> np.ndarray:
-    return value
-
-
-# metric, comparison, baseline, what the mean is of, and how it is taken back: geometric means, means, shares
-_MEANS: list[tuple[str, str, str, Transform, Transform]] = [
-    ("cycles", "ratio", "gcc", np.log, np.exp),
-    ("cycles", "ratio", "best", np.log, np.exp),
-    ("mean_cycles", "ratio", "gcc", _itself, float),
-    ("fewer_cycles_share", "value", "gcc", shares(lambda ratio: ratio < 1), float),
-    ("equal_cycles_share", "value", "gcc", shares(lambda ratio: ratio == 1), float),
-    ("more_cycles_share", "value", "gcc", shares(lambda ratio: ratio > 1), float),
+# Quantity, what of a method's ratios the mean is of, and how it is taken back: geometric means, means, shares
+_MEANS: list[tuple[Quantity, Callable[[Compared], np.ndarray], Transform]] = [
+    (Quantity("cycles", "ratio", "gcc"), lambda of: np.log(of.ratio), np.exp),
+    (Quantity("cycles", "ratio", "best"), lambda of: np.log(of.ratio), np.exp),
+    (Quantity("mean_cycles", "ratio", "gcc"), lambda of: of.ratio, float),
+    (Quantity("fewer_cycles_share", baseline="gcc"), lambda of: share(of.ratio < 1, of.ratio), float),
+    (Quantity("equal_cycles_share", baseline="gcc"), lambda of: share(of.ratio == 1, of.ratio), float),
+    (Quantity("more_cycles_share", baseline="gcc"), lambda of: share(of.ratio > 1, of.ratio), float),
+    (Quantity("same_order_share", baseline="gcc"), lambda of: of.as_gcc, float),
 ]
 
 
@@ -51,31 +47,23 @@ def evaluate(given: Inputs) -> Evaluation:
         lengths = given.lengths(name)
         orders = orders_of(one for one in scheduled if (one.set, one.target) == (name, target))
         orders.append(Orders("gcc", "none", 0, {str(block): tuple(range(n)) for block, n in lengths.items()}))
-        whose = {"experiment": given.experiment, "set": name, "dependencies": given.mode(name), "target": target}
+        whose = given.place(name, target=target)
         compared = {"gcc": ratios(cycles, lengths, orders, "gcc"), "best": ratios(cycles, lengths, orders, "best")}
         rows += _means(given, whose, judge, compared)
         pieces += _by_length(given, whose, judge, compared["gcc"], lengths.to_numpy())
-    for path in sorted(given.optima):
+    for path in given.paths("optima"):
         rows += _proven(given, path)
     return Evaluation(results(rows), parts(pieces))
 
 
-def _bootstrap(given: Inputs, n: int) -> Bootstrap:
-    return Bootstrap(n, given.intervals.bootstrap_samples, given.intervals.confidence)
-
-
 def _means(given: Inputs, whose: dict[str, str], judge: str, compared: dict[str, Ratios]) -> list[Row]:
     rows = []
-    bootstrap = _bootstrap(given, len(given.lengths(whose["set"])))
-    for metric, comparison, baseline, values, back in _MEANS:
-        what = Quantity(metric, comparison, baseline, judge)
-        for (method, decoder), by_seed in compared[baseline].items():
-            numbers = {seed: values(found.ratio) for seed, found in by_seed.items()}
-            rows += estimated(whose | {"method": method, "decoder": decoder}, what, numbers, bootstrap, back)
-    same = Quantity("same_order_share", baseline="gcc", judge=judge)
-    for (method, decoder), by_seed in compared["gcc"].items():
-        numbers = {seed: found.as_gcc for seed, found in by_seed.items()}
-        rows += estimated(whose | {"method": method, "decoder": decoder}, same, numbers, bootstrap)
+    bootstrap = given.bootstrap(len(given.lengths(whose["set"])))
+    for what, values, back in _MEANS:
+        for (method, decoder), by_seed in compared[what.baseline].items():
+            numbers = {seed: values(ratios) for seed, ratios in by_seed.items()}
+            place = whose | {"method": method, "decoder": decoder}
+            rows += estimated(place, what._replace(judge=judge), numbers, bootstrap, back)
     return rows
 
 
@@ -84,12 +72,11 @@ def _by_length(
 ) -> list[dict[str, Any]]:
     """Rows of `parts`: geometric means of the ratios to GCC's order, of the first seed alone."""
     rows = []
-    what = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": judge}
-    of_place = {name: whose[name] for name in ("experiment", "set", "target")} | what
+    of_place = whose | {"metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": judge}
     for rank, name, inside in ranges(lengths, _LENGTHS):
         if not len(inside):
             continue
-        bootstrap = _bootstrap(given, len(inside))
+        bootstrap = given.bootstrap(len(inside))
         for (method, decoder), by_seed in to_gcc.items():
             seed = min(by_seed)
             _, found = bootstrap.estimates(np.log(by_seed[seed].ratio[inside])[None])
@@ -103,18 +90,16 @@ def _by_length(
 def _proven(given: Inputs, path: Path) -> list[Row]:
     """Shares of blocks whose order is proven optimal, of all and of short ones."""
     said = place(path, "optima")
-    proven = tables.read("optima", path, ["block_id", "proven"]).set_index("block_id")["proven"]
-    short = given.lengths(said["set"]).loc[proven.index] <= _SHORT
-    whose = {
-        "experiment": given.experiment,
-        "set": said["set"],
-        "dependencies": given.mode(said["set"]),
-        "target": said["machine"],
-        "method": said["method"],
-        "judge": said["machine"],
-    }
+    proven = tables.read("optima", path, ["block_id", "proven"]).set_index("block_id")["proven"].astype(float)
+    short = proven[given.lengths(said["set"]).loc[proven.index] <= _SHORT]
+    whose = given.place(said["set"], target=said["machine"], method=said["method"], judge=said["machine"])
     return [
-        once(whose, Quantity("proven_optimal_share", lengths=lengths), of_block, _bootstrap(given, len(of_block)))
-        for lengths, of_block in (("all", proven.to_numpy(float)), (f"2-{_SHORT}", proven[short].to_numpy(float)))
+        once(
+            whose,
+            Quantity("proven_optimal_share", lengths=lengths),
+            of_block.to_numpy(),
+            given.bootstrap(len(of_block)),
+        )
+        for lengths, of_block in (("all", proven), (f"2-{_SHORT}", short))
         if len(of_block)
     ]

@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,6 +34,10 @@ class Machine(Section):
     kind: str | Unknown  # as compilers call it: znver3
     features: list[str] | Unknown  # of _FEATURES
     cores: int | Unknown
+
+    def text(self) -> str:
+        """Name and kind."""
+        return f"{self.name} ({self.kind})"
 
 
 class Provenance(Section):
@@ -69,40 +73,30 @@ class Provenance(Section):
         return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
 
 
-@dataclass(frozen=True)
-class Current:
-    """The numbers are of the sources and the settings of now."""
+def older(provenance: Provenance, settings_now: Mapping[str, Any] | None = None, root: Path = Path(".")) -> list[str]:
+    """Why the numbers are older than their sources or settings, or nobody can tell; empty where they are current.
 
-
-@dataclass(frozen=True)
-class Older:
-    """The numbers are older than their sources or settings, or nobody can tell."""
-
-    why: list[str]
-
-
-def state(
-    provenance: Provenance, sources_now: Mapping[str, str], settings_now: Mapping[str, Any] | None = None
-) -> Current | Older:
-    """Whether the numbers are of the sources and settings of now; compared by digest and by value, not by commit.
-
-    `sources_now`: as `sources_of` gives; `settings_now`: the experiment's settings, resolved; None: not compared.
+    Compared by digest with the files below `root`, and by value, not by commit. `settings_now`: the experiment's
+    settings, resolved; None: not compared.
     """
     why = list(provenance.older)
     if isinstance(provenance.sources, str):
         why.append("older or unknown: sources were not recorded")
     else:
+        now = digests.of_sources(provenance.sources, root)
         for path, digest in provenance.sources.items():
-            if path not in sources_now:
-                why.append(f"{path} is no longer there")
-            elif sources_now[path] != digest:
-                why.append(f"{path} has changed")
-    if settings_now is not None:
-        if isinstance(provenance.settings, str):
-            why.append("older or unknown: settings were not recorded")
-        else:
-            why += _changed(flat(provenance.settings), flat(json.loads(json.dumps(settings_now))))
-    return Older(why) if why else Current()
+            if now.get(path) != digest:
+                why.append(f"{path} has changed" if path in now else f"{path} is no longer there")
+    if settings_now is None:
+        return why
+    if isinstance(provenance.settings, str):
+        return [*why, "older or unknown: settings were not recorded"]
+    settings = flat(provenance.settings), flat(json.loads(json.dumps(settings_now)))
+    for key in sorted(set().union(*settings)):
+        then, today = (of.get(key, "absent") for of in settings)
+        if then != today:
+            why.append(f"setting {key}: {then} then, {today} now")
+    return why
 
 
 def flat(settings: object, name: str = "") -> dict[str, object]:
@@ -111,19 +105,6 @@ def flat(settings: object, name: str = "") -> dict[str, object]:
         return {name: settings}
     parts = (flat(value, f"{name}.{key}" if name else str(key)) for key, value in settings.items())
     return {key: value for part in parts for key, value in part.items()}
-
-
-def _changed(then: dict[str, object], now: dict[str, object]) -> list[str]:
-    return [
-        f"setting {key}: {then.get(key, 'absent')} then, {now.get(key, 'absent')} now"
-        for key in sorted({*then, *now})
-        if key not in then or key not in now or then[key] != now[key]
-    ]
-
-
-def sources_of(provenance: Provenance, root: Path = Path(".")) -> dict[str, str]:
-    """Digests of now of the sources that are recorded; files that are no longer there are left out."""
-    return {} if isinstance(provenance.sources, str) else digests.of_sources(provenance.sources, root)
 
 
 def collect(
@@ -148,7 +129,7 @@ def collect(
         sources=digests.of_sources(sources),
         inputs={str(path): digests.of_file(path) for path in sorted(data)},
         weights={str(path): digests.of_file(path) for path in sorted(weights)},
-        packages={"python": platform.python_version()} | _versions(),
+        packages=_versions(),
         processor=machine(),
         seeds=sorted(set(seeds)),
     )
@@ -186,10 +167,8 @@ def machine() -> Machine:
 
 
 def _versions() -> dict[str, str]:
-    versions = {}
+    versions = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return versions

@@ -45,31 +45,20 @@ def columns(table: str) -> list[str]:
     return [*names, *(name for name in tables.SCHEMAS[table].names if name not in names)]
 
 
-def load(folder: Path) -> Published:
-    """Everything that lies in `folder`, a published experiment in each folder of it.
+def load(experiments: Iterable[Path]) -> Published:
+    """The published experiments in these folders, sorted.
 
     Raises TableError naming a file whose columns are not its table's, or that is no table, and what to do.
     """
-    return _load(path for path in folder.glob("*") if path.is_dir() and not path.name.startswith("."))
-
-
-def load_one(folder: Path) -> Published:
-    """The published experiment of this folder alone, as `load`."""
-    return _load([folder])
-
-
-def _load(experiments: Iterable[Path]) -> Published:
+    folders = sorted(experiments)
     frames: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.SCHEMAS}
-    provenance = {}
-    for experiment in sorted(experiments):
-        for path in sorted(experiment.glob("*.csv")):
-            if path.stem not in frames:
-                raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
-            frames[path.stem].append(read(path.stem, path))
-        provenance[experiment.name] = Provenance.read(experiment / PROVENANCE)
+    for path in (path for folder in folders for path in sorted(folder.glob("*.csv"))):
+        if path.stem not in frames:
+            raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
+        frames[path.stem].append(read(path.stem, path))
     return Published(
         {name: pd.concat(rows, ignore_index=True) if rows else empty(name) for name, rows in frames.items()},
-        provenance,
+        {folder.name: Provenance.read(folder / PROVENANCE) for folder in folders},
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline import tables
 from pipeline.analysis.evaluation import Evaluation
-from pipeline.analysis.exactness import Measured, Values, measured, summarised
+from pipeline.analysis.exactness import Measured, Values, Whose, measured, summarised
 from pipeline.analysis.inputs import Cycles, Inputs
 from pipeline.analysis.rows import Quantity, results, row
 from pipeline.places import place
@@ -45,14 +45,7 @@ def evaluate(given: Inputs) -> Evaluation:
             numbers |= _cycles(judge, unit, found, cycles)
         for what, of_blocks in numbers.items():
             values[one.set, one.target, one.method, decoder][what][one.seed] = of_blocks
-    compared = {}
-    for (name, target, method, decoder), quantities in values.items():
-        others = {
-            other: values[name, target, other, decoder]
-            for other, *_ in COMPARISONS
-            if (name, target, other, decoder) in values
-        }
-        compared[name, target, method, decoder] = quantities | _differences(method, quantities, others)
+    compared = {whose: quantities | _differences(whose, values) for whose, quantities in values.items()}
     trained = {(name, target, method) for name, target, method, decoder in values if decoder != "none"}
     return Evaluation(results([*summarised(given, compared), *_training(given, sorted(trained))]))
 
@@ -73,17 +66,16 @@ def _cycles(judge: str, unit: str, found: pd.DataFrame, judged: Cycles) -> dict[
     }
 
 
-def _differences(
-    method: str, quantities: Mapping[Quantity, Values], others: Mapping[str, Mapping[Quantity, Values]]
-) -> dict[Quantity, Values]:
-    """Metric less the baseline's, block by block and seed by seed, for the COMPARISONS of `method`."""
+def _differences(whose: Whose, values: Mapping[Whose, Mapping[Quantity, Values]]) -> dict[Quantity, Values]:
+    """Metric less the baseline's, block by block and seed by seed, for the COMPARISONS of a method."""
+    name, target, method, decoder = whose
     found: dict[Quantity, Values] = {}
     for baseline, methods, metrics in COMPARISONS:
-        if method in methods and baseline in others:
+        other = values.get((name, target, baseline, decoder))
+        if method in methods and other is not None:
             for metric in metrics:
-                ours, theirs = quantities[Quantity(metric)], others[baseline][Quantity(metric)]
-                if seeds := [seed for seed in ours if seed in theirs]:
-                    paired = {seed: ours[seed] - theirs[seed] for seed in seeds}
+                ours, theirs = values[whose][Quantity(metric)], other[Quantity(metric)]
+                if paired := {seed: ours[seed] - theirs[seed] for seed in ours if seed in theirs}:
                     found[Quantity(metric, "difference", baseline)] = paired
     return found
 
@@ -91,12 +83,8 @@ def _differences(
 def _training(given: Inputs, trained: list[tuple[str, str, str]]) -> list[dict]:
     """Rows of the training blocks of each trained method."""
     blocks = {}
-    for path in given.splits:
+    for path in given.paths("splits"):
         split = tables.read("splits", path, ["split"])["split"]
         blocks[place(path, "splits")["dependencies"]] = int((split == "training").sum())
-    rows = []
-    for name, target, method in trained:
-        n = blocks[given.mode(name)]
-        whose = {"experiment": given.experiment, "set": name, "dependencies": given.mode(name), "target": target}
-        rows.append(row(whose, "train_blocks", n, n=n, method=method, seed="all"))
-    return rows
+    places = [given.place(name, target=target, method=method, seed="all") for name, target, method in trained]
+    return [row(of, "train_blocks", (n := blocks[of["dependencies"]]), n=n) for of in places]

@@ -1,20 +1,22 @@
-"""Rows of table `results`: what does not apply is filled in, units and what an interval is of follow from the rest."""
+"""Rows of tables `results` and `parts`: what does not apply is filled in, units and the like follow from the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pipeline.analysis.statistics import Bootstrap, Estimate
+from pipeline.schemas.parts import SCHEMA as PARTS
 from pipeline.schemas.results import KEY
 from pipeline.schemas.results import SCHEMA as RESULTS
 
 Row = dict[str, Any]
 Transform = Callable[[Any], Any]  # of numbers or arrays
 _DEFAULTS = dict.fromkeys(KEY, "none") | {"set": "all", "dependencies": "full", "lengths": "all", "comparison": "value"}
+_OF_PART = {"comparison": "value", "baseline": "none", "judge": "none", "confidence": np.nan}
 _UNITS = {  # of what is no share
     "cycles": "cycles",
     "violations_per_block": "dependencies",
@@ -100,3 +102,26 @@ def results(rows: Iterable[Row]) -> pd.DataFrame:
     """Table `results` of rows, sorted by their key."""
     table = pd.DataFrame(list(rows), columns=RESULTS.names)
     return table.sort_values(KEY, ignore_index=True)
+
+
+def ranges(values: np.ndarray, ends: Sequence[float]) -> Iterator[tuple[int, str, np.ndarray]]:
+    """Rank, name and members of the ranges that begin at `ends`: `2-3`, `4`, `1e+03+`; those without a member too."""
+    number = np.searchsorted(ends, values, "right") - 1
+    for rank, low in enumerate(ends):
+        high = ends[rank + 1] - 1 if rank + 1 < len(ends) else None
+        name = f"{low:.3g}+" if high is None else f"{low}" if high == low else f"{low:.3g}-{high:.3g}"
+        yield rank, name, np.flatnonzero(number == rank)
+
+
+def part(
+    place: Mapping[str, Any], by: str, name: str, rank: int, numbers: tuple[float, float, float], n: int, **columns: Any
+) -> dict[str, Any]:
+    """A row of the table; numbers: value, low, high."""
+    value, low, high = numbers
+    whole = {**_OF_PART, **place, **columns, "by": by, "part": name, "rank": rank, "n": n}
+    return whole | {"value": value, "low": low, "high": high}
+
+
+def parts(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Table `parts` of rows."""
+    return pd.DataFrame(list(rows), columns=PARTS.names)

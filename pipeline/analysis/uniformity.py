@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Departure:
+class Departure(NamedTuple):
     """Distances of the distribution of `random_ready` from uniform over the N legal orders of one DAG."""
 
     n_legal_orders: int
@@ -47,11 +47,9 @@ def departure(n: int, edges: Iterable[tuple[int, int]]) -> Departure:
     )
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Total variation from uniform over the blocks of one length that have several legal orders."""
 
-    n_instructions: int
     blocks: int
     dags: int  # distinct ones among them
     mean: float
@@ -73,26 +71,24 @@ class Tally:
         for b in np.flatnonzero(n_instructions <= self._largest):
             self._blocks[int(n_instructions[b]), pairs[offsets[b] : offsets[b + 1]].tobytes()] += 1
 
-    def spreads(self) -> list[Spread]:
-        """One for each length with a block of several legal orders, ascending."""
-        by_length: dict[int, list[tuple[int, Departure]]] = {}
+    def spreads(self) -> dict[int, Spread]:
+        """By length, ascending; of lengths with a block of several legal orders."""
+        by_length: dict[int, list[tuple[float, int, float]]] = {}
         for (n, edges), blocks in sorted(self._blocks.items()):
             found = departure(n, zip(edges[::2], edges[1::2], strict=True))
             if found.n_legal_orders > 1:
-                by_length.setdefault(n, []).append((blocks, found))
-        return [_spread(n, found) for n, found in sorted(by_length.items())]
+                by_length.setdefault(n, []).append((found.total_variation, blocks, found.divergence))
+        return {n: _spread(found) for n, found in sorted(by_length.items())}
 
 
-def _spread(n: int, found: list[tuple[int, Departure]]) -> Spread:
-    found = sorted(found, key=lambda pair: pair[1].total_variation)
-    blocks = np.array([count for count, _ in found])
-    distance = np.array([of.total_variation for _, of in found])
+def _spread(departures: list[tuple[float, int, float]]) -> Spread:
+    """Of total variation, blocks and divergence of each DAG."""
+    distance, blocks, divergence = np.array(sorted(departures, key=itemgetter(0))).T
     return Spread(
-        n_instructions=n,
         blocks=int(blocks.sum()),
-        dags=len(found),
+        dags=len(blocks),
         mean=float(np.average(distance, weights=blocks)),
         median=float(distance[np.searchsorted(np.cumsum(blocks), blocks.sum() / 2)]),
         largest=float(distance[-1]),
-        divergence=float(np.average([of.divergence for _, of in found], weights=blocks)),
+        divergence=float(np.average(divergence, weights=blocks)),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from pipeline.analysis.composition import words
 from pipeline.analysis.rows import results as table_of
 from pipeline.analysis.rows import row
 from pipeline.blocks.dag.dependencies import Kind
@@ -21,94 +22,87 @@ MODES = ["full", "conservative", "paper"]
 HIDDEN = ["dead value", "value coincidence"]
 OUTCOMES = ["changed", *HIDDEN, "over-conservative edge", "unexplained"]
 _FACTS = ["blocks", "runnable", "orders", "state_runs", "different"]
+_COUNTS = ["blocks", "orders", "state_runs", "different", "states", "aliased_states", "undefined_flags_differ"]
 
 
-def kind_text(kinds: int) -> str:
-    """Kinds of an edge in words: `register RAW + memory WAW`."""
-    parts = (kind.name.split("_") for kind in Kind if kind & kinds and kind.name)
-    return " + ".join(f"{what.lower()} {how}" for what, how in parts)
-
-
-def _facts(rows: pd.DataFrame) -> dict[str, int]:
+def summaries(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What is published of the two tables: name of a table -> its rows."""
     return {
-        "blocks": len(rows),
-        "runnable": int((rows["outcome"] != "not runnable").sum()),
-        "orders": int(rows["orders_tried"].sum()),
-        "state_runs": int(rows["state_runs"].sum()),
-        "different": int(rows["different"].sum()),
+        "results": results(verification, sensitivity),
+        "strata": strata(verification),
+        "reasons": reasons(verification),
+        "swap_outcomes": kinds(sensitivity),
+        "explanations": explanations(sensitivity),
     }
+
+
+def _counted(verification: pd.DataFrame) -> pd.DataFrame:
+    """With columns _FACTS, to be added up."""
+    runnable = (verification["outcome"] != "not runnable").astype(int)
+    return verification.assign(blocks=1, runnable=runnable, orders=verification["orders_tried"])
 
 
 def results(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> pd.DataFrame:
     """Rows of table `results`: per mode, of all sources (`all`) and of each."""
     rows = []
-    for mode in [mode for mode in MODES if (verification["dependencies"] == mode).any()]:
+    counted = _counted(verification)
+    for mode in sorted(verification["dependencies"].unique()):
         for source in ["all", *sorted(verification["source"].unique())]:
-            blocks, pairs = (
+            blocks, swaps = (
                 frame[(frame["dependencies"] == mode) & ((frame["source"] == source) | (source == "all"))]
-                for frame in (verification, sensitivity)
+                for frame in (counted, sensitivity)
             )
-            facts = _facts(blocks)
-            n = facts["blocks"]
-            metrics: dict[str, tuple[float, int]] = {name: (facts[name], n) for name in _FACTS if name != "runnable"}
-            metrics["states"] = (int(blocks["states"].sum()), n)
-            metrics["aliased_states"] = (int(blocks["aliased_states"].sum()), n)
-            metrics["undefined_flags_differ"] = (int(blocks["undefined_flags_differ"].sum()), n)
-            if n:
-                metrics["runnable_share"] = (facts["runnable"] / n, n)
-            if len(pairs):
-                changed, seen = (pairs["outcome"] == "changed").sum(), pairs["block_id"].nunique()
-                observable = (~pairs["outcome"].isin(HIDDEN)).sum()
-                metrics["swaps"] = (len(pairs), seen)
-                metrics["sensitivity_raw"] = (changed / len(pairs), seen)
-                if observable:
-                    metrics["sensitivity"] = (changed / observable, seen)
             place = {"experiment": EXPERIMENT, "set": source, "dependencies": mode, "seed": "all"}
-            rows += [row(place, metric, value, n=n) for metric, (value, n) in metrics.items()]
+            metrics: dict[str, float] = blocks[_COUNTS].sum().to_dict()
+            if len(blocks):
+                metrics["runnable_share"] = blocks["runnable"].mean()
+            rows += [row(place, metric, value, n=len(blocks)) for metric, value in metrics.items()]
+            if len(swaps):
+                changed, observable = swaps["outcome"] == "changed", ~swaps["outcome"].isin(HIDDEN)
+                metrics = {"swaps": len(swaps), "sensitivity_raw": changed.mean()}
+                if observable.any():
+                    metrics["sensitivity"] = changed.sum() / observable.sum()
+                n = swaps["block_id"].nunique()
+                rows += [row(place, metric, value, n=n) for metric, value in metrics.items()]
     return table_of(rows)
 
 
 def strata(verification: pd.DataFrame) -> pd.DataFrame:
     """What ran by source, instruction class and length, per mode."""
-    frame = verification.assign(length=[length_class(n) for n in verification["n_instructions"]])
-    groups = {"source": sorted(frame["source"].unique()), "instruction_class": CLASSES, "length": LENGTHS}
-    rows = []
-    for mode in MODES:
-        for column, names in groups.items():
-            for name in names:
-                part = frame[(frame["dependencies"] == mode) & (frame[column] == name)]
-                if len(part):
-                    by = "class" if column == "instruction_class" else column
-                    rows.append({"dependencies": mode, "by": by, "name": name, **_facts(part)})
-    return pd.DataFrame(rows, columns=["dependencies", "by", "name", *_FACTS])
+    frame = _counted(verification).rename(columns={"instruction_class": "class"})
+    frame["length"] = frame["n_instructions"].map(length_class)
+    of = ["source", "class", "length"]
+    long = frame.melt(["dependencies", *_FACTS], of, "by", "name")
+    sums = long.groupby(["dependencies", "by", "name"], as_index=False)[_FACTS].sum()
+    ranks = [*MODES, *of, *sorted(frame["source"].unique()), *CLASSES, *LENGTHS]
+    return sums.sort_values(["dependencies", "by", "name"], key=lambda names: names.map(ranks.index), ignore_index=True)
 
 
 def reasons(verification: pd.DataFrame) -> pd.DataFrame:
     """Why blocks did not run, most frequent reason first."""
     lost = verification[verification["outcome"] == "not runnable"]
-    found = lost.groupby(["dependencies", "reason"], as_index=False).agg(
-        blocks=("block_id", "size"), example=("example", "first")
-    )
-    return found.sort_values(["dependencies", "blocks", "reason"], ascending=[True, False, True], ignore_index=True)
+    return _most_frequent(lost, ["dependencies", "reason"], "blocks")
 
 
 def kinds(sensitivity: pd.DataFrame) -> pd.DataFrame:
     """Swaps by kind of edge and outcome, `all` kinds first."""
-    frame = sensitivity.assign(kind=[kind_text(kinds) for kinds in sensitivity["kinds"]])
-    both = pd.concat([frame.assign(kind="all"), frame])
-    found = both.groupby(["dependencies", "kind", "outcome"], as_index=False).agg(swaps=("block_id", "size"))
-    total = found.groupby(["dependencies", "kind"])["swaps"].transform("sum")
-    rank = found["outcome"].map({name: i for i, name in enumerate(OUTCOMES)})
-    found = found.assign(first=found["kind"] != "all", total=-total, rank=rank)
-    found = found.sort_values(["dependencies", "first", "total", "kind", "rank"], ignore_index=True)
-    return found[["dependencies", "kind", "outcome", "swaps"]]
+    texts = [" + ".join(words(kind) for kind in Kind if kind & kinds) for kinds in sensitivity["kinds"]]
+    both = pd.concat([sensitivity.assign(kind="all"), sensitivity.assign(kind=texts)])
+    swaps = both.groupby(["dependencies", "kind", "outcome"], as_index=False).agg(swaps=("block_id", "size"))
+    swaps["less"] = -swaps.groupby(["dependencies", "kind"])["swaps"].transform("sum")
+    swaps = swaps.assign(later=swaps["kind"] != "all", rank=swaps["outcome"].map(OUTCOMES.index))
+    swaps = swaps.sort_values(["dependencies", "later", "less", "kind", "rank"], ignore_index=True)
+    return swaps[["dependencies", "kind", "outcome", "swaps"]]
 
 
 def explanations(sensitivity: pd.DataFrame) -> pd.DataFrame:
     """Why swaps went unseen, with an example of each."""
     missed = sensitivity[sensitivity["outcome"] != "changed"]
     missed = missed.assign(example=missed["first"] + "; " + missed["second"])
-    found = missed.groupby(["dependencies", "outcome", "explanation"], as_index=False).agg(
-        swaps=("block_id", "size"), example=("example", "first")
-    )
-    return found.sort_values(["dependencies", "swaps", "explanation"], ascending=[True, False, True], ignore_index=True)
+    return _most_frequent(missed, ["dependencies", "outcome", "explanation"], "swaps")
+
+
+def _most_frequent(rows: pd.DataFrame, by: list[str], count: str) -> pd.DataFrame:
+    """How many rows of each group and an example, in each mode the most frequent first."""
+    groups = rows.groupby(by, as_index=False).agg(**{count: ("block_id", "size")}, example=("example", "first"))
+    return groups.sort_values([by[0], count, by[-1]], ascending=[True, False, True], ignore_index=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from pipeline import tables
@@ -15,13 +14,12 @@ from pipeline.blocks.problems import instructions as known
 from pipeline.blocks.problems import store
 from pipeline.blocks.problems.sample import load
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     seed: options.Seed,
     sampler: options.Sampler,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")],
+    confidence: options.Confidence,
     blocks: options.Blocks,
     encodings: options.Encodings,
     instructions: options.Instructions,
@@ -33,16 +31,7 @@ def main(
     held = store.load(instructions, dags)
     sample = load(chosen, held)
     ids = sample.block_ids.to_pylist()
-    found = tables.read("blocks", blocks, ["block_id", "address", "code"], tables.of_blocks(ids))
-    found = found.set_index("block_id").loc[ids]
-    code, address = found["code"].tolist(), found["address"].tolist()
-
-    def found_at(items: np.ndarray) -> list[tuple[bytes, int]]:
-        return [(code[item], address[item]) for item in items]
-
+    found = tables.read("blocks", blocks, ["block_id", "address", "code"], tables.of_blocks(ids)).set_index("block_id")
+    found_at = list(zip(found["code"].loc[ids], found["address"].loc[ids], strict=True))
     table = audit(held, known.load(encodings), sample, found_at, SAMPLERS[sampler], confidence, seed)
     tables.write(table, "audit", out)
-
-
-if __name__ == "__main__":
-    run(main)

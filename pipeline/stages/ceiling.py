@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -10,13 +9,12 @@ import pandas as pd
 import typer
 
 from pipeline import tables
-from pipeline.analysis.canonical import Canonical, canonical
+from pipeline.analysis.canonical import canonical
 from pipeline.analysis.ceiling import ceiling, twins
 from pipeline.analysis.naming import shapes
 from pipeline.blocks.problems import store
 from pipeline.blocks.problems.sample import load
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -25,10 +23,10 @@ def main(
     encodings: options.Encodings,
     instructions: options.Instructions,
     dags: options.Dags,
-    training: Annotated[Path, typer.Option(help="Table sets, the blocks that twins are looked for in.")],
-    sets: Annotated[list[Path], typer.Option(help="Tables sets, named {set}.parquet: whose twins.")],
+    training: options.Training,
+    sets: options.Tables,
     out: options.Out,
-    twins_out: Annotated[Path, typer.Option(help="Table twins to write.")],
+    twins_out: options.Out,
 ) -> None:
     """Group blocks by keys that know no order, and count the orders of each group."""
     held = store.load(instructions, dags)
@@ -40,16 +38,8 @@ def main(
     ceilings, found = [], []
     for notion, shape in shapes(tables.read("encodings", encodings, ["code"]).code.tolist()).items():
         every = canonical(held, np.arange(len(held.lengths)), shape)
-
-        def part(rows: np.ndarray, every: Canonical = every) -> Canonical:
-            return Canonical(every.key[rows], every.order[rows], every.colours[:0])
-
-        ceilings.append(ceiling(notion, part(own.index.to_numpy()), own))
+        ceilings.append(ceiling(notion, every.of(own.index.to_numpy()), own))
         for name, rows in tested.items():
-            found.append(twins(notion, name, part(rows), part(learned), several[rows]))
+            found.append(twins(notion, name, every.of(rows), every.of(learned), several[rows]))
     tables.write(pd.concat(ceilings), "ceiling", out)
     tables.write(pd.concat(found), "twins", twins_out)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -11,13 +11,13 @@ import typer
 from pipeline import tables
 from pipeline.analysis import published, tidy
 from pipeline.analysis.claims import table
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
     out: Annotated[Path, typer.Option(help="CSV file to write: reports/claims.csv.")],
-    results: Annotated[list[Path] | None, typer.Option(help="Tables `results`, freshly evaluated.")] = None,
-    folders: Annotated[list[Path] | None, typer.Option("--published", help="Published experiments.")] = None,
+    results: options.SomeTables = None,
+    folders: options.Published = None,
 ) -> None:
     """Write one row for each claim: target, value, interval, whether it holds, and the row that says so.
 
@@ -30,7 +30,3 @@ def main(
     both = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
     with tables.replacing(out) as temporary:
         temporary.write_text(tidy.csv(table(both)))
-
-
-if __name__ == "__main__":
-    run(main)

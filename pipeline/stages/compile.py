@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -25,16 +22,15 @@ from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joi
 from pipeline.config.corpus import Compiled, FolderSource, WheelSource
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     settings: options.Settings,
-    blocks: Annotated[Path, typer.Option(help="Table blocks to write: as scheduled, unique in block_id.")],
-    input_orders: Annotated[Path, typer.Option(help="Table input_orders to write: as the scheduler met them.")],
-    skipped: Annotated[Path, typer.Option(help="Table skipped to write: C files not used, and why.")],
-    statistics: Annotated[Path, typer.Option(help="Table corpus to write: the numbers of it, by program.")],
-    cores: Annotated[int, typer.Option(min=1, help="Compilers at a time; the tables are the same for any number.")] = 1,
+    blocks: options.Out,
+    input_orders: options.Out,
+    skipped: options.Out,
+    statistics: options.Out,
+    cores: options.Cores = 1,
 ) -> None:
     """The scheduler's true input: blocks in the order before GCC's last scheduling pass, and after it.
 
@@ -79,13 +75,6 @@ def main(
             append(group)
         tables.write(selection.orders, "input_orders", input_orders)
         tables.write(gathering.skipped(), "skipped", skipped)
-        tables.write(_tidy(wanted.source, gathering.counts + selection.counts), "corpus", statistics)
-
-
-def _tidy(source: str, counts: Counter[tuple[str, str, str]]) -> pd.DataFrame:
-    rows = [(source, *key, float(value)) for key, value in sorted(counts.items())]
-    return pd.DataFrame(rows, columns=["source", "program", "statistic", "bin", "value"])
-
-
-if __name__ == "__main__":
-    run(main)
+        counts = sorted((gathering.counts + selection.counts).items())
+        rows = [(wanted.source, *key, float(value)) for key, value in counts]
+        tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["corpus"].names), "corpus", statistics)

@@ -6,16 +6,13 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Annotated
 
 import pyarrow as pa
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def _in_order(make: Callable[[pa.Table], pa.Table], pieces: Iterable[pa.Table], cores: int) -> Iterator[pa.Table]:
@@ -34,7 +31,7 @@ def main(
     dependencies: options.DependencyMode,
     blocks: options.Blocks,
     out: options.Out,
-    cores: Annotated[int, typer.Option(help="Threads; their number does not show in the table.")] = 1,
+    cores: options.Cores = 1,
 ) -> None:
     """Build the dependency DAG of every block, and count its legal orders."""
     groups = tables.RowGroups("blocks", blocks, COLUMNS)
@@ -46,7 +43,3 @@ def main(
         for dags in _in_order(builder.build, groups, cores):
             append(dags)
             progress.update(dags.num_rows)
-
-
-if __name__ == "__main__":
-    run(main)

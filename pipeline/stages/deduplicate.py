@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.corpus.merge import merged
 from pipeline.blocks.corpus.unique import GROUPS, REPETITIVE
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
-    shards: Annotated[list[Path], typer.Option(help="Tables blocks, one per shard.")],
-    skipped_shards: Annotated[list[Path], typer.Option(help="Tables skipped, one per shard.")],
-    blocks: Annotated[Path, typer.Option(help="Table blocks, of the whole corpus, unique in block_id.")],
-    skipped: Annotated[Path, typer.Option(help="Table skipped, of the whole corpus.")],
+    shards: options.Tables,
+    skipped_shards: options.Tables,
+    blocks: options.Out,
+    skipped: options.Out,
 ) -> None:
     """Join the shards and keep one of the blocks that are equal after masking.
 
@@ -39,7 +36,3 @@ def main(
                 "correct corpus.sources or corpus.compiler in params.yaml"
             )
         tables.write(left_out.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -9,7 +9,6 @@ from tqdm import trange
 from pipeline import tables
 from pipeline.analysis import composition as corpus
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -27,7 +26,3 @@ def main(
         raise ValueError(f"{dags} and {blocks} are not of the same blocks; make the DAGs anew")
     numbers = trange(len(code), desc="Statistics", unit="row group", file=sys.stderr)
     tables.write(corpus.describe((code[number], graphs[number]) for number in numbers), "corpus", out)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,22 +12,21 @@ from pipeline.analysis.naming import shapes
 from pipeline.blocks.problems import instructions as known
 from pipeline.blocks.problems import store
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     decoder: Annotated[str, typer.Option(help="Whose orders; confidence is of the first one of a network's head.")],
     n_blocks: Annotated[int, typer.Option(help="Wrong blocks to draw.")],
     seed: options.Seed,
-    level: Annotated[float, typer.Option(help="Confidence of the intervals.")],
+    level: options.Confidence,
     blocks: options.Blocks,
     encodings: options.Encodings,
     instructions: options.Instructions,
     dags: options.Dags,
-    schedules: Annotated[Path, typer.Option(help="Table schedules.")],
-    confidence: Annotated[Path, typer.Option(help="Table confidence of the same run.")],
+    schedules: options.Table,
+    confidence: options.Table,
     out: options.Out,
-    shares_out: Annotated[Path, typer.Option(help="Table error_shares to write.")],
+    shares_out: options.Out,
 ) -> None:
     """Classify wrong blocks by the first slot at which they leave GCC's order."""
     scheduled = tables.read("schedules", schedules)
@@ -48,7 +46,3 @@ def main(
     )
     tables.write(found, "errors", out)
     tables.write(shares(found, level), "error_shares", shares_out)
-
-
-if __name__ == "__main__":
-    run(main)

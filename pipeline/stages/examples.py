@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
 import pandas as pd
 import torch
-import typer
 
 from pipeline import tables
 from pipeline.blocks.corpus import assembly
@@ -17,7 +13,6 @@ from pipeline.blocks.models.pocsnet import POCSNet, assign
 from pipeline.blocks.problems.token_blocks import load_set
 from pipeline.operators.matching import hungarian
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 ITERATIONS = 20  # of the operator, as in the paper's appendix
 
@@ -44,10 +39,10 @@ def pick(exact: dict[str, np.ndarray], valid: dict[str, np.ndarray], loose: np.n
 
 
 def main(
-    n_blocks: Annotated[int, typer.Option(min=1, help="Blocks to show.")],
+    n_blocks: options.Shown,
     sinkhorn: options.Weights,
     popocs: options.Weights,
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the test blocks.")],
+    chosen: options.Set,
     blocks: options.Blocks,
     dags: options.Dags,
     instructions: options.Instructions,
@@ -72,7 +67,8 @@ def main(
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
     rows = []
     for item in items:
-        text = assembly.intel(code[test.block_ids[item]])
+        block = test.block_ids[item]
+        text = assembly.intel(code[block])
         before, after = shown.precedes[item].nonzero()
         for name, network in networks.items():
             with torch.no_grad():
@@ -80,7 +76,7 @@ def main(
                 proposal = network.proposal(logits) if name != "sinkhorn" else logits.softmax(-1)
             rows.append(
                 {
-                    "block_id": test.block_ids[item],
+                    "block_id": block,
                     "scheduler": name,
                     "instructions": [text[i] for i in test.input_order[item]],
                     "proposal": proposal.double().flatten().tolist(),
@@ -92,7 +88,3 @@ def main(
                 }
             )
     tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["examples"].names), "examples", examples)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -10,12 +10,12 @@ import typer
 from pipeline.blocks.corpus.fetch import fetch
 from pipeline.config.corpus import Source
 from pipeline.config.section import section as parse
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
-    source: Annotated[str, typer.Option(help="Name of the source in corpus.sources of params.yaml.")],
-    settings: Annotated[str, typer.Option(help="That source's settings, as JSON.")],
+    source: options.Name,
+    settings: options.Settings,
     out: Annotated[Path, typer.Option(help="Where the artifact goes.")],
 ) -> None:
     """Put a source's artifact in its place.
@@ -28,7 +28,3 @@ def main(
         fetch(parse(Source, settings), out)  # type: ignore[arg-type]  # a union is a type to pydantic
     except ValueError as error:
         raise ValueError(f"source {source}: {error}") from error
-
-
-if __name__ == "__main__":
-    run(main)

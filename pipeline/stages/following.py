@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -19,12 +17,11 @@ from pipeline.blocks.corpus.sources import read_program
 from pipeline.config.corpus import BhiveSource, Corpus
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="Section corpus of params.yaml, as JSON.")],
-    manifest: Annotated[Path, typer.Option(help="Table manifest.")],
+    settings: options.Settings,
+    manifest: options.Table,
     blocks: options.Blocks,
     out: options.Out,
 ) -> None:
@@ -62,7 +59,3 @@ def main(
             progress.update(int(files.size_bytes[name, program]))
     with tables.writing("following", out) as append:
         append(pa.table([known["block_id"].combine_chunks(), found.lists()], schema=tables.SCHEMAS["following"]))
-
-
-if __name__ == "__main__":
-    run(main)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,15 +12,15 @@ from pipeline.blocks.corpus.ingest import Ingestion
 from pipeline.blocks.corpus.unique import REPETITIVE, groups
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="Section corpus of params.yaml, as JSON.")],
+    settings: options.Settings,
     shard: Annotated[int, typer.Option(help="Which files of the manifest to read.")],
-    manifest: Annotated[Path, typer.Option(help="Table manifest.")],
-    blocks: Annotated[Path, typer.Option(help="Table blocks, of this shard: runs sorted by block_id.")],
-    skipped: Annotated[Path, typer.Option(help="Table skipped: files not used, why, and what to do.")],
+    manifest: options.Table,
+    blocks: options.Out,
+    skipped: options.Out,
 ) -> None:
     """Cut the compiled functions of every file of a shard into basic blocks.
 
@@ -37,7 +36,3 @@ def main(
             for group in groups(table):
                 append(group)
         tables.write(ingestion.skipped(), "skipped", skipped)
-
-
-if __name__ == "__main__":
-    run(main)

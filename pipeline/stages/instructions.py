@@ -14,7 +14,6 @@ from pipeline.blocks.corpus.distinct import distinct_instructions
 from pipeline.blocks.problems.instructions import tabulate
 from pipeline.blocks.problems.store import numbered
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -43,7 +42,3 @@ def _behind(ids: pa.StringArray, path: Path) -> pa.BinaryArray:
     _, offsets, data = lists.values.buffers()
     bounds = np.frombuffer(offsets, np.int32)[lists.offsets.to_numpy()]
     return pa.Array.from_buffers(pa.binary(), len(lists), [None, pa.py_buffer(bounds), data])
-
-
-if __name__ == "__main__":
-    run(main)

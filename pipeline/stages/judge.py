@@ -5,29 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-import typer
 
 from pipeline import tables
 from pipeline.blocks.latency import llvm_mca, simulation
 from pipeline.config.processors import Judge
 from pipeline.config.section import section
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
-    judge: Annotated[str, typer.Option(help="Name in params.yaml's judges.")],
-    settings: Annotated[str, typer.Option(help="JSON of that judge's settings.")],
-    blocks: Annotated[list[Path], typer.Option(help="Tables blocks.")],
-    dags: Annotated[list[Path], typer.Option(help="Tables dags.")],
-    latency: Annotated[Path, typer.Option(help="Table latency to write.")],
-    schedules: Annotated[list[Path] | None, typer.Option(help="Tables schedules; orders with status ok enter.")] = None,
-    timings: Annotated[list[Path] | None, typer.Option(help="Tables timings, whose random orders enter.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
+    judge: options.Name,
+    settings: options.Settings,
+    blocks: options.Tables,
+    dags: options.Tables,
+    latency: options.Out,
+    schedules: options.SomeTables = None,
+    timings: options.SomeTables = None,
+    threads: options.Threads = 1,
 ) -> None:
     """Simulate every distinct valid order of every block, and GCC's own, with llvm-mca 19.
+
+    Of schedules the orders with status ok enter, of timings the random ones.
 
     Methods often agree: an order is simulated once, whoever proposed it. A block with an instruction that
     the model does not know is `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere.
@@ -66,7 +66,3 @@ def _asked(schedules: list[Path], timings: list[Path]) -> Iterator[pd.DataFrame]
     for path in timings:
         table = tables.read("timings", path, ["block_id", "order", "random"])
         yield table.loc[table["random"], ["block_id", "order"]].assign(status="ok")
-
-
-if __name__ == "__main__":
-    run(main)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
 from pipeline import tables
 from pipeline.blocks.latency.costs import processor
@@ -21,7 +18,6 @@ from pipeline.blocks.schedulers.on_machine.rollouts import batch, learn
 from pipeline.config.methods.policy import Rollouts
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 _INSTRUCTIONS = 8192  # of a batch
 
@@ -29,10 +25,10 @@ _INSTRUCTIONS = 8192  # of a batch
 def main(
     settings: options.Settings,
     seed: options.Seed,
-    machine: Annotated[Path, typer.Option(help="Table machine_instructions.")],
+    machine: options.Machine,
     instructions: options.Instructions,
     dags: options.Dags,
-    training: Annotated[Path, typer.Option(help="Table sets, the blocks to learn from.")],
+    training: options.Training,
     weights: options.Out,
 ) -> None:
     """Write the weights of the method `policy`, from a seeded draw of those blocks that have several legal orders.
@@ -57,7 +53,3 @@ def main(
     for name, weight in zip(policy.FEATURES, found, strict=True):
         print(f"{name:14}{weight:9.4f}", file=sys.stderr)
     policy.save(found, weights)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -18,17 +18,16 @@ from pipeline.blocks.latency.machine import read
 from pipeline.config.processors import Judge
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
-    machine: Annotated[str, typer.Option(help="Name in params.yaml's processors.")],
-    settings: Annotated[str, typer.Option(help="JSON of that machine's settings.")],
+    machine: options.Name,
+    settings: options.Settings,
     encodings: options.Encodings,
     out: options.Out,
     instructions: Annotated[Path | None, typer.Option(help="Table instructions; none: every row of encodings.")] = None,
-    sets: Annotated[list[Path] | None, typer.Option(help="Tables sets: instructions of these blocks alone.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
+    sets: options.SomeTables = None,
+    threads: options.Threads = 1,
 ) -> None:
     """Read micro-ops, latency, units and registers of distinct instructions, for the fast models.
 
@@ -63,7 +62,3 @@ def _wanted(instructions: Path, sets: list[Path], n_encodings: int) -> np.ndarra
     wanted = np.zeros(n_encodings, bool)
     wanted[pc.list_flatten(own).to_numpy()] = True
     return wanted
-
-
-if __name__ == "__main__":
-    run(main)

@@ -11,13 +11,13 @@ from pipeline import tables
 from pipeline.blocks.corpus.sources import deal
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="Section corpus of params.yaml, as JSON.")],
+    settings: options.Settings,
     artifacts: Annotated[list[Path], typer.Option(help="What stage fetch made; each named as its source.")],
-    out: Annotated[Path, typer.Option(help="Table manifest.")],
+    out: options.Out,
 ) -> None:
     """List every ELF file that a source's `include` matches, with the shard that will read it.
 
@@ -25,7 +25,3 @@ def main(
     take about the same time.
     """
     tables.write(deal(section(Corpus, settings), {path.name: path for path in artifacts}), "manifest", out)
-
-
-if __name__ == "__main__":
-    run(main)

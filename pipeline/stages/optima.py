@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -27,23 +24,22 @@ from pipeline.config.methods import Entry
 from pipeline.config.processors import Judge
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 _INSTRUCTIONS = 2048  # of a batch: often enough for the progress bar
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="JSON of the entry in params.yaml of the method that finds them.")],
+    settings: options.Settings,
     seed: options.Seed,
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    chosen: options.Set,
     blocks: options.Blocks,
     instructions: options.Instructions,
     dags: options.Dags,
-    machine: Annotated[Path, typer.Option(help="Table machine_instructions of the processor.")],
-    target: Annotated[str, typer.Option(help="Name of the processor in params.yaml.")],
-    judge: Annotated[str, typer.Option(help="JSON of llvm-mca's settings for it.")],
+    machine: options.Machine,
+    target: options.Name,
+    judge: options.Settings,
     optima: options.Out,
-    threads: Annotated[int, typer.Option(min=1, help="llvm-mca processes at once; the result is the same.")] = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Find the best order of every block on the machine's model, and have llvm-mca judge it beside GCC's.
 
@@ -116,7 +112,3 @@ def _best(
             "proven": cycles == bound,
         }
     )
-
-
-if __name__ == "__main__":
-    run(main)

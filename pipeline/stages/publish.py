@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from safetensors import safe_open
 
 from pipeline import places, tables
 from pipeline.analysis import published, rows, verification_results
-from pipeline.stages.command import run
+from pipeline.stages import options
 from pipeline.stages.gather import gather
 
 _SINGLE = ("results", "parts", "ceiling", "twins", "audit", "timelines", "outcomes")  # published as they are
@@ -22,14 +23,13 @@ _PLACED = ("history", "sweep")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
 KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history")  # names of places.py
-Frames = dict[str, pd.DataFrame]
-Paths = dict[str, list[Path]]
+Paths = dict[str, list[Path]]  # by kind
 
 
 def main(
-    experiment: Annotated[str, typer.Option(help="Name in params.yaml.")],
+    experiment: options.Name,
     measured: Annotated[list[Path], typer.Option("--tables", help=f"Any of {', '.join(KINDS)}, where they lie.")],
-    settings: Annotated[str, typer.Option(help="The experiment's settings, resolved, as JSON.")],
+    settings: options.Settings,
     sources: Annotated[list[str], typer.Option(help="Source files of all stages behind the numbers.")],
     out: Annotated[Path, typer.Option(help="Folder to write: reports/published/<experiment>.")],
     inputs: Annotated[list[Path] | None, typer.Option(help="Further data whose digests are recorded.")] = None,
@@ -42,16 +42,21 @@ def main(
     not at all.
     """
     chosen = json.loads(settings)
-    by_kind = _by_kind(measured)
-    frames: Frames = {}
+    by_kind: Paths = defaultdict(list)
+    for path in measured:
+        by_kind[_kind(path)].append(path)
+    frames: dict[str, pd.DataFrame] = {}
     for kind, paths in by_kind.items():
         if kind in _SINGLE:
             frames[kind] = pd.concat([tables.read(kind, path) for path in paths], ignore_index=True)
         elif kind in _PLACED:
             frames[kind] = gather(kind, sorted(paths))[published.columns(kind)]
-    for kinds, make in _MADE.items():
-        if set(kinds) & set(by_kind):
-            frames |= make(by_kind, chosen)
+    if by_kind.keys() & set(_RUNS):
+        frames |= _wrong_blocks(by_kind)
+    if by_kind.keys() & set(_SUMMARISED):
+        frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
+    if "trial_history" in by_kind:
+        frames["trials"] = _trials(by_kind["trial_history"], chosen)
     if chosen.get("task") == "imitation":
         sizes = _sizes(experiment, chosen["models"], sorted(weights or []), inputs or [])
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
@@ -60,63 +65,33 @@ def main(
     published.write(out, frames, chosen, sources, [*measured, *(inputs or [])], weights or [])
 
 
-def _by_kind(paths: list[Path]) -> Paths:
-    by_kind = defaultdict(list)
-    for path in paths:
-        by_kind[_kind(path)].append(path)
-    return dict(by_kind)
-
-
 def _kind(path: Path) -> str:
     for kind in KINDS:
-        try:
+        with suppress(ValueError):
             places.place(path, kind)
-        except ValueError:
-            continue
-        return kind
+            return kind
     raise ValueError(f"{path} lies where no table of {', '.join(KINDS)} does; see pipeline/places.py")
 
 
-def _wrong_blocks(by_kind: Paths, _: dict[str, Any]) -> Frames:
-    runs = [{tuple(places.place(path, kind).values()) for path in by_kind.get(kind, [])} for kind in _RUNS]
+def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:
+    runs = [{tuple(places.place(path, kind).values()) for path in by_kind[kind]} for kind in _RUNS]
     if runs[0] != runs[1]:
         raise ValueError("tables errors and error_shares are of different runs; name both of each run")
     errors, shares = (gather(kind, sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
-    blocks = errors.assign(holds=errors["holds"].map("; ".join))
-    return {
-        "wrong_blocks": blocks[published.columns("wrong_blocks")],
-        "error_shares": shares[published.columns("error_shares")],
-    }
+    frames = {"wrong_blocks": errors.assign(holds=errors["holds"].map("; ".join)), "error_shares": shares}
+    return {name: frame[published.columns(name)] for name, frame in frames.items()}
 
 
-def _verified(by_kind: Paths, _: dict[str, Any]) -> Frames:
-    verdicts, swaps = (tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED)
-    return {
-        "results": verification_results.results(verdicts, swaps),
-        "strata": verification_results.strata(verdicts),
-        "reasons": verification_results.reasons(verdicts),
-        "swap_outcomes": verification_results.kinds(swaps),
-        "explanations": verification_results.explanations(swaps),
-    }
-
-
-def _trials(by_kind: Paths, settings: dict[str, Any]) -> Frames:
+def _trials(histories: list[Path], settings: dict[str, Any]) -> pd.DataFrame:
     """How every trial ended on the development split, beside its settings."""
-    by_name = {places.place(path, "trial_history")["trial"]: path for path in by_kind["trial_history"]}
+    common = {key: settings[key] for key in ("dependencies", "seed")}
+    by_name = {places.place(path, "trial_history")["trial"]: path for path in histories}
     ends = []
     for name, model in settings["models"].items():
         history = tables.read("history", by_name[name])
         last = history[history["split"] == "development"].iloc[-1]
-        place = {"trial": name, "dependencies": settings["dependencies"], "seed": settings["seed"]}
-        ends.append(place | model | {metric: last[metric] for metric in ("exact_match", "valid_share")})
-    return {"trials": pd.DataFrame(ends)}
-
-
-_MADE: dict[tuple[str, ...], Callable[[Paths, dict[str, Any]], Frames]] = {
-    _RUNS: _wrong_blocks,
-    _SUMMARISED: _verified,
-    ("trial_history",): _trials,
-}
+        ends.append({"trial": name, **common, **model, **last[["exact_match", "valid_share"]]})
+    return pd.DataFrame(ends)
 
 
 def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:
@@ -130,28 +105,18 @@ def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs
         if training not in n_blocks:
             raise ValueError(f"{model} was trained on the set {training}: name its table among --inputs")
         drawn = min(n_blocks[training], models[model].get("blocks") or n_blocks[training])
-        sizes += [(model, drawn, "parameters", _parameters(path)), (model, drawn, "train_blocks", drawn)]
-        sizes += [(model, drawn, "weights_bytes", path.stat().st_size)]
+        values = {"parameters": _parameters(path), "train_blocks": drawn, "weights_bytes": path.stat().st_size}
+        sizes += [(model, drawn, *size) for size in values.items()]
     means = pd.DataFrame(sizes, columns=["method", "n", "metric", "value"])
     means = means.groupby(["method", "metric"], as_index=False).agg({"value": "mean", "n": "max"})
     place = {"experiment": experiment, "set": "training", "target": "gcc", "seed": "all"}
     return rows.results(
-        rows.row(place, row["metric"], row["value"], n=row["n"], method=row["method"])
-        for row in means.to_dict("records")
+        rows.row(place, mean["metric"], mean["value"], n=mean["n"], method=mean["method"])
+        for mean in means.to_dict("records")
     )
 
 
 def _parameters(path: Path) -> int:
     """Numbers in a file of weights."""
-    total = 0
     with safe_open(path, "numpy") as file:
-        for name in file.keys():  # noqa: SIM118 - it is no mapping
-            size = 1
-            for length in file.get_slice(name).get_shape():
-                size *= length
-            total += size
-    return total
-
-
-if __name__ == "__main__":
-    run(main)
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - no mapping

@@ -12,35 +12,35 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-from pipeline import places, tables
+from pipeline import digests, places, tables
 from pipeline.analysis import published as frozen
 from pipeline.analysis import tidy
 from pipeline.analysis.operator_results import residual_rows
-from pipeline.analysis.provenance import Older, Provenance, sources_of, state
+from pipeline.analysis.provenance import Provenance, older
 from pipeline.report import build
 from pipeline.report.evidence import Evidence
 from pipeline.report.outputs import curves
 from pipeline.report.plots import render
-from pipeline.stages.command import run
+from pipeline.stages import options
 from pipeline.stages.gather import gather
 
 _LONGEST = 120  # characters of a reason that a page shows
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="All parameters, resolved, as JSON.")],
-    results: Annotated[list[Path], typer.Option(help="Tables `results` of experiments evaluated with this report.")],
-    history: Annotated[list[Path], typer.Option(help="Their tables `history`.")],
-    sweep: Annotated[list[Path], typer.Option(help="Their tables `sweep`.")],
-    examples: Annotated[list[Path], typer.Option(help="Their tables `examples`.")],
-    blocks: Annotated[Path, typer.Option(help="Table `blocks`.")],
-    skipped: Annotated[Path, typer.Option(help="Table `skipped`.")],
-    dags: Annotated[list[Path], typer.Option(help="Tables `dags`.")],
-    corpus: Annotated[list[Path], typer.Option(help="Tables `corpus`, of stage describe.")],
-    splits: Annotated[list[Path], typer.Option(help="Tables `splits`.")],
-    residuals: Annotated[Path, typer.Option(help="Table `residuals`.")],
+    settings: options.Settings,
+    results: options.Tables,
+    history: options.Tables,
+    sweep: options.Tables,
+    examples: options.Tables,
+    blocks: options.Blocks,
+    skipped: options.Table,
+    dags: options.Tables,
+    corpus: options.Tables,
+    splits: options.Tables,
+    residuals: options.Table,
     out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")] = Path("reports"),
-    published: Annotated[list[Path] | None, typer.Option(help="Folders of published experiments.")] = None,
+    published: options.Published = None,
     claims: Annotated[Path | None, typer.Option(help="The claims, as CSV.")] = None,
     settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
 ) -> None:
@@ -50,20 +50,18 @@ def main(
     """
     params, now = json.loads(settings), json.loads(settings_now)
     violations = tables.read("residuals", residuals)
-    measured = pd.concat([*(tables.read("results", path) for path in results)], ignore_index=True)
-    old = [frozen.load_one(folder) for folder in sorted(published or [])]
-    earlier = {name: pd.concat([one.tables[name] for one in old], ignore_index=True) for name in tables.SCHEMAS if old}
+    measured = [tables.read("results", path) for path in results]
+    old = frozen.load(published or [])
     fresh = {
-        "results": pd.concat([measured, residual_rows(violations, params["residuals"]["shown"])], ignore_index=True),
+        "results": pd.concat([*measured, residual_rows(violations, params["residuals"]["shown"])], ignore_index=True),
         "history": gather("history", history),
         "sweep": gather("sweep", sweep),
     }
-    both = {name: tidy.merge(frame, earlier.get(name, frame[:0])) for name, frame in fresh.items()}
-    provenance = {name: source for one in old for name, source in one.provenance.items()}
+    both = {name: tidy.merge(frame, old.tables[name]) for name, frame in fresh.items()}
     evidence = Evidence(
         params=params,
         results=both["results"],
-        tables=earlier
+        tables=old.tables
         | both
         | {
             "examples": gather("examples", examples).rename(columns={"scheduler": "method"}),
@@ -74,8 +72,8 @@ def main(
             "splits": _legal_orders(splits, dags),
         },
         fresh=tuple(places.place(path, "results")["experiment"] for path in results),
-        provenance=provenance,
-        states={name: _state(source, now.get(name)) for name, source in provenance.items()},
+        provenance=old.provenance,
+        states={name: _state(source, now.get(name)) for name, source in old.provenance.items()},
         claims=pd.read_csv(claims) if claims else pd.DataFrame(),
         fingerprints=_fingerprints(settings, splits),
     )
@@ -117,12 +115,12 @@ def _compilers(blocks: Path) -> pd.DataFrame:
 
 def _state(source: Provenance, settings: dict[str, Any] | None) -> str:
     """`current`, or the first reason why the numbers are older than their sources or settings."""
-    now = state(source, sources_of(source), None if isinstance(source.settings, str) else settings)
-    if not isinstance(now, Older):
+    why = older(source, None if isinstance(source.settings, str) else settings)
+    if not why:
         return "current"
     if isinstance(source.sources, str) and not source.older:
         return "unknown"
-    first, more = now.why[0].partition(": ")[0][:_LONGEST], len(now.why) - 1
+    first, more = why[0].partition(": ")[0][:_LONGEST], len(why) - 1
     return f"older than its sources: {first}" + (f"; and {more} more" if more else "")
 
 
@@ -130,12 +128,5 @@ def _fingerprints(settings: str, splits: list[Path]) -> dict[str, str]:
     """SHA-256 of the parameters and of the data set."""
     canonical = json.dumps(json.loads(settings), sort_keys=True).encode()
     prints = {"parameters (`params.yaml`, canonical JSON)": hashlib.sha256(canonical).hexdigest()}
-    for path in sorted(splits):
-        with path.open("rb") as file:
-            name = places.place(path, "splits")["dependencies"]
-            prints[f"splits, dependencies `{name}`"] = hashlib.file_digest(file, "sha256").hexdigest()
-    return prints
-
-
-if __name__ == "__main__":
-    run(main)
+    of_splits = {places.place(path, "splits")["dependencies"]: digests.of_file(path) for path in sorted(splits)}
+    return prints | {f"splits, dependencies `{name}`": digest for name, digest in of_splits.items()}

@@ -15,7 +15,6 @@ from pipeline.analysis import residuals
 from pipeline.config.residuals import Residuals
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(settings: options.Settings, dags: options.Dags, out: options.Out) -> None:
@@ -43,7 +42,3 @@ def drawn(dags: Path, n: int, blocks: int, seed: int) -> np.ndarray:
     found = found[found["before"].map(len) > 0]
     chosen = np.random.default_rng([seed, n, 0]).permutation(len(found))[:blocks]
     return residuals.relations(found.iloc[np.sort(chosen)], n)
-
-
-if __name__ == "__main__":
-    run(main)

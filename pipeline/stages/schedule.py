@@ -25,22 +25,21 @@ from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Solution, make
 from pipeline.config.methods import Entry
 from pipeline.config.section import section
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="JSON of the method's entry in params.yaml.")],
+    settings: options.Settings,
     seed: options.Seed,
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the blocks, as they are shown.")],
+    chosen: options.Set,
     dags: options.Dags,
     instructions: options.Instructions,
     encodings: options.Encodings,
     schedules: options.Out,
-    confidence: Annotated[Path, typer.Option(help="Table confidence to write; without rows where nothing is known.")],
-    tokens: Annotated[list[Path] | None, typer.Option(help="Table tokens, for methods that need it.")] = None,
-    vocabulary: Annotated[list[Path] | None, typer.Option(help="Table vocabulary, with tokens.")] = None,
+    confidence: options.Out,
+    tokens: options.SomeTables = None,
+    vocabulary: options.SomeTables = None,
     weights: Annotated[list[Path] | None, typer.Option(help="A trained network or policy, safetensors.")] = None,
-    machine: Annotated[list[Path] | None, typer.Option(help="Table machine_instructions to schedule for.")] = None,
+    machine: options.SomeTables = None,
     batch: Annotated[int, typer.Option(min=0, help="Instructions of a batch; 0: all blocks of one length.")] = 8192,
 ) -> None:
     """Write the orders that a method gives the blocks of a set, numbered as GCC numbered them, and a status for each.
@@ -123,7 +122,3 @@ def _reason(instruction: dict[str, object]) -> str:
     code = instruction["code"]
     assert isinstance(code, bytes)
     return f"{instruction['machine']}: {code.hex()}: {instruction['message']}"
-
-
-if __name__ == "__main__":
-    run(main)

@@ -20,13 +20,12 @@ from pipeline.config.dags import Sampler
 from pipeline.config.section import section
 from pipeline.config.sets import BlockSet
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 _INSTRUCTIONS = 1 << 16  # of a batch
 
 
 def main(
-    name: Annotated[str, typer.Option(help="Name of the set in params.yaml.")],
+    name: options.Name,
     settings: options.Settings,
     seed: options.Seed,
     sampler: options.Sampler,
@@ -86,7 +85,3 @@ def _drawn(held: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: li
         orders = SAMPLERS[sampler](precedes, np.random.default_rng([*seeds, number]))
         shown[bounds[items][:, None] + np.arange(orders.shape[1])] = orders
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(shown))
-
-
-if __name__ == "__main__":
-    run(main)

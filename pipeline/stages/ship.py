@@ -11,16 +11,16 @@ import typer
 from pipeline import places, tables
 from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
 from pipeline.report.model_card import best, card
-from pipeline.stages.command import run
+from pipeline.stages import options
 
 _LARGEST = 5_000_000  # bytes
 
 
 def main(
     weights: Annotated[list[Path], typer.Option(help="Weights of one model's trainings, in the pipeline's layout.")],
-    history: Annotated[list[Path], typer.Option(help="Tables `history` of the same trainings.")],
-    results: Annotated[Path, typer.Option(help="Table `results` of the imitation.")],
-    training: Annotated[Path, typer.Option(help="Table `sets` that the model was trained on.")],
+    history: options.Tables,
+    results: options.Table,
+    training: options.Training,
     sources: Annotated[str, typer.Option(help="Names of its sources, as a JSON list.")],
     out: Annotated[Path, typer.Option(help="Folder for the weights and README.md.")] = SHIPPED.parent,
 ) -> None:
@@ -46,7 +46,3 @@ def main(
         temporary.write_bytes(content)
     with tables.replacing(out / "README.md") as temporary:
         temporary.write_text(text)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -13,7 +13,6 @@ from pipeline.blocks.dag.topology import adjacency
 from pipeline.config.section import section
 from pipeline.config.sets import Split
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -37,7 +36,3 @@ def main(
         orders = SAMPLERS[chosen.sampler](precedes, np.random.default_rng([chosen.seed, number]))
         parts.append(pd.DataFrame({"block_id": block_ids, "split": split, "input_order": list(orders)}))
     tables.write(pd.concat(parts), "splits", out)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
 import pandas as pd
 import torch
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -20,14 +16,13 @@ from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import residual
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     settings: options.Settings,
     seed: options.Seed,
     weights: options.Weights,
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets: the test blocks.")],
+    chosen: options.Set,
     dags: options.Dags,
     instructions: options.Instructions,
     tokens: options.Tokens,
@@ -56,7 +51,3 @@ def main(
             }
         )
     tables.write(pd.DataFrame(rows), "sweep", sweep)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-import typer
 
 from pipeline import tables
 from pipeline.blocks.execution.native import Native
@@ -17,17 +15,16 @@ from pipeline.blocks.execution.timing_batch import Block, execute
 from pipeline.config.section import section
 from pipeline.config.timing import TimingSettings
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     settings: options.Settings,
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    chosen: options.Set,
     blocks: options.Blocks,
     dags: options.Dags,
-    timings: Annotated[Path, typer.Option(help="Table timings to write.")],
-    timed_blocks: Annotated[Path, typer.Option(help="Table timed_blocks to write.")],
-    schedules: Annotated[list[Path] | None, typer.Option(help="Tables schedules; orders with status ok enter.")] = None,
+    timings: options.Out,
+    timed_blocks: options.Out,
+    schedules: options.SomeTables = None,
 ) -> None:
     """Time orders of schedulers, random legal ones, and GCC's twice, of a sample of a set's blocks.
 
@@ -80,7 +77,3 @@ def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wante
         )
         for row in both.to_dict("records")
     ]
-
-
-if __name__ == "__main__":
-    run(main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -16,20 +15,19 @@ from pipeline.blocks.latency.costs import processor
 from pipeline.blocks.latency.in_order import simulate
 from pipeline.blocks.problems import store
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     seed: options.Seed,
-    n_blocks: Annotated[int, typer.Option(min=1, help="Blocks to show.")],
+    n_blocks: options.Shown,
     longest: Annotated[int, typer.Option(min=2, help="Instructions of the longest one shown.")],
-    chosen: Annotated[Path, typer.Option("--set", help="Table sets.")],
+    chosen: options.Set,
     blocks: options.Blocks,
     instructions: options.Instructions,
     dags: options.Dags,
-    machine: Annotated[Path, typer.Option(help="Table machine_instructions of an in-order processor.")],
-    learned: Annotated[Path, typer.Option(help="Table schedules of a network that learned best orders.")],
-    optima: Annotated[Path, typer.Option(help="Table optima of the set.")],
+    machine: options.Machine,
+    learned: options.Table,
+    optima: options.Table,
     timelines: options.Out,
 ) -> None:
     """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
@@ -61,7 +59,3 @@ def main(
                 rows.append((rank, block, number, title, slot, text, issue, latency, cycles))
     table = pd.DataFrame(rows, columns=tables.SCHEMAS["timelines"].names)
     tables.write(table, "timelines", timelines)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -12,7 +12,6 @@ from pipeline.blocks.problems.tokens import vocabulary as vocabulary_of
 from pipeline.config.section import section
 from pipeline.config.tokens import Tokens
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -38,7 +37,3 @@ def main(
     tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", tokens)
     listed = [(token, number, count) for token, (number, count) in known.items()]
     tables.write(pd.DataFrame(listed, columns=tables.SCHEMAS["vocabulary"].names), "vocabulary", vocabulary)
-
-
-if __name__ == "__main__":
-    run(main)

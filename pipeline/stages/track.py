@@ -9,16 +9,18 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pandas as pd
 import typer
 from tqdm import tqdm
 
 from pipeline import digests, places, tables
 from pipeline.analysis import provenance, published, runs
-from pipeline.stages.command import run
+from pipeline.stages import options
 from pipeline.stages.gather import gather
 
 if TYPE_CHECKING:
@@ -26,18 +28,17 @@ if TYPE_CHECKING:
 
 STORE, ARTIFACTS, NAME = Path("mlflow.db"), Path("mlartifacts"), "pocsnet"
 _BATCH = 1000  # metrics that MLflow takes at once
-Paths = Annotated[list[Path] | None, typer.Option(help="Tables of this name, where places.py lays them.")]
 
 
 def main(
-    settings: Annotated[str, typer.Option(help="JSON: experiment -> its settings, resolved.")],
+    settings: options.Settings,
     log: Annotated[Path, typer.Option("--runs", help="JSON to write: names and fingerprints of the runs.")],
-    results: Paths = None,
-    history: Paths = None,
+    results: options.SomeTables = None,
+    history: options.SomeTables = None,
     weights: Annotated[list[Path] | None, typer.Option(help="Of the same trainings as the histories.")] = None,
-    splits: Paths = None,
+    splits: options.SomeTables = None,
     reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
-    folders: Annotated[list[Path] | None, typer.Option("--published", help="Published experiments.")] = None,
+    folders: options.Published = None,
 ) -> None:
     """Log experiments to MLflow: those of `results`, freshly evaluated, and those that are published.
 
@@ -47,73 +48,70 @@ def main(
     replaced and removed for good. Runs with other parameters or data stay for comparison, tagged
     `state=superseded`. `make dashboard` shows them.
     """
-    known: dict[str, dict[str, Any]] = json.loads(settings)
-    trained = {tuple(places.place(path, "history").values()): path for path in sorted(history or [])}
+    of_now: dict[str, dict[str, Any]] = json.loads(settings)
+    trained = {tuple(places.place(path, "weights").values()): path for path in weights or []}
+    datasets = {places.place(path, "splits")["dependencies"]: digests.of_file(path) for path in splits or []}
     wanted: dict[str, list[runs.Run]] = {}
     for path in results or []:
-        experiment = places.place(path, "results")["experiment"]
-        own = {place: own for place, own in trained.items() if place[0] == experiment}
-        wanted[experiment] = _fresh(
-            experiment, known.get(experiment, {}), path, own, weights or [], splits or [], reports
-        )
+        experiment, numbers = places.place(path, "results")["experiment"], tables.read("results", path)
+        wanted[experiment] = [
+            _trained(file, trained, datasets, of_now.get(experiment, {}), numbers)
+            for file in sorted(history or [])
+            if places.place(file, "history")["experiment"] == experiment
+        ]
+        wanted[experiment].append(_whole(experiment, path, numbers, reports))
     for folder in folders or []:
         if folder.name not in wanted:
-            wanted[folder.name] = _published(folder, known.get(folder.name))
+            frozen = published.load([folder])
+            origin, table = frozen.provenance[folder.name], frozen.tables
+            wanted[folder.name] = runs.published(origin, of_now.get(folder.name), table["results"], table["history"])
     wanted = {experiment: items for experiment, items in wanted.items() if items}
     if wanted:  # without runs the store is not touched
         with _client() as (client, experiment_id):
             for experiment, items in wanted.items():
                 missing = _reconcile(client, experiment_id, experiment, items)
-                of_now = _of_now() if missing else {}
+                origin_now = _origin_now() if missing else {}
                 for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run", disable=not missing):
-                    _log(client, experiment_id, item, item.provenance or of_now)
+                    _log(client, experiment_id, item, item.provenance or origin_now)
     listing = [{"name": item.name, "fingerprint": item.fingerprint} for items in wanted.values() for item in items]
     with tables.replacing(log) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
 
-def _fresh(
-    experiment: str,
+def _trained(
+    path: Path,
+    weights: dict[tuple[str, ...], Path],
+    datasets: dict[str, str],
     settings: dict[str, Any],
-    results: Path,
-    histories: dict[tuple[str, ...], Path],
-    weights: list[Path],
-    splits: list[Path],
-    reports: Path | None,
-) -> list[runs.Run]:
+    results: pd.DataFrame,
+) -> runs.Run:
+    """The run of the freshly evaluated network whose history lies in `path`; datasets: dependencies -> SHA-256."""
+    place, history = places.place(path, "history"), gather("history", [path])
+    file, dataset = weights[tuple(place.values())], datasets.get(place["dependencies"])
+    hashes = {"history": digests.of_file(path), "weights": digests.of_file(file)}
+    run = runs.network(place, settings, history, results)
+    if dataset is not None:
+        run = replace(run, tags=run.tags | {"dataset_sha256": dataset})
+        hashes["dataset"] = dataset
+    return replace(run, hashes=hashes, history=history, files={"weights": [file]})
+
+
+def _whole(experiment: str, path: Path, results: pd.DataFrame, reports: Path | None) -> runs.Run:
+    """The run that carries the experiment's table `results`, in `path`, and the report."""
     from pipeline.report.pages import FILES
 
-    numbers = tables.read("results", results)
-    data = {places.place(path, "splits")["dependencies"]: digests.of_file(path) for path in splits}
-    weights_at = {tuple(places.place(path, "weights").values()): path for path in weights}
-    items = []
-    for key, path in histories.items():
-        place = places.place(path, "history")
-        own = weights_at[key]
-        hashes = {"history": digests.of_file(path), "weights": digests.of_file(own)}
-        if place["dependencies"] in data:
-            hashes["dataset"] = data[place["dependencies"]]
-        items.append(runs.network(place, settings, gather("history", [path]), numbers, own, hashes))
-    files = {"tables": [results]}
+    files = {"tables": [path]}
     if reports is not None:
         files["report"] = [reports / name for name in (*FILES, "results.csv", "metrics.json")]
         files["report/figures"] = sorted(reports.glob("figures/*.png"))
     hashes = {str(path): digests.of_file(path) for paths in files.values() for path in paths}
-    return [*items, runs.whole(experiment, numbers, files, hashes)]
+    return runs.whole(experiment, results, files, hashes)
 
 
-def _published(folder: Path, settings: dict[str, Any] | None) -> list[runs.Run]:
-    frozen = published.load_one(folder)
-    (origin,) = frozen.provenance.values()
-    numbers, histories = frozen.tables["results"], frozen.tables["history"]
-    return runs.published(origin, provenance.sources_of(origin), settings, numbers, histories)
-
-
-def _of_now() -> dict[str, str]:
+def _origin_now() -> dict[str, str]:
     """Where numbers come from that are made now, as tags."""
     commit, dirty = provenance.commit()
-    machine = provenance.machine()
-    return {"git_commit": commit, "dirty": str(dirty), "processor": f"{machine.name} ({machine.kind})"}
+    return {"git_commit": commit, "dirty": str(dirty), "processor": provenance.machine().text()}
 
 
 @contextmanager
@@ -152,22 +150,19 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
     """Remove stale runs for good, mark superseded ones, and return those still to be logged."""
     from mlflow.entities import ViewType
 
-    missing = {item.name: item for item in wanted}
-    identities = {item.name: item.identity for item in wanted}
-    wanted_states = {item.name: item.state for item in wanted}
-    stale = []
+    by_name = {item.name: item for item in wanted}
+    logged, stale = set(), []
     there = client.search_runs([experiment_id], f"tags.experiment = '{experiment}'", ViewType.ALL, max_results=10000)
     for old in there:
-        name, tags = old.info.run_name, old.data.tags
-        deleted = old.info.lifecycle_stage == "deleted"
-        if deleted or old.info.status != "FINISHED":  # killed while logging or while removing
+        item, tags = by_name.get(str(old.info.run_name)), old.data.tags
+        if old.info.lifecycle_stage == "deleted" or old.info.status != "FINISHED":  # killed while logging or removing
             stale.append(old)
-        elif name in missing and tags.get("fingerprint") == missing[name].fingerprint:
-            missing.pop(name)
-            for key, value in {"state": "current", **wanted_states[str(name)]}.items():
+        elif item and item.name not in logged and tags.get("fingerprint") == item.fingerprint:
+            logged.add(item.name)
+            for key, value in {"state": "current", **item.state}.items():
                 if tags.get(key) != value:
                     client.set_tag(old.info.run_id, key, value)
-        elif tags.get("identity") == identities.get(name):
+        elif item and tags.get("identity") == item.identity:
             stale.append(old)
         else:
             client.set_tag(old.info.run_id, "state", "superseded")
@@ -184,7 +179,7 @@ def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted
             gc.main(arguments, standalone_mode=False)
         for old in stale:  # `gc` leaves their empty folders
             shutil.rmtree(ARTIFACTS / old.info.run_id, ignore_errors=True)
-    return list(missing.values())
+    return [item for item in wanted if item.name not in logged]
 
 
 def _log(client: MlflowClient, experiment_id: str, item: runs.Run, origin: dict[str, str]) -> None:
@@ -212,7 +207,3 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, origin: dict[
 
         client.log_figure(run_id, training(item.history, CURVES), "plots/training.png")
     client.set_terminated(run_id)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -14,7 +14,6 @@ from pipeline.config.pocsnet import Training
 from pipeline.config.section import section
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
@@ -45,7 +44,3 @@ def main(
     model.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()
-
-
-if __name__ == "__main__":
-    run(main)

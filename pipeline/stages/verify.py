@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from pipeline import tables
 from pipeline.blocks.execution import batch, strata
 from pipeline.config.section import section
 from pipeline.config.verification import Verification
 from pipeline.stages import options
-from pipeline.stages.command import run
 
 
 def main(
     settings: options.Settings,
     blocks: options.Blocks,
     dags: options.Dags,
-    verification: Annotated[Path, typer.Option(help="Table verification to write.")],
-    sensitivity: Annotated[Path, typer.Option(help="Table sensitivity to write.")],
-    cores: Annotated[int, typer.Option(min=1, help="Processes; the tables are the same for any number.")] = 1,
+    verification: options.Out,
+    sensitivity: options.Out,
+    cores: options.Cores = 1,
 ) -> None:
     """Run machine code of the corpus: legal orders must leave the state that the original order leaves.
 
@@ -47,7 +42,3 @@ def main(
             f" {(rows['outcome'] == 'not runnable').sum()} blocks not runnable",
             file=sys.stderr,
         )
-
-
-if __name__ == "__main__":
-    run(main)

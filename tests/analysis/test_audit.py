@@ -57,9 +57,8 @@ def audited(size: int = 300) -> pd.DataFrame:
     rows = store.instructions  # the corpus' distinct instructions are INSTRUCTIONS, sorted by their bytes
     known = sorted(INSTRUCTIONS)
 
-    def found_at(items: np.ndarray) -> list[tuple[bytes, int]]:
-        return [(b"".join(known[row] for row in rows[store.first[i] : store.first[i + 1]]), 4096) for i in items]
-
+    parts = [rows[store.first[i] : store.first[i + 1]] for i in range(len(store.lengths))]
+    found_at = [(b"".join(known[row] for row in part), 4096) for part in parts]
     return audit(store, encodings, sample, found_at, random_ready, 0.95, 0)
 
 

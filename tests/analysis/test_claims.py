@@ -100,7 +100,7 @@ def test_every_claim_has_a_name_of_its_own_and_the_papers_numbers() -> None:
 def test_what_is_published_answers_them(tmp_path: Path) -> None:
     """Every claim on a published experiment finds its row: a renamed method would be seen here."""
     folders = sorted((ROOT / "reports/published").iterdir())
-    quick = published.load(ROOT / "reports/published").tables["results"].query("experiment == 'paper'")
+    quick = published.load((ROOT / "reports/published").iterdir()).tables["results"].query("experiment == 'paper'")
     tables.write(quick.assign(experiment="quick"), "results", tmp_path / "quick.parquet")
     stage.main(tmp_path / "claims.csv", [tmp_path / "quick.parquet"], folders)
     found = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
@@ -116,7 +116,7 @@ def test_the_committed_table_is_of_what_is_published() -> None:
     """Of the claims that published experiments answer; `quick` is made anew with the report."""
     committed = pd.read_csv(ROOT / "reports/claims.csv")
     assert list(committed.columns) == tables.SCHEMAS["claims"].names
-    now = claims.table(published.load(ROOT / "reports/published").tables["results"])
+    now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"])
     assert list(committed["claim"]) == list(now["claim"])
     old = ~now["claim"].str.startswith("quick")
     assert list(committed["holds"][old]) == list(now["holds"][old])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.analysis import hardware
+from pipeline.analysis import hardware_task as hardware
 from pipeline.analysis.hardware_task import evaluate
 from pipeline.analysis.inputs import Inputs
 from pipeline.analysis.rows import Row, results
@@ -18,6 +18,7 @@ from pipeline.config.processors import Judge
 from tests.analysis import laid
 
 SETTINGS = Intervals(bootstrap_samples=100, confidence=0.95)
+BOOTSTRAP = Inputs("hardware", SETTINGS).bootstrap
 ORDERS = [(0, 1, 2), (0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 0, 1)]
 PLACE = {"experiment": "hardware", "set": "test_5", "seed": "all"}
 
@@ -48,7 +49,7 @@ def values(rows: list[Row], column: str) -> dict[str, float]:
 
 
 def test_references() -> None:
-    found = values(hardware.references(PLACE, timings(), SETTINGS), "method")
+    found = values(hardware.references(PLACE, timings(), BOOTSTRAP), "method")
     assert found["gcc_again"] == pytest.approx(np.sqrt(1.1))
     assert found["random_orders"] == pytest.approx(np.exp((np.log(0.8) / 3 * 2 + np.log(1.2 * 1.3) / 3) / 2))
     # Of block a, the order with 8 cycles by even trials has 9 by the others; of b, GCC's own. No method's order.
@@ -56,7 +57,7 @@ def test_references() -> None:
 
 
 def test_quality() -> None:
-    rows = hardware.quality(PLACE, timings(), blocks(), SETTINGS)
+    rows = hardware.quality(PLACE, timings(), blocks(), BOOTSTRAP)
     found = values(rows, "metric")
     assert found["timed_share"] == pytest.approx(2 / 3)
     assert found["repeat_cv_median"] == 0 and found["fence_cycles_median"] == 17 and found["gcc_cycles_median"] == 16
@@ -69,7 +70,7 @@ def test_correlations_within_blocks() -> None:
         (block, order): -cycles for block, order, cycles in timings()[["block_id", "order", "cycles"]].to_numpy()
     }
     ties = {("a", order): 1.0 for order in ORDERS} | {("b", o): float(n) for n, o in enumerate(ORDERS)}
-    rows = hardware.correlations(PLACE, timings(), {"opposite": opposite, "ties": ties, "no": {}}, SETTINGS)
+    rows = hardware.correlations(PLACE, timings(), {"opposite": opposite, "ties": ties, "no": {}}, BOOTSTRAP)
     found = {row["judge"]: (row["value"], row["n"]) for row in rows}
     assert found["itself"] == (pytest.approx((0.5 + 1) / 2), 2)
     # The two orders of block a that take 8 cycles each are a tie in both.

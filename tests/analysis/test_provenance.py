@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.analysis import provenance
-from pipeline.analysis.provenance import Current, Older, Provenance, collect, sources_of, state
+from pipeline.analysis.provenance import Provenance, collect, older
 from pipeline.config.section import ConfigError
 
 SETTINGS = {"task": "imitation", "models": {"small": {"steps": 100, "heads": [1, 2]}}, "seeds": (0, 1)}
@@ -33,35 +33,34 @@ def test_everything_is_recorded(recorded: Provenance) -> None:
 
 def test_an_edited_comment_leaves_the_numbers_current(recorded: Provenance) -> None:
     Path("code.py").write_text("# the number one\nX = 1\n")
-    assert state(recorded, sources_of(recorded), SETTINGS) == Current()
+    assert older(recorded, SETTINGS) == []
 
 
 def test_an_edited_statement_makes_them_older_and_names_the_file(recorded: Provenance) -> None:
     Path("code.py").write_text("X = 2  # one\n")
-    assert state(recorded, sources_of(recorded), SETTINGS) == Older(["code.py has changed"])
+    assert older(recorded, SETTINGS) == ["code.py has changed"]
     Path("code.py").unlink()
-    assert state(recorded, sources_of(recorded), SETTINGS) == Older(["code.py is no longer there"])
+    assert older(recorded, SETTINGS) == ["code.py is no longer there"]
 
 
 def test_a_changed_setting_makes_them_older_and_names_the_key(recorded: Provenance) -> None:
     changed = {**SETTINGS, "models": {"small": {"steps": 200, "heads": [1, 2], "new": True}}}
-    assert state(recorded, sources_of(recorded), changed) == Older(
-        ["setting models.small.new: absent then, True now", "setting models.small.steps: 100 then, 200 now"]
-    )
-    assert state(recorded, sources_of(recorded)) == Current()  # settings are not compared
+    assert older(recorded, changed) == [
+        "setting models.small.new: absent then, True now",
+        "setting models.small.steps: 100 then, 200 now",
+    ]
+    assert older(recorded) == []  # settings are not compared
 
 
 def test_unknown_is_said(recorded: Provenance) -> None:
     old = recorded.model_copy(
         update={"sources": "unknown", "settings": "unknown", "older": ["run before a mended bug"]}
     )
-    assert state(old, sources_of(old), SETTINGS) == Older(
-        [
-            "run before a mended bug",
-            "older or unknown: sources were not recorded",
-            "older or unknown: settings were not recorded",
-        ]
-    )
+    assert older(old, SETTINGS) == [
+        "run before a mended bug",
+        "older or unknown: sources were not recorded",
+        "older or unknown: settings were not recorded",
+    ]
 
 
 def test_a_damaged_or_missing_file_is_named(recorded: Provenance, tmp_path: Path) -> None:

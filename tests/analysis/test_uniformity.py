@@ -49,8 +49,8 @@ def test_a_tally_weighs_dags_by_their_blocks() -> None:
     tally = Tally(4)
     for _ in range(2):  # as two pieces
         tally.add(lengths, offsets, before, after)
-    (found,) = tally.spreads()  # neither of one order nor too long
-    assert (found.n_instructions, found.blocks, found.dags) == (3, 8, 2)
+    ((length, found),) = tally.spreads().items()  # neither of one order nor too long
+    assert (length, found.blocks, found.dags) == (3, 8, 2)
     assert found.largest == pytest.approx(1 / 6)
     assert found.mean == pytest.approx(1 / 24)
     assert found.median == 0

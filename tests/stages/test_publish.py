@@ -56,7 +56,7 @@ def put(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: obje
 def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **others: list[Path]) -> dict:
     """The experiment's published tables."""
     publish.main(experiment, paths, json.dumps(settings or {}), ["stage.py"], Path("published") / experiment, **others)
-    return published.load(Path("published")).tables
+    return published.load(Path("published").iterdir()).tables
 
 
 def results(experiment: str = "imitation") -> pd.DataFrame:
@@ -91,7 +91,7 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(here: Path) ->
     assert value["few", "weights_bytes"] == sum(path.stat().st_size for path in weights[2:4]) / 2
     assert {model: value[model, "train_blocks"] for model in MODELS} == {"large": 50, "few": 20, "small": 7}
     assert set(found["history"]["model"]) == set(MODELS) and set(found["history"]["seed"]) == {"0", "1"}
-    origin = published.load(here / "published").provenance["imitation"]
+    origin = published.load((here / "published").iterdir()).provenance["imitation"]
     assert origin.settings == SETTINGS and set(origin.sources) == {"stage.py"} and origin.seeds == ["0", "1"]
     assert set(origin.inputs) == {str(path) for path in (*paths, *sets)} and len(origin.weights) == 6
     assert origin.commit == "f" * 40 and origin.dirty is True

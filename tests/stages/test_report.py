@@ -116,7 +116,7 @@ def test_results_csv_has_the_agreed_columns_and_every_row(written: dict[str, byt
     assert list(rows.columns) == tables.SCHEMAS["results"].names and not rows.duplicated(KEY).any()
     assert (rows["experiment"] == "quick").sum() == len(made.reproduction())
     assert set(rows["experiment"]) == {"quick", "residuals", "ingest", "hardware"}
-    old = published.load_one(PUBLISHED / "hardware").tables["results"]
+    old = published.load([PUBLISHED / "hardware"]).tables["results"]
     mine = rows[rows["experiment"] == "hardware"]
     np.testing.assert_array_equal(sorted(mine["value"]), sorted(old["value"]))  # published digits survive
     assert json.loads(written["metrics.json"])["quick"]["test_5"]["gcc"]["none"]["exact_match"] == tidy.rounded(1.0)

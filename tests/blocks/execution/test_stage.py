@@ -43,7 +43,7 @@ def write(folder: Path) -> None:
 
 
 def stage(name: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", f"pipeline.stages.{name}", *arguments]
+    command = [sys.executable, "-m", "pipeline.stages", name, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -1,0 +1,17 @@
+"""`python -m pipeline.stages <stage> --option ...` runs a stage; `... <stage> --help` explains it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from pipeline.stages.command import run
+
+STAGES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef main(" in path.read_text())
+
+if __name__ == "__main__":
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name not in STAGES:
+        sys.exit(f"error: {name!r} is no stage; there are {', '.join(STAGES)}")
+    run(import_module(f"pipeline.stages.{name}").main)
