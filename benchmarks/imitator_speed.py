@@ -1,80 +1,85 @@
-"""How many blocks imitators schedule in a second, on two cores.
+"""How many blocks a second the console command orders, timed as a user waits for it, on two cores.
 
-    python -m benchmarks.imitator_speed --scheduler attention_pointer --scheduler attention_pointer_following
+    python -m benchmarks.imitator_speed
 
-Blocks: those of a set (test_4_40: 4 to 40 instructions, as they occur), at most 20,000 of them, in their stored input
-orders. Timed: from blocks and dependencies in flat arrays to orders, for each decoder by itself; that is, gathering
-batches, relations, encoder and decoding. Not timed: reading files, building DAGs, loading the network. Everything is
-compiled and warmed up by one run; median, smallest and largest of 9 runs.
+Blocks: those of a set (test_4_40: 4 to 40 instructions, as they occur), at most 20,000 of them, as lines of
+hexadecimal.
+Timed: `learned-schedulers order`, a process of its own, from its start to its end: imports, reading, describing,
+dependencies, encoder, decoding, writing. Start-up is the time of the same command for a file of one line, run right
+before. Everything is compiled by one run before; median, smallest and largest of 9 rounds.
 
-It publishes the experiment `imitation_speed`: metric blocks_per_second, seed `all`.
+It publishes the experiment `imitation_speed`: blocks_per_second behind the start-up, start_up_seconds, and
+command_seconds, of both together; seed `all`.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numba
 import numpy as np
-import torch
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import results, row
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.problems import instructions, store
-from pipeline.blocks.problems.batches import by_length
-from pipeline.blocks.problems.sample import Sample, load
-from pipeline.blocks.schedulers import Budget, Decoding, make
-from pipeline.config.methods import entry
+from pipeline import tables
+from pipeline.analysis.rows import Quantity, results, row
+from pipeline.blocks.models.ordering_network import SHIPPED
 from pipeline.places import path
 
-_CORES, _RUNS, _BLOCKS, _INSTRUCTIONS = 2, 9, 20_000, 8192
+_CORES, _RUNS, _BLOCKS = 2, 9, 20_000
+_COMMAND = Path(sys.executable).with_name("learned-schedulers")
 
 
 def main(
-    scheduler: Annotated[list[str], typer.Option(help="Trained imitators of the experiment, by name.")],
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "imitation_speed",
-    experiment: Annotated[str, typer.Option(help="Experiment of params.yaml.")] = "imitation",
-    seed: Annotated[int, typer.Option(help="Which of its trainings.")] = 0,
-    chosen: Annotated[str, typer.Option("--set", help="Set whose blocks are scheduled.")] = "test_4_40",
+    chosen: Annotated[str, typer.Option("--set", help="Set whose blocks are ordered.")] = "test_4_40",
+    scheduler: Annotated[str, typer.Option(help="Name of the network in the package.")] = "attention_pointer",
 ) -> None:
-    """Time the decoders of each network."""
-    torch.set_num_threads(_CORES)
-    numba.set_num_threads(_CORES)
-    dags = path("dags", corpus="released", dependencies="full")
-    held = store.load(Path(path("instructions", corpus="released")), Path(dags))
-    whole = load(Path(path("sets", set=chosen)), held)
-    sample = Sample(whole.block_ids[:_BLOCKS], whole.rows[:_BLOCKS], whole.orders[:_BLOCKS])
-    encodings = instructions.load(Path(path("encodings", corpus="released")))
-    measured, modules = [], {"benchmarks.imitator_speed"}
-    weights = {
-        name: path("weights", experiment=experiment, dependencies="full", model=name, seed=seed) for name in scheduler
-    }
-    for name, file in weights.items():
-        method = make(entry("ordering"), {"weights": Path(file), "encodings": encodings})
-        assert isinstance(method, Decoding)
-        modules |= set(entry("ordering", model=name).modules(OrderingNetwork.load(Path(file)).settings))
-        for decoder in method.decoders:
-            seconds = [_seconds(method, held, sample, decoder) for _ in range(_RUNS + 1)]
-            speeds = len(sample.rows) / np.sort(seconds[1:])[::-1]
-            print(f"{name}, {decoder}: {np.median(speeds):,.0f} blocks/s ({speeds[0]:,.0f} to {speeds[-1]:,.0f})")
-            of = {"experiment": output.name, "set": chosen, "target": "gcc", "method": name, "decoder": decoder}
-            numbers = (float(np.median(speeds)), speeds[0], speeds[-1], len(sample.rows))
-            measured.append(row(of, "blocks_per_second", *numbers, over="rounds", seed="all"))
-    settings = {"experiment": experiment, "seed": seed, "cores": _CORES, "runs": _RUNS, "blocks": _BLOCKS}
-    inputs = [dags, path("instructions", corpus="released"), path("encodings", corpus="released")]
-    publish(output, {"results": results(measured)}, settings, sorted(modules), inputs, weights.values())
+    """Time the console command."""
+    inputs = [path("sets", set=chosen), path("blocks", corpus="released")]
+    ids = tables.read("sets", Path(inputs[0]), ["block_id"])["block_id"][:_BLOCKS]
+    code = tables.read("blocks", Path(inputs[1]), ["block_id", "code"], tables.of_blocks(ids))["code"]
+    seconds, start_up = timed([block.hex() for block in code])
+    of = {"experiment": output.name, "set": chosen, "target": "gcc", "method": scheduler, "decoder": "greedy"}
+    measured = []
+    for what, values in (
+        (Quantity("blocks_per_second"), len(code) / (seconds - start_up)),
+        (Quantity("start_up_seconds", unit="seconds"), start_up),
+        (Quantity("command_seconds", unit="seconds"), seconds),
+    ):
+        numbers = (float(np.median(values)), values.min(), values.max(), len(code))
+        print(f"{what.metric}: {numbers[0]:,.1f} ({numbers[1]:,.1f} to {numbers[2]:,.1f})")
+        measured.append(row(of, what, *numbers, over="rounds", seed="all"))
+    settings = {"cores": _CORES, "runs": _RUNS, "blocks": _BLOCKS}
+    modules = ["benchmarks.imitator_speed", "pipeline.command.main"]
+    publish(output, {"results": results(measured)}, settings, modules, inputs, [SHIPPED])
 
 
-def _seconds(method: Decoding, held: store.BlockStore, sample: Sample, decoder: str) -> float:
-    """Of one run over all blocks, batches gathered and orders decoded."""
-    start, rng = time.perf_counter(), np.random.default_rng(0)
-    for items in by_length(held.lengths[sample.rows], _INSTRUCTIONS):
-        shown = np.stack([sample.orders[item] for item in items])
-        method.decode(held.problems(sample.rows[items], shown), rng, Budget(), [decoder])
+def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of the command for all lines, and for the first one alone, (runs,) each."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:cores])  # the command inherits it
+    try:
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "all.csv").write_text("\n".join(lines))
+            (Path(folder) / "one.csv").write_text(lines[0])
+            _seconds(Path(folder), "all")
+            rounds = [(_seconds(Path(folder), "one"), _seconds(Path(folder), "all")) for _ in range(runs)]
+    finally:
+        os.sched_setaffinity(0, before)
+    one, whole = np.array(rounds).T
+    return whole, one
+
+
+def _seconds(folder: Path, name: str) -> float:
+    words = [_COMMAND, "order", "--blocks", folder / f"{name}.csv", "--out", folder / "out.csv"]
+    start = time.perf_counter()
+    subprocess.run(words, check=True, capture_output=True)
     return time.perf_counter() - start
 
 

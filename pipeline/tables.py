@@ -7,13 +7,16 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.schemas import SCHEMAS as SCHEMAS  # part of this module's interface
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pandas as pd
 
 
 class TableError(ValueError):

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
 from pipeline.command import order
+from pipeline.stages.command import explained
 
-app = typer.Typer(no_args_is_help=True, help="Schedule code of your own with what this laboratory has learned.")
+
+class _Verbs(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        with explained():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=_Verbs, no_args_is_help=True, help="Schedule code of your own with what this laboratory has learned."
+)
 app.command("order")(order.main)
 
 
 @app.callback()
 def _verbs() -> None:
     """Keep the verb's name necessary, however many there are."""
+
+
+if __name__ == "__main__":
+    app()

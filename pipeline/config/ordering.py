@@ -44,7 +44,7 @@ class Ordering(Section):
     weight_decay: Annotated[float, Field(ge=0)]
     measurements: Positive = 20  # on the development blocks, over the training, at equal distances
     patience: Positive
-    precision: Literal["bfloat16", "float32"]
+    precision: Literal["bfloat16", "float32"] = "float32"  # of the steps of training; all else is float32
     threads: Positive
 
 

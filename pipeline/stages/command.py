@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -25,17 +26,23 @@ def repeated(argv: list[str]) -> list[str]:
     return expanded
 
 
-def run(main: Callable[..., Any]) -> None:
-    """Run a stage's function as a command.
+@contextmanager
+def explained() -> Iterator[None]:
+    """End the process with a message on stderr and exit code 1 at an expected error.
 
-    An expected error (ValueError, OSError: bad settings, damaged table, full disk) ends it with
-    a message on stderr and exit code 1; a fault of our own keeps its traceback.
+    Expected are ValueError and OSError: bad settings, damaged table, full disk; a fault of our own keeps its traceback.
     """
-    sys.argv[1:] = repeated(sys.argv[1:])
     try:
-        typer.run(main)
+        yield
     except (ValueError, OSError) as error:
         full = isinstance(error, OSError) and error.errno == errno.ENOSPC
         remedy = "; the disk is full: free some space and start again, nothing half-written was left" if full else ""
         print(f"error: {error}{remedy}", file=sys.stderr)
         sys.exit(1)
+
+
+def run(main: Callable[..., Any]) -> None:
+    """Run a stage's function as a command, its expected errors explained."""
+    sys.argv[1:] = repeated(sys.argv[1:])
+    with explained():
+        typer.run(main)

@@ -1,34 +1,59 @@
-"""A block's machine code in another order."""
+"""Blocks' machine code in another order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
+from numba import njit
 
-from iced_x86 import Decoder
+from pipeline.blocks.corpus.forms import Decoded
 
 
-def reordered(code: bytes, order: Sequence[int]) -> bytes:
-    """The instructions of `code` in `order`; rip-relative operands point to where they did.
+def reordered(
+    code: np.ndarray, begin: np.ndarray, found: Decoded, facts: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """B blocks with their instructions in `order`, where they were; rip-relative operands point to where they did.
 
-    order: index of the instruction in each slot. Raises ValueError where `order` is no permutation of the block's
-    instructions, or a displacement does not fit any more.
+    code: uint8; begin: (B,) int64, where each block begins in it; `found` decoded the blocks, N instructions;
+    order: (N,), index of the instruction in each slot, one block after the other. Returns the code, uint8, and
+    (B,) bool: false for a block with a displacement that does not fit any more, whose code is left as it was.
     """
-    decoder = Decoder(64, code)
-    pieces, displaced = [], []
-    for instruction in decoder:
-        pieces.append((instruction.ip, code[instruction.ip : instruction.next_ip]))
-        rip = instruction.is_ip_rel_memory_operand
-        displaced.append(decoder.get_constant_offsets(instruction).displacement_offset if rip else None)
-    if sorted(order) != list(range(len(pieces))):
-        raise ValueError(f"{list(order)} is no order of {len(pieces)} instructions")
-    found = bytearray()
-    for index in order:
-        was, piece = pieces[index]
-        at = displaced[index]
-        if at is not None:
-            displacement = int.from_bytes(piece[at : at + 4], "little", signed=True) + was - len(found)
-            if not -(1 << 31) <= displacement < 1 << 31:
-                raise ValueError("a rip-relative operand is too far away to be moved")
-            piece = piece[:at] + displacement.to_bytes(4, "little", signed=True) + piece[at + 4 :]
-        found += piece
-    return bytes(found)
+    moved, fits = code.copy(), np.ones(len(begin), bool)
+    _reorder(code, begin, found.form, found.first, facts, np.ascontiguousarray(order, np.int64), moved, fits)
+    return moved, fits
+
+
+@njit(cache=True, nogil=True)
+def _reorder(
+    code: np.ndarray,
+    begin: np.ndarray,
+    form: np.ndarray,
+    first: np.ndarray,
+    facts: np.ndarray,
+    order: np.ndarray,
+    moved: np.ndarray,
+    fits: np.ndarray,
+) -> None:
+    for b in range(len(begin)):
+        n = first[b + 1] - first[b]
+        start = np.empty(n + 1, np.int64)
+        start[0] = begin[b]
+        for i in range(n):
+            start[i + 1] = start[i] + facts[form[first[b] + i]].length
+        at = begin[b]
+        for t in range(n):
+            i = order[first[b] + t]
+            fact = facts[form[first[b] + i]]
+            for byte in range(fact.length):
+                moved[at + byte] = code[start[i] + byte]
+            if fact.rip_relative:
+                place = at + fact.displacement_at
+                value = np.int64(0)
+                for byte in range(4):
+                    value |= np.int64(moved[place + byte]) << (8 * byte)
+                value = (value ^ (1 << 31)) - (1 << 31) + start[i] - at
+                fits[b] &= -(1 << 31) <= value < 1 << 31
+                for byte in range(4):
+                    moved[place + byte] = (value >> (8 * byte)) & 255
+            at += fact.length
+        if not fits[b]:
+            moved[begin[b] : at] = code[begin[b] : at]

@@ -71,8 +71,9 @@ def _both(one: EffectsTable, other: EffectsTable) -> EffectsTable:
 class Encodings:
     """Effects of the forms met so far. Rows are in the order of meeting and mean nothing beyond this object."""
 
-    def __init__(self) -> None:
-        self._forms = Forms()
+    def __init__(self, forms: Forms | None = None) -> None:
+        """`forms`: those that somebody else meets too; of its own by default."""
+        self._forms = forms or Forms()
         self._rows: dict[Effects, int] = {}
         self._row_of_form = np.zeros(0, np.int32)  # -1: no instruction
         self._table = tabulate([])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pipeline.blocks.models.issue import SEEN, begin, issue, observe
 from pipeline.blocks.problems.problems import Problems
@@ -33,11 +33,18 @@ class Scores(NamedTuple):
 
 def decode(problems: Problems, related: Relations, scores: Scores, noise: np.ndarray | None = None) -> np.ndarray:
     """Greedy orders, (B, n) int16. noise: (B, n, n), added to the log-probability at step t of instruction k."""
-    order = np.empty(problems.instructions.shape, np.int16)
+    return decode_believed(problems, related, scores, noise)[0]
+
+
+def decode_believed(
+    problems: Problems, related: Relations, scores: Scores, noise: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same, and the log-probability of each order, noise included, (B,)."""
+    order, total = np.empty(problems.instructions.shape, np.int16), np.zeros(len(problems))
     added = np.zeros((0, 1, 1), np.float32) if noise is None else noise.astype(np.float32)
-    arguments = [*arrays(problems, related, scores), added, order]
+    arguments = [*arrays(problems, related, scores), added, order, total]
     _decode(*arguments)
-    return order
+    return order, total
 
 
 def arrays(problems: Problems, related: Relations, scores: Scores) -> list[Any]:
@@ -123,7 +130,7 @@ def weigh(
     return largest, np.log(mass)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _decode(
     precedes: np.ndarray,
     conflicts: np.ndarray,
@@ -139,13 +146,14 @@ def _decode(
     weight: np.ndarray,
     noise: np.ndarray,
     order: np.ndarray,
+    total: np.ndarray,
 ) -> None:
     size, n = order.shape
-    for b in prange(size):
+    for b in range(size):
         waiting, slot, start = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         clock = np.empty(4, np.int64)
         seen, hidden = np.empty(N_FEATURES, np.int64), np.empty(len(weight), np.float32)
-        score, total = np.empty(n), 0.0
+        score = np.empty(n)
         begin(precedes[b], waiting, slot, start, clock)
         for t in range(n):
             largest, mass = weigh(
@@ -155,10 +163,10 @@ def _decode(
             chosen, best = -1, 0.0
             for k in range(n):
                 if waiting[k] == 0:
-                    value = total + score[k] - largest - mass
+                    value = total[b] + score[k] - largest - mass
                     if len(noise):
                         value += noise[b, t, k]
                     if chosen < 0 or value > best:
                         chosen, best = k, value
-            order[b, t], total = chosen, best
+            order[b, t], total[b] = chosen, best
             issue(chosen, t, precedes[b], conflicts[b], latencies[b], waiting, slot, start, clock)

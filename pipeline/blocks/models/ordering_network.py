@@ -42,27 +42,24 @@ class OrderingNetwork(nn.Module):
         return next(self.parameters()).device
 
     def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
-        """(B, n, width) of blocks of one length, in the precision of the settings."""
-        low = self.settings.precision == "bfloat16"
+        """(B, n, width) of blocks of one length, float32; bfloat16 inside where a training asks for it."""
+        low = self.training and self.settings.precision == "bfloat16"
         batch = inputs(problems, related, bags, self.settings.encoder.following).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
             found: torch.Tensor = self.encoder(batch)
         return found.float()
 
-    @torch.no_grad()
-    def schedule(self, problems: Problems, encodings: Encodings, bags: Bags) -> np.ndarray:
-        """Orders of blocks of one length by the head's own decoder, (B, n)."""
+    @torch.inference_mode()
+    def schedule(self, problems: Problems, encodings: Encodings, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
+        """Orders of blocks of one length by the head's own decoder, (B, n).
+
+        And the probability that the network gives to each, (B,); NaN where its head knows none.
+        """
         related = relations(problems, encodings.compared)
         output = self.head.output(self.embed(problems, related, bags), problems)
-        return self.head.decode(output, problems, related)
-
-    def confidence(self, problems: Problems, encodings: Encodings, bags: Bags, order: np.ndarray) -> np.ndarray:
-        """Probability that the network gives to orders (B, n), (B,); NaN where its head knows none."""
-        if not isinstance(self.head, Confident):
-            return np.full(len(order), np.nan)
-        related = relations(problems, encodings.compared)
-        with torch.no_grad():
-            return self.head.confidence(self.embed(problems, related, bags), problems, related, order)
+        if isinstance(self.head, Confident):
+            return self.head.decode_believed(output, problems, related)
+        return self.head.decode(output, problems, related), np.full(len(problems), np.nan)
 
     def save(self, path: Path) -> None:
         """Weights in half precision with vocabulary and settings, safetensors."""

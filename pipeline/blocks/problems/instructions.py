@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from iced_x86 import Decoder, Instruction, MemorySizeExt, Mnemonic, OpKind, Register, Register_, RegisterExt
 
 from pipeline import tables
 from pipeline.blocks.problems.tokens import IMMEDIATES, code_name, register_name, signed
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pandas as pd
 
 NO_ADDRESS, RIP_ADDRESS = 0, 1  # in `address`; what follows are distinct registers of addresses
 COMPARED = ("opcode", "address", "displacement", "access_bytes", "immediate", "first_register", "second_register")
@@ -96,6 +99,8 @@ def describe(instruction: Instruction) -> Described:
 
 def tabulate(encodings: list[bytes]) -> pd.DataFrame:
     """Table `encodings` of distinct masked instructions, in their order."""
+    import pandas as pd
+
     found = [describe(Decoder(64, code).decode()) for code in encodings]
     columns = {name: [getattr(one, name) for one in found] for name in COMPARED}
     return pd.DataFrame({"code": encodings, "tokens": [one.tokens for one in found], **columns})
@@ -119,12 +124,22 @@ class Encodings:
 
 def encoded(frame: pd.DataFrame) -> Encodings:
     """The arrays of table `encodings`."""
-    words = list(chain.from_iterable(frame.tokens))
+    return _arrays(list(frame.tokens), frame[list(COMPARED)].to_numpy(np.int64))
+
+
+def of_described(described: list[Described]) -> Encodings:
+    """The same of instructions that are in no table."""
+    compared = np.array([[getattr(one, name) for name in COMPARED] for one in described], np.int64)
+    return _arrays([one.tokens for one in described], compared.reshape(-1, len(COMPARED)))
+
+
+def _arrays(tokens: list[list[str]], compared: np.ndarray) -> Encodings:
+    words = list(chain.from_iterable(tokens))
     known = sorted(set(words))
     number = {token: row for row, token in enumerate(known)}
     bags = np.fromiter((number[word] for word in words), np.int32, len(words))
-    bounds = np.r_[0, np.cumsum([len(tokens) for tokens in frame.tokens])].astype(np.int64)
-    return Encodings(known, bags, bounds, frame[list(COMPARED)].to_numpy(np.int64))
+    bounds = np.r_[0, np.cumsum([len(own) for own in tokens])].astype(np.int64)
+    return Encodings(known, bags, bounds, compared)
 
 
 def load(path: Path) -> Encodings:

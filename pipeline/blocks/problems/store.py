@@ -29,7 +29,7 @@ class Edges:
 class BlockStore:
     """B blocks, numbered as GCC emitted their N instructions."""
 
-    block_ids: pa.StringArray  # (B,)
+    block_ids: pa.StringArray  # (B,), null for blocks that are in no table
     first: np.ndarray  # (B + 1,) int64
     instructions: np.ndarray  # (N,) int32, rows of table `encodings`
     latencies: np.ndarray  # (N,) int16, nominal cycles

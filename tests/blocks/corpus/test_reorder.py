@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-import pytest
+from itertools import pairwise
+
+import numpy as np
 from iced_x86 import Decoder
 
+from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.reorder import reordered
+from tests.blocks import real
+from tests.blocks.corpus import reordering
 
 # add rax, 1; mov rcx, [rip+0x10]; lea rdx, [rip-4]; mov rbp, rsp
 CODE = bytes.fromhex("4883c001488b0d10000000488d15fcffffff4889e5")
+FAR = bytes.fromhex("4889e5488b0dffffff7f")  # mov rbp, rsp; mov rcx, [rip+0x7fffffff]
+
+
+def together(codes: list[bytes], orders: list[list[int]]) -> tuple[list[bytes], list[bool]]:
+    bounds, forms = np.cumsum([0, *map(len, codes)]), Forms()
+    code = np.frombuffer(b"".join(codes), np.uint8)
+    found = forms.decode(code, bounds[:-1], bounds[1:])
+    moved, fits = reordered(code, bounds[:-1], found, forms.facts, np.concatenate(orders))
+    return [moved[a:b].tobytes() for a, b in pairwise(bounds)], fits.tolist()
 
 
 def texts(code: bytes) -> list[str]:
@@ -16,14 +30,21 @@ def texts(code: bytes) -> list[str]:
 
 
 def test_operands_keep_their_targets() -> None:
-    for order in ([3, 2, 1, 0], [1, 0, 3, 2], [0, 1, 2, 3]):
-        found = reordered(CODE, order)
+    orders = [[3, 2, 1, 0], [1, 0, 3, 2], [0, 1, 2, 3]]
+    for order, found in zip(orders, together([CODE] * 3, orders)[0], strict=True):
         assert texts(found) == [texts(CODE)[i] for i in order]
         assert len(found) == len(CODE)
-    assert reordered(CODE, [0, 1, 2, 3]) == CODE
 
 
-@pytest.mark.parametrize("order", [[0, 1], [0, 0, 1, 2], [1, 2, 3, 4]])
-def test_what_is_no_order_is_refused(order: list[int]) -> None:
-    with pytest.raises(ValueError, match="is no order of 4 instructions"):
-        reordered(CODE, order)
+def test_real_blocks_are_moved_as_the_slow_way_does() -> None:
+    rows, rng = real.table().to_pylist()[::7], np.random.default_rng(0)
+    orders = [rng.permutation(row["n_instructions"]).tolist() for row in rows]
+    codes = [row["code"] for row in rows]
+    slowly = [reordering.reordered(code, order) for code, order in zip(codes, orders, strict=True)]
+    assert together(codes, orders) == (slowly, [True] * len(codes))
+
+
+def test_a_block_whose_target_is_too_far_stays_as_it_is() -> None:
+    found, fits = together([FAR, FAR, CODE], [[1, 0], [0, 1], [1, 0, 2, 3]])
+    assert found[:2] == [FAR, FAR] and found[2] == reordering.reordered(CODE, [1, 0, 2, 3])
+    assert fits == [False, True, True]

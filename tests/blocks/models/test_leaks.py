@@ -130,7 +130,7 @@ def said(network: OrderingNetwork, store: BlockStore, encodings: Encodings) -> l
             found.append(network.embed(problems, relations(problems, encodings.compared), bags).numpy())
         found += imitated.decoded(network, problems, encodings, np.random.default_rng(5)).values()
         if isinstance(network.head, Pointer):
-            found.append(network.confidence(problems, encodings, bags, found[-1]))
+            found.append(network.schedule(problems, encodings, bags)[1])
     return found
 
 

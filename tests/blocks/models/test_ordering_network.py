@@ -87,6 +87,16 @@ def test_blocks_of_a_batch_do_not_influence_each_other() -> None:
     torch.testing.assert_close(both[0][3:4], both[1], atol=1e-5, rtol=1e-4)
 
 
+def test_only_the_steps_of_training_are_made_in_bfloat16() -> None:
+    problems, models = STORE.as_emitted(by_length(STORE.lengths, 64)[0]), [network(), network(precision="bfloat16")]
+    schedules, steps = [embedded(model, problems, ENCODINGS) for model in models], []
+    for model in models:
+        steps.append(embedded(model.train(), problems, ENCODINGS))
+    assert torch.equal(*schedules)
+    assert not torch.equal(*steps)
+    torch.testing.assert_close(*steps, atol=0.1, rtol=0.1)
+
+
 def test_without_relations_the_dag_is_not_seen() -> None:
     settings = imitated.settings()
     blind = settings.model_copy(update={"encoder": settings.encoder.model_copy(update={"relations": False})})
@@ -121,10 +131,10 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
 
 def test_confidence_is_a_probability_and_unknown_to_other_heads() -> None:
     problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
-    gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
     for head in HEADS:
         model = network(head=head)
-        found = model.confidence(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS), gcc)
+        orders, found = model.schedule(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS))
+        assert not count_violations(problems.precedes, orders).any()
         assert ((found >= 0) & (found <= 1)).all() if head == "pointer" else np.isnan(found).all()
 
 

@@ -108,6 +108,12 @@ def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
     assert differs  # else the test above says nothing of the beam
 
 
+def test_an_order_is_decoded_with_its_probability(pointer: Pointer, embedded: torch.Tensor) -> None:
+    orders, chances = pointer.decode_believed(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED)
+    np.testing.assert_array_equal(orders, pointer.decode(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED))
+    np.testing.assert_allclose(chances, pointer.confidence(embedded, PROBLEMS, RELATED, orders), atol=1e-5)
+
+
 def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) -> None:
     b = max(range(20), key=lambda b: -abs(len(legal(b)) - 8))
     orders = np.array(legal(b))

@@ -15,7 +15,6 @@ import pytest
 from pipeline import tables
 from pipeline.blocks.corpus import assembly
 from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.corpus.reorder import reordered
 from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.problems import token_blocks
@@ -25,6 +24,7 @@ from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
 from pipeline.blocks.problems.tokens import block_tokens
 from tests.blocks import real
+from tests.blocks.corpus.reordering import reordered
 
 PER_LENGTH, LENGTHS = 12, range(2, 27)
 Stored = tuple[BlockStore, list[np.ndarray], list[bytes], list[str]]

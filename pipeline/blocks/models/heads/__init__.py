@@ -40,3 +40,7 @@ class Confident(Protocol):
     ) -> np.ndarray:
         """Probability that the network gives to orders (B, n), (B,)."""
         ...
+
+    def decode_believed(self, output: Any, problems: Problems, related: Relations) -> tuple[np.ndarray, np.ndarray]:
+        """Orders by its own decoder, (B, n), and the probability of each, (B,)."""
+        ...

@@ -97,5 +97,11 @@ class Pointer(nn.Module):
     def decode(self, output: greedy.Scores, problems: Problems, related: Relations) -> np.ndarray:
         return greedy.decode(problems, related, output)
 
+    def decode_believed(
+        self, output: greedy.Scores, problems: Problems, related: Relations
+    ) -> tuple[np.ndarray, np.ndarray]:
+        order, logarithm = greedy.decode_believed(problems, related, output)
+        return order, np.exp(logarithm)
+
 
 make = Pointer
