@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import typer
@@ -28,5 +29,12 @@ def _verbs() -> None:
     """Keep the verb's name necessary, however many there are."""
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """What the console command runs."""
+    # A user's blocks are no table of results: matrix products of this processor's maker, a quarter of the time less.
+    os.environ["MKL_CBWR"] = "AVX2"
     app()
+
+
+if __name__ == "__main__":
+    main()

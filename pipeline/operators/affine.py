@@ -19,14 +19,25 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    # Sums in vector registers; infinities and NaN keep their meaning.
-    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-}
+# No `fastmath`: sums that the compiler may reorder come out otherwise on another kind of processor.
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 SINGULAR = 1e-10  # a pivot below this share of its diagonal is rounding
+
+
+@njit(**OPTIONS)
+def dot(a: np.ndarray, b: np.ndarray, size: int) -> float:
+    """Inner product of a[:size] and b[:size] in four sums, which fill a vector register in this sequence everywhere."""
+    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for k in range(0, whole, 4):
+        sum0 += a[k] * b[k]
+        sum1 += a[k + 1] * b[k + 1]
+        sum2 += a[k + 2] * b[k + 2]
+        sum3 += a[k + 3] * b[k + 3]
+    total = (sum0 + sum1) + (sum2 + sum3)
+    for k in range(whole, size):
+        total += a[k] * b[k]
+    return total
 
 
 @njit(**OPTIONS)
@@ -39,14 +50,8 @@ def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray, singular
         row = matrix[j]
         diagonal = row[j]
         for k in range(j):
-            other = matrix[k]
-            total = row[k]
-            for i in range(k):
-                total -= row[i] * other[i]
-            row[k] = total * inverse_pivots[k]
-        total = diagonal
-        for i in range(j):
-            total -= row[i] * row[i]
+            row[k] = (row[k] - dot(row, matrix[k], k)) * inverse_pivots[k]
+        total = diagonal - dot(row, row, j)
         inverse_pivots[j] = 1.0 / np.sqrt(total) if total > singular * diagonal else 0.0
 
 
@@ -54,11 +59,7 @@ def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray, singular
 def cholesky_solve(factor: np.ndarray, inverse_pivots: np.ndarray, size: int, rhs: np.ndarray) -> None:
     """Solve in place with the factor of `cholesky`; unknowns of skipped pivots become 0."""
     for j in range(size):
-        row = factor[j]
-        total = rhs[j]
-        for i in range(j):
-            total -= row[i] * rhs[i]
-        rhs[j] = total * inverse_pivots[j]
+        rhs[j] = (rhs[j] - dot(factor[j], rhs, j)) * inverse_pivots[j]
     for j in range(size - 1, -1, -1):
         row = factor[j]
         value = rhs[j] * inverse_pivots[j]

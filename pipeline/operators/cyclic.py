@@ -38,7 +38,7 @@ def _iterate(
     active: np.ndarray,
 ) -> None:
     """`iterations` in place; positive (K, n, n) and active (K, E) keep what was active, or have length 0."""
-    norm = size * (size + 1) * (2 * size + 1) / 6
+    norm, share = size * (size + 1) * (2 * size + 1) / 6, 1.0 / size
     for k in range(iterations):
         for j in range(size):
             columns[j] = 1.0
@@ -46,14 +46,14 @@ def _iterate(
             total = 1.0
             for j in range(size):
                 total -= matrix[i, j]
-            total /= size
+            total *= share
             for j in range(size):
                 matrix[i, j] += total
                 columns[j] -= matrix[i, j]
         for i in range(size):
             total = 0.0
             for j in range(size):
-                entry = max(matrix[i, j] + columns[j] / size, 0.0)
+                entry = max(matrix[i, j] + columns[j] * share, 0.0)
                 matrix[i, j] = entry
                 total += entry * (j + 1)
                 if len(positive):
@@ -120,7 +120,7 @@ def cyclic_backward(
     positive, active = np.empty((iterations, n, n), np.bool_), np.empty((iterations, most), np.bool_)
     for b in range(start, batch, stride):
         size = sizes[b]
-        norm = size * (size + 1) * (2 * size + 1) / 6
+        norm, share = size * (size + 1) * (2 * size + 1) / 6, 1.0 / size
         a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
         matrix[:size, :size] = proposal[b, :size, :size]
         _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
@@ -148,9 +148,9 @@ def cyclic_backward(
             for i in range(size):
                 total = 0.0
                 for j in range(size):
-                    matrix[i, j] -= columns[j] / size
+                    matrix[i, j] -= columns[j] * share
                     total += matrix[i, j]
-                total /= size
+                total *= share
                 for j in range(size):
                     matrix[i, j] -= total
         gradients[b] = 0.0
