@@ -6,7 +6,7 @@ import os
 os.environ["OMP_WAIT_POLICY"] = "passive"
 os.environ["NUMBA_NUM_THREADS"] = "2"  # at most, on any machine; each test begins with one
 
-import pipeline  # noqa: I001 - first: it says which processor code is compiled for
+import pipeline  # noqa: F401, I001 - first: it says which processor code is compiled for
 import numba
 import pytest
 import torch

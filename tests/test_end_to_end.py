@@ -2,16 +2,19 @@
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
+from pipeline.analysis.provenance import machine
 from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.oracle import OracleError
 from pipeline.report.pages import FILES as PAGES
 from pipeline.tables import SCHEMAS
+from tests import processors
 from tests.copies import EVALUATED, METHODS, PUBLISHED, changed, copy_of_repository, digests, planned, run
 
 pytestmark = pytest.mark.e2e
@@ -52,6 +55,15 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
         "uncertain",
         "not measured",
     }
+
+
+def test_tables_are_the_bytes_that_other_kinds_of_processor_gave(undisturbed: Path) -> None:
+    record, made, kind = json.loads(processors.RECORD.read_text()), processors.tables(undisturbed), machine().kind
+    differing = sorted({name for name, _ in record["tables"].items() ^ made.items()})
+    remedy = f"if this commit means to change numbers: python -m tests.processors, and commit {processors.RECORD.name}"
+    assert not differing, f"on {kind} these differ from those of {record['processors']}: {differing}; {remedy}"
+    if kind not in record["processors"]:
+        warnings.warn(f"{kind} gives the same bytes: add it to the processors in {processors.RECORD}", stacklevel=1)
 
 
 def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:

@@ -1,0 +1,50 @@
+"""Numbers do not depend on the kind of x86-64 processor: every library is held to the same instructions."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from numba.core.registry import cpu_target
+from numpy._core._multiarray_umath import __cpu_features__
+
+from pipeline import LEVEL_3
+from pipeline.operators.affine import cholesky
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_numba_compiles_for_the_level_and_adds_no_features_of_this_processor() -> None:
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    assert (name, features) == (LEVEL_3["NUMBA_CPU_NAME"], LEVEL_3["NUMBA_CPU_FEATURES"])
+
+
+def test_sums_are_compiled_as_they_are_written() -> None:
+    """No wider registers than the level has, and no product that is added without being rounded."""
+    cholesky.compile("void(float64[:, ::1], int64, float64[::1], float64)")
+    code = "".join(cholesky.inspect_asm().values())
+    assert "ymm" in code or "xmm" in code
+    assert "zmm" not in code and "vfmadd" not in code and "vfnmadd" not in code
+
+
+def test_no_kernel_asks_for_fast_arithmetic() -> None:
+    asking = [path for path in (ROOT / "pipeline").rglob("*.py") if "fastmath=" in path.read_text()]
+    assert not asking
+
+
+def test_numpy_and_torch_keep_to_the_level() -> None:
+    assert not any(__cpu_features__[name] for name in LEVEL_3["NPY_DISABLE_CPU_FEATURES"].split())
+    assert torch.backends.cpu.get_cpu_capability() == "AVX2"
+
+
+def test_products_of_matrices_are_the_same_in_another_process_that_pipeline_alone_told() -> None:
+    """Those of torch come from MKL, which reads its mode when it is first used."""
+    program = (
+        "import pipeline, torch, numpy as np; torch.set_num_threads(1); "
+        "x = torch.from_numpy(np.random.default_rng(0).standard_normal((128, 96), np.float32)); "
+        "print((x @ x.T).sum(1).numpy().tobytes().hex())"
+    )
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, capture_output=True, check=True)
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((128, 96), np.float32))
+    assert told.stdout.strip() == (x @ x.T).sum(1).numpy().tobytes().hex()
