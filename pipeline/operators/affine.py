@@ -26,7 +26,7 @@ SINGULAR = 1e-10  # a pivot below this share of its diagonal is rounding
 
 @njit(**OPTIONS)
 def dot(a: np.ndarray, b: np.ndarray, size: int) -> float:
-    """Inner product of a[:size] and b[:size] in four sums, which fill a vector register in this sequence everywhere."""
+    """Inner product of a[:size] and b[:size] in four sums, which need not wait for one another."""
     sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
     whole = size - size % 4
     for k in range(0, whole, 4):

@@ -54,9 +54,9 @@ def arrays(problems: Problems, related: Relations, scores: Scores) -> list[Any]:
 
 
 @njit(cache=True, nogil=True)
-def _sum(x: np.ndarray) -> float:
-    """Sum in eight parts, which fill a vector register in this sequence on every processor."""
-    zero = np.float32(0)
+def _sum(x: np.ndarray) -> np.float32:
+    """Sum in eight parts, which need not wait for one another."""
+    zero: np.float32 = np.float32(0)
     s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
     whole = len(x) - len(x) % 8
     for j in range(0, whole, 8):
