@@ -12,15 +12,23 @@ import signal
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 _ADDRESS_SPACE = 1 << 30  # bytes a child may have beyond what the worker has
 _ALLOWED = {  # by number (x86-64): memory, the end, signal returns, FS and GS bases; `write` and `mmap` with conditions
     11: "munmap", 12: "brk", 15: "rt_sigreturn", 25: "mremap", 28: "madvise", 60: "exit", 158: "arch_prctl",
     202: "futex", 231: "exit_group",
 }  # fmt: skip
-_MMAP, _WRITE, _PROT_EXEC, _X86_64 = 9, 1, 4, 0xC000003E
+_MMAP, _WRITE, _PRCTL, _PROT_EXEC = 9, 1, 157, 4
+_X86_64, _X32 = 0xC000003E, 1 << 30  # AUDIT_ARCH_X86_64; the bit that marks system calls of x32
+_SET_NO_NEW_PRIVS, _GET_NO_NEW_PRIVS, _GET_SECCOMP, _SET_SECCOMP, _FILTER_MODE = 38, 39, 21, 22, 2  # of prctl
 _NUMBER, _ARCHITECTURE, _FIRST, _THIRD = 0, 4, 16, 32  # offsets in struct seccomp_data
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF opcodes
-_KILL, _ALLOW = 0x80000000, 0x7FFF0000
+_KILL, _ALLOW, _ERROR = 0x80000000, 0x7FFF0000, 0x00050000  # KILL_PROCESS, ALLOW, ERRNO
+_OWN_ERROR = 2832  # an error number that no kernel gives: it shows that this filter, and not another, is there
+
+
+class ConfinementError(RuntimeError):
+    """This process is not confined: no code of a block may run in it."""
 
 
 def _filter(descriptor: int) -> bytes:
@@ -30,6 +38,8 @@ def _filter(descriptor: int) -> bytes:
         (_EQUAL, 1, 0, _X86_64),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
+        (_ANY_BIT, 0, 1, _X32),
+        (_RETURN, 0, 0, _KILL),
         # write: to the answer's descriptor alone
         (_EQUAL, 0, 4, _WRITE),
         (_LOAD, 0, 0, _FIRST),
@@ -41,6 +51,12 @@ def _filter(descriptor: int) -> bytes:
         (_LOAD, 0, 0, _THIRD),
         (_ANY_BIT, 1, 0, _PROT_EXEC),
         (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _KILL),
+        # prctl(PR_GET_SECCOMP): the filter answers in the kernel's place
+        (_EQUAL, 0, 4, _PRCTL),
+        (_LOAD, 0, 0, _FIRST),
+        (_EQUAL, 0, 1, _GET_SECCOMP),
+        (_RETURN, 0, 0, _ERROR | _OWN_ERROR),
         (_RETURN, 0, 0, _KILL),
     ]
     for number in _ALLOWED:
@@ -55,11 +71,20 @@ def address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def confine(descriptor: int, seconds: float, room: int) -> bool:
+def confine(descriptor: int, seconds: float, room: int) -> None:
     """From now on: no descriptor but `descriptor`, `seconds` to live (then SIGALRM), 1 GB of memory beside `room`.
 
-    Returns whether the kernel accepted the seccomp filter as well.
+    No privileges are gained, and a system call that is not allowed kills this process. Raises ConfinementError where
+    one of these cannot be had, or where the kernel accepts it and does not do it.
     """
+    try:
+        _limit(descriptor, seconds, room)
+    except (OSError, ValueError) as error:
+        raise ConfinementError(f"a limit cannot be set ({error})") from error
+    _filter_calls(descriptor)
+
+
+def _limit(descriptor: int, seconds: float, room: int) -> None:
     os.closerange(0, descriptor)
     os.closerange(descriptor + 1, 1024)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -73,8 +98,15 @@ def confine(descriptor: int, seconds: float, room: int) -> bool:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(name, (value, value))
+
+
+def _filter_calls(descriptor: int) -> None:
+    """no_new_privs and the filter, each asked for and then seen to be there."""
+    if _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or _libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
+        raise ConfinementError("the kernel does not set no_new_privs")
     code = ctypes.create_string_buffer(_filter(descriptor))
-    size = ctypes.sizeof(code) // 8
-    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", size, ctypes.addressof(code)))
-    # PR_SET_NO_NEW_PRIVS, then PR_SET_SECCOMP with SECCOMP_MODE_FILTER
-    return _libc.prctl(38, 1, 0, 0, 0) == 0 and _libc.prctl(22, 2, program, 0, 0) == 0
+    header = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(code)))
+    if _libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(header), 0, 0) != 0:
+        raise ConfinementError(f"the kernel refuses a seccomp filter ({os.strerror(ctypes.get_errno())})")
+    if _libc.prctl(_GET_SECCOMP, 0, 0, 0, 0) != -1 or ctypes.get_errno() != _OWN_ERROR:
+        raise ConfinementError("the kernel takes a seccomp filter and does not apply it")

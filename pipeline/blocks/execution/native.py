@@ -25,6 +25,9 @@ _FAULTS = {
     (signal.SIGTRAP, 1): "trap",
 }
 
+_COMMAND = [sys.executable, "-S", "-m", worker.__name__]
+_PROBE_SECONDS = 5.0  # a child may take to show that it can be confined
+
 
 def _fault(found: list[int]) -> Fault:
     number, code, address, offset = found
@@ -35,14 +38,19 @@ def _fault(found: list[int]) -> Fault:
     return Fault(reason, offset)
 
 
+def _unconfined(reason: str) -> OracleError:
+    return OracleError(
+        f"code of blocks is not run, because it cannot be confined: {reason}. Use a Linux kernel that has seccomp "
+        "filters (CONFIG_SECCOMP_FILTER), outside of containers and sandboxes that forbid them"
+    )
+
+
 class Native:
-    """One worker process. Raises OracleError where this machine cannot run one.
+    """One worker process. Raises OracleError where this machine cannot run one, or cannot confine what it runs.
 
     A Python that is not position-independent lies where fixed-address programs keep their data; code with constants
     that point there is not run, so that it does not overwrite what compares it.
     """
-
-    seccomp: bool | None = None  # whether the kernel took the filter; None before the first task
 
     def __init__(self) -> None:
         if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
@@ -51,7 +59,7 @@ class Native:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-S", "-m", worker.__name__],
+            _COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -62,8 +70,13 @@ class Native:
         code = trampoline()
         answer = self._ask({"labels": code.labels}, code.code)
         if answer is None or "error" in answer:
+            self.close()
             raise OracleError((answer or {}).get("error", "the worker does not start"))
         self._occupied: list[list[int]] = answer["occupied"]
+        shown = self._ask({"job": "nothing", "seconds": _PROBE_SECONDS}, b"") or {}
+        if not shown.get("confined"):
+            self.close()
+            raise _unconfined(shown.get("refused") or shown.get("lost") or "the worker died")
 
     def _ask(self, header: dict[str, Any], blob: bytes) -> dict[str, Any] | None:
         process = self._process
@@ -96,7 +109,8 @@ class Native:
             self.close()
             self._start()
             return {"lost": "the worker died"}
-        self.seccomp = answer.get("seccomp", self.seccomp)
+        if "refused" in answer:
+            raise _unconfined(answer["refused"])
         return answer
 
     def execute(self, task: Task) -> Execution:

@@ -14,16 +14,36 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
 
 from pipeline.blocks.execution import layout
-from pipeline.blocks.execution.confinement import address_space, confine
-from pipeline.blocks.execution.runner import Job, Machine, Pieces
+from pipeline.blocks.execution.confinement import ConfinementError, address_space, confine
+from pipeline.blocks.execution.runner import Job, Machine
 from pipeline.blocks.execution.stopwatch import Stopwatch
 
 _MARGIN = 1 << 20  # bytes around memory in use that blocks must not touch
-_JOBS: dict[str, type[Pieces]] = {"compare": Job, "time": Stopwatch}
 _GRACE = 2.0  # seconds beyond its limit after which a child is killed from outside
+
+
+class _Answering(Protocol):
+    def answer(self) -> dict[str, Any]: ...
+
+
+class _Nothing:
+    """No code: shows whether a child can be confined."""
+
+    def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None: ...
+
+    def answer(self) -> dict[str, Any]:
+        return {"confined": True}
+
+
+_JOBS: dict[str, Callable[[Machine, dict[str, Any], bytes], _Answering]] = {
+    "nothing": _Nothing,
+    "compare": Job,
+    "time": Stopwatch,
+}
 
 
 def _receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
@@ -51,11 +71,14 @@ def _occupied() -> list[list[int]]:
 
 
 def _child(machine: Machine, header: dict[str, Any], blob: bytes, out: int, room: int) -> None:
+    """Do one job and end. Nothing of the blob is run before `confine` has come back."""
     try:
         job = _JOBS[header["job"]](machine, header, blob)
         machine.catch()
-        confined = confine(out, header["seconds"], room)
-        _send(out, job.answer() | {"seccomp": confined})
+        confine(out, header["seconds"], room)
+        _send(out, job.answer())
+    except ConfinementError as error:
+        _send(out, {"refused": str(error)})
     except BaseException:
         _send(out, {"lost": "worker: " + traceback.format_exc(limit=-2)})
     finally:
