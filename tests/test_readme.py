@@ -85,6 +85,26 @@ def test_every_number_of_the_schedulers_table_is_in_the_results() -> None:
         assert time == f"{speed[scheduler, decoder, 'microseconds_per_block']:,.0f}", line
 
 
+def test_the_numbers_of_the_prose_are_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    learned = committed("test_5")["operator_learning", "full"]
+    for method in ("extrapolated", "nearest"):
+        exact = learned[f"popocs_{method}"]
+        filled, matched = (100 * exact[decoder, "exact_match"] for decoder in ("topological", "hungarian"))
+        assert filled < matched and f"{filled:.1f}% instead of {matched:.1f}% for `{method}`" in prose
+    for mode in ("full", "paper"):
+        exact = committed("test_5", "test_5_paper")["operator_learning", mode].unstack().exact_match.unstack()
+        trained = exact.loc[["sinkhorn", "popocs_20", "popocs_extrapolated", "popocs_nearest"]]
+        assert (trained["best"] > trained["hungarian"]).all()
+    ran = committed("all")["dag_verification", "full", "none", "none"]
+    assert ran["different"] == 0 and f"{ran['undefined_flags_differ']:.0f} differed in flags" in prose
+    runnable = ran["blocks"] * ran["runnable_share"]
+    assert f"{runnable:,.0f} of {ran['blocks']:,.0f} blocks could be run" in prose
+    cycles = committed("test_10_40")["processors", "full"]
+    milp, random = (cycles[method, "none", "btver2"] for method in ("milp", "random_legal"))
+    assert f"({milp:.4f} against {random:.4f})" in prose
+
+
 def test_every_command_named_in_a_readme_starts_something() -> None:
     named = {
         module

@@ -20,7 +20,8 @@ class Evidence:
 
     # The resolved parameters. Pages read corpus.{min,max}_instructions, split.{n_instructions,sampler,sources},
     # tokens.min_count, evaluation.{confidence,bootstrap_samples}, residuals.{scale,tolerance,shown}, hardware,
-    # sets.*.input, methods.*.method, and of experiments task, sets, methods, models, targets and seeds.
+    # sets.*.input, methods.*.method, methods.milp.nodes, and of experiments task, sets, methods, models, targets and
+    # seeds.
     params: Mapping[str, Any]
     results: pd.DataFrame  # table `results`, of all experiments
     tables: Mapping[str, pd.DataFrame]  # others by the stem of their files: parts, history, sweep, examples, trials ...

@@ -37,7 +37,7 @@ SETS = {
     "test_5": "5 instructions",
     "test_10_40": "10 to 40 instructions",
     "test_4_40": "4 to 40, same programs",
-    "test_programs_4_40": "4 to 40, unseen programs",
+    "test_programs_4_40": "4 to 40, other programs",
     "development": "development, Qt 5.6",
     "development_programs": "development, ffprobe",
     "compiled_test": "GCC 7.3, order before scheduling",

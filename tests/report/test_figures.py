@@ -93,7 +93,7 @@ def test_operators_have_a_panel_for_each_length_and_a_line_for_each_peer(drawn: 
 
 def test_imitations_hold_the_parts(drawn: dict[str, Figure]) -> None:
     length = drawn["imitation_length"]
-    assert panels(length) == ["4 to 40, same programs", "4 to 40, unseen programs"]
+    assert panels(length) == ["4 to 40, same programs", "4 to 40, other programs"]
     rows = PARTS.query(
         "method == 'attention_pointer' and decoder == 'greedy' and by == 'length' and set == 'test_4_40'"
     )

@@ -49,7 +49,7 @@ def test_every_cell_of_the_main_table_is_that_of_its_row() -> None:
             tau = small((1 - exact) / 5, 3, "", 0.01)
             wanted.append([set_label(name), method, decoder, *shares, tau, always, speed, f"{n:,}"])
     assert SHOWN["main"].lines == wanted
-    tested = ["5 instructions", "4 to 40, same programs", "4 to 40, unseen programs"]
+    tested = ["5 instructions", "4 to 40, same programs", "4 to 40, other programs"]
     assert SHOWN["by_seed"].head == ["Scheduler", "Decoder", "Seed", *tested]
     assert SHOWN["by_seed"].lines[2] == ["Attention pointer", "greedy", "2", "91.2%", "81.2%", "60.2%"]
     assert len(SHOWN["by_seed"].lines) == 3
@@ -118,7 +118,7 @@ def test_sets_and_models_stand_as_the_parameters_list_them() -> None:
     main = made.PARAMS["experiments"]["imitation"]
     turned = {"imitation": main | {"sets": main["sets"][::-1], "methods": ["input_order"]}}
     lines = comparison.section(made.evidence(RESULTS, params=made.PARAMS | {"experiments": turned}))["main"].lines
-    assert lines[0][0] == "4 to 40, unseen programs" and lines[-1][:2] == ["5 instructions", "Input order"]
+    assert lines[0][0] == "4 to 40, other programs" and lines[-1][:2] == ["5 instructions", "Input order"]
     assert [line[1] for line in lines[3:6]] == ["Critical path", "Random legal", "Input order"]
 
 

@@ -48,6 +48,22 @@ def test_shares_and_what_is_proven() -> None:
     assert proven[0][2].startswith("99.0%") and proven[0][3].startswith("97.0%")
 
 
+def test_milp_names_its_limit_and_the_processors_on_which_a_random_order_is_better() -> None:
+    rows = processors.results()
+    milp = rows[rows["method"] == "gcc"].assign(method="milp", decoder="none")
+    lost = milp["value"].where(milp["judge"] != "haswell", 1.5)
+    params = made.PARAMS | {"methods": {"milp": {"method": "milp", "nodes": 7}}}
+    shown = cycles.section(made.evidence(pd.concat([rows, milp.assign(value=lost)]), params=params))
+    assert shown["milp_nodes"] == 7 and shown["milp_worse"] == ["haswell"]
+
+
+def test_orders_that_were_not_timed_are_named() -> None:
+    known = made.PARAMS["experiments"] | {"processors": {"targets": ["atom", "znver4"]}}
+    params = made.PARAMS | {"experiments": known}
+    shown = hardware.section(made.evidence(processors.hardware(), outcomes=processors.outcomes(), params=params))
+    assert shown["made_for"] == ["atom"] and shown["not_timed"] == ["znver4"]
+
+
 def test_what_the_parameters_no_longer_name_comes_last() -> None:
     settings = {"processors": {"targets": ["haswell"]}}
     fewer = made.evidence(processors.results(), params=made.PARAMS | {"experiments": settings})
@@ -72,7 +88,7 @@ def test_without_rows_there_is_nothing() -> None:
 
 def test_hardware_shows_references_quality_and_correlations() -> None:
     shown = hardware.section(EVIDENCE)
-    assert shown["processors"] == ["a chip"]
+    assert shown["processors"] == ["a chip"] and shown["made_for"] == ["atom"]
     assert shown["quality"].lines == [["5 instructions", "2", "66.7%", "0.00%", "1.66%", "16.0", "17.0"]]
     again, drawn, best = shown["references"].lines
     assert again == ["GCC's order, timed again", "1.0500<br><small>1.0400 to 1.0600</small>"]

@@ -25,6 +25,7 @@ SUMMARY: list[Column] = [
     ("Orders tried", value(count, "orders")),
     ("State-runs", value(count, "state_runs")),
     ("Different", value(count, "different")),
+    ("in undefined flags only", value(count, "undefined_flags_differ")),
     ("Swaps detected", value(lambda share: percent(share, 2), "sensitivity_raw")),
     ("after classification", value(lambda share: percent(share, 2), "sensitivity")),
 ]

@@ -28,7 +28,6 @@ LEARNED = [
 _ATTRIBUTED = {
     "Exact match as trained": "exact_match_as_trained",
     "projected at test time": "exact_match_projected_at_test_time",
-    "Missed blocks without gradient": "missed_without_gradient_share",
 }
 ATTRIBUTION = [
     ("Dependencies", of("dependencies", mode)),

@@ -62,6 +62,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "others": [name for name in judges if name != IN_ORDER],
         "short_of": set_label(SHOWN),
         "short": table(_short_columns(evidence), _per_judge(shown, judges), right=2),
+        "milp_nodes": evidence.params.get("methods", {}).get("milp", {}).get("nodes", 0),
+        "milp_worse": _worse(_per_judge(shown, judges), "milp", "random_legal"),
         "ratios": {set_label(name): _ratios(tested, judges, evidence) for name, tested in on_set.items()},
         "shares": {set_label(name): _shares(tested) for name, tested in on_set.items()},
         "proven": table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, _PROVEN), right=2),
@@ -105,6 +107,14 @@ def _per_judge(rows: pd.DataFrame, judges: list[str]) -> list[Line]:
     ratios = rows[(rows["metric"] == "cycles") & (rows["comparison"] == "ratio") & (rows["baseline"] == "gcc")]
     ratios = ratios.dropna(subset="value").sort_values(["value", "method"])
     return [Line({"judge": judge}, ratios[ratios["judge"] == judge].to_dict("records")) for judge in judges]
+
+
+def _worse(judged: list[Line], method: str, other: str) -> list[str]:
+    """The judges by which the method needs more cycles than the other one."""
+    pairs = [
+        (line["judge"], line.find(method=method, **_TO_GCC), line.find(method=other, **_TO_GCC)) for line in judged
+    ]
+    return [judge for judge, one, two in pairs if one and two and one["value"] > two["value"]]
 
 
 def _short_columns(evidence: Evidence) -> list[Column]:

@@ -46,10 +46,13 @@ def section(evidence: Evidence) -> dict[str, Any]:
     if rows.empty:
         return {"quality": Table()}
     sets = in_order(rows["set"], evidence.settings(MODELLED).get("sets", ()))
+    made_for = in_order(set(rows["target"]) - {"none"}, evidence.settings(MODELLED).get("targets", ()))
     timing = rows[~rows["metric"].isin(["cycles", "rank_correlation"])].assign(judge="none")
     return {
         "settings": evidence.settings(EXPERIMENT).get("timing", {}),
         "processors": sorted(set(outcomes["processor"])),
+        "made_for": made_for,
+        "not_timed": [name for name in evidence.settings(MODELLED).get("targets", ()) if name not in made_for],
         "ratios": {set_label(name): _ratios(rows[rows["set"] == name], evidence) for name in sets},
         "references": _references(rows, sets),
         "quality": table(QUALITY, lines(timing, ["set"], {"set": sets}), right=1),
