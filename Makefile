@@ -20,7 +20,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: reproduce
-reproduce: $(READY) llvm npm unlock ## the main job: everything from the download to reports/index.html (30 minutes on two cores)
+reproduce: $(READY) llvm npm unlock ## the main job: everything from the download to reports/index.html (45 minutes on two cores)
 	@snakemake --quiet host reason
 	@echo "Done. The report: reports/index.html (Markdown: reports/index.md; every number: reports/results.csv)."
 	@echo "The runs on the dashboard: make dashboard"
