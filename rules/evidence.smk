@@ -17,16 +17,10 @@ def only(tasks, files):
     return lambda w: files(w) if P.experiments[w.experiment].task in tasks else []
 
 
-def source_of(experiment):
-    """The experiment whose schedules are measured: of hardware another one."""
-    chosen = P.experiments[experiment]
-    return chosen.schedules_of if isinstance(chosen, Hardware) else experiment
-
-
 def measured(wildcards):
     """Schedules that an experiment measures."""
     chosen = P.experiments[wildcards.experiment]
-    return schedules(source_of(wildcards.experiment), set=chosen.sets, target=chosen.targets)
+    return schedules(wildcards.experiment, set=chosen.sets, target=chosen.targets)
 
 
 def per_set(kind):
@@ -50,6 +44,12 @@ def proofs(wildcards):
     )
 
 
+def series_before(wildcards):
+    """What the series before the wildcards' one has timed; nothing for the first."""
+    before = int(wildcards.series) - 1
+    return path("timed_blocks", **{**wildcards, "series": before}) if before else []
+
+
 rule time_orders:
     """Runs machine code of the corpus, and times it on the processor of this machine; so only when asked for."""
     input:
@@ -57,7 +57,8 @@ rule time_orders:
         set=path("sets"),
         blocks=of_set("blocks"),
         dags=of_set("dags"),
-        schedules=lambda w: schedules(source_of(w.experiment), set=[w.set], target=P.experiments[w.experiment].targets),
+        schedules=lambda w: schedules(w.experiment, set=[w.set], target=P.experiments[w.experiment].targets),
+        earlier=series_before,
     output:
         timings=path("timings"),
         timed_blocks=path("timed_blocks"),
@@ -66,13 +67,19 @@ rule time_orders:
         settings=lambda w: section("experiments", w.experiment, "timing"),
     threads: 1024  # all there are: whatever runs beside it is measured, too
     log:
-        "logs/time_orders/{experiment}/{set}.log",
+        "logs/time_orders/{experiment}/{set}/{series}.log",
     benchmark:
-        "benchmarks/rules/time_orders/{experiment}/{set}.tsv"
+        "benchmarks/rules/time_orders/{experiment}/{set}/{series}.tsv"
     message:
-        "Timing orders of {wildcards.set} on this processor"
+        "Timing orders of {wildcards.set} on this processor, series {wildcards.series}"
     shell:
         stage("time_orders", "settings")
+
+
+def timed(wildcards, kind):
+    """Tables of all series of an experiment on hardware."""
+    chosen = P.experiments[wildcards.experiment]
+    return expand(path(kind, experiment=wildcards.experiment), set=chosen.sets, series=range(1, chosen.timing.series + 1))
 
 
 rule evaluate:
@@ -86,8 +93,8 @@ rule evaluate:
         confidence=only(["imitation"], lambda w: schedules(w.experiment, "confidence")),
         latency=only(["reproduction", "processors", "hardware"], judged),
         optima=only(["processors"], proofs),
-        timings=only(["hardware"], lambda w: expand(path("timings", experiment=w.experiment), set=P.experiments[w.experiment].sets)),
-        timed_blocks=only(["hardware"], lambda w: expand(path("timed_blocks", experiment=w.experiment), set=P.experiments[w.experiment].sets)),
+        timings=only(["hardware"], lambda w: timed(w, "timings")),
+        timed_blocks=only(["hardware"], lambda w: timed(w, "timed_blocks")),
         instructions=only(["hardware"], per_set("instructions")),
         machine_instructions=only(["hardware"], lambda w: expand(path("machine_instructions", corpus="released"), machine=P.experiments[w.experiment].judges)),
     output:

@@ -188,15 +188,15 @@ rule optima:
 
 def weights_of(wildcards):
     """What the wildcards' method is loaded from, as an input function; nothing for one that learned nothing."""
-    network = P.network(wildcards.experiment, wildcards.method)
+    entry, network = P.entry(wildcards.experiment, wildcards.method), P.network(wildcards.experiment, wildcards.method)
     if network is not None:
         mode = P.sets[wildcards.set].dependencies if isinstance(network.settings, Training) else "full"
         return path("weights").format(
             experiment=network.experiment, dependencies=mode, model=network.model, seed=wildcards.seed
         )
-    if getattr(P.entry(wildcards.experiment, wildcards.method).settings, "learning", None) is not None:
+    if getattr(entry.settings, "learning", None) is not None:
         return path("policies").format(**wildcards)
-    return []
+    return entry.settings.shipped or []
 
 
 def sources_of(wildcards):
@@ -258,7 +258,7 @@ rule judge:
         blocks=of_set("blocks"),
         dags=of_set("dags"),
         schedules=judged_by,
-        timings=lambda w: path("timings") if isinstance(P.experiments[w.experiment], Hardware) else [],
+        timings=lambda w: path("timings", series=1) if isinstance(P.experiments[w.experiment], Hardware) else [],  # all series draw the same orders
     output:
         latency=path("latency"),
     params:

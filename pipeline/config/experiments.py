@@ -92,10 +92,9 @@ class Processors(_Experiment):
 
 
 class Hardware(_Experiment):
-    """Orders of another experiment, timed on the machine at hand."""
+    """Orders for processors, timed on the machine at hand."""
 
     task: Literal["hardware"]
-    schedules_of: str
     timing: TimingSettings
 
 

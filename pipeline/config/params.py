@@ -67,7 +67,8 @@ class Params(Section):
         _known(f"{key}.methods", experiment.methods, self.methods)
         _known(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
         if isinstance(experiment, Hardware):
-            _known(f"{key}.schedules_of", [experiment.schedules_of], self.experiments)
+            for method in experiment.methods:
+                self.network(name, method)
             return
         _known(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         for method in experiment.methods:
@@ -105,13 +106,13 @@ class Params(Section):
             return None
         of, _, name = model.rpartition(".")
         chosen = self.experiments.get(of or experiment)
-        if chosen is None or isinstance(chosen, Hardware) or name not in chosen.models:
-            there = sorted(chosen.models) if chosen is not None and not isinstance(chosen, Hardware) else []
+        there = {} if chosen is None or isinstance(chosen, Hardware) else chosen.models
+        if name not in there:
             raise ValueError(
-                f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({there}); "
+                f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({sorted(there)}); "
                 f"train it there, or leave {method} out of experiments.{experiment}.methods"
             )
-        return Network(experiment=of or experiment, model=name, settings=chosen.models[name])
+        return Network(experiment=of or experiment, model=name, settings=there[name])
 
     def serves(self, experiment: str, method: str, target: str) -> bool:
         """Whether a method of the experiment is run for a target."""

@@ -1,10 +1,10 @@
-"""One row per block that was to be timed on hardware."""
+"""One row per block that was to be timed on hardware in one series."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-PLACE = "data/experiments/{experiment}/timed/{set}/timed_blocks.parquet"
+PLACE = "data/experiments/{experiment}/timed/{set}/series_{series}/timed_blocks.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),
@@ -15,5 +15,6 @@ SCHEMA = pa.schema(
         ("fence_cycles", pa.float64()),  # of an execution of nothing
         ("cycles_per_tick", pa.float64()),  # core cycles per tick of the time-stamp counter
         ("processor", pa.string()),  # of the machine
+        ("timed_at", pa.timestamp("s", tz="UTC")),  # or was given up
     ]
 )

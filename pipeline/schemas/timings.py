@@ -1,10 +1,10 @@
-"""One row per (block, order) timed on hardware, GCC's order twice (execution/timing.py)."""
+"""One row per (block, order) timed on hardware in one series, GCC's order twice (execution/timing.py)."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-PLACE = "data/experiments/{experiment}/timed/{set}/timings.parquet"
+PLACE = "data/experiments/{experiment}/timed/{set}/series_{series}/timings.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.execution.native import Native
@@ -25,18 +27,24 @@ def main(
     timings: options.Out,
     timed_blocks: options.Out,
     schedules: options.SomeTables = None,
+    earlier: options.SomeTables = None,
 ) -> None:
     """Time orders of schedulers, random legal ones, and GCC's twice, of a sample of a set's blocks.
 
     Of blocks that have several legal orders. It runs their machine code in child processes without descriptors, under
     limits and a seccomp filter; never run by default. It fails where this machine cannot: a table of nothing would take
     the place of figures that were published. A block that cannot run stands in table timed_blocks with the reason.
+
+    A computer has its moods: what one process measures within minutes says nothing of another day. So a series waits
+    until enough time has passed since the series before, whose table timed_blocks is `earlier`.
     """
     wanted = section(TimingSettings, settings)
     try:
         native = Native()
     except OracleError as error:
         raise ValueError(f"orders cannot be timed on this machine: {error}") from error
+    for path in earlier or []:
+        _wait(path, wanted.minutes_apart)
     with native:
         measured, found = execute(native, _blocks(chosen, blocks, dags, schedules or [], wanted), wanted)
     tables.write(measured, "timings", timings)
@@ -45,6 +53,16 @@ def main(
     for reason, count in lost["reason"].value_counts().items():
         print(f"{count} blocks not timed: {reason}", file=sys.stderr)
     print(f"{len(measured)} orders of {len(found) - len(lost)} blocks timed, of {len(found)}", file=sys.stderr)
+
+
+def _wait(earlier: Path, minutes: float) -> None:
+    """Sleep until so much time has passed since the last block of the series before."""
+    end = tables.read("timed_blocks", earlier, ["timed_at"])["timed_at"].max() + pd.Timedelta(minutes=minutes)
+    seconds = int((end - pd.Timestamp.now("UTC")).total_seconds()) + 1
+    if seconds > 0:
+        print(f"waiting until {end:%H:%M} UTC, {minutes:g} minutes after the series before", file=sys.stderr)
+    for _ in tqdm(range(max(seconds, 0)), "waiting", unit="s", file=sys.stderr):
+        time.sleep(1)
 
 
 def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wanted: TimingSettings) -> list[Block]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +69,15 @@ def execute(native: Native, blocks: Sequence[Block], settings: TimingSettings) -
         timing = time_orders(native, block.code, block.address, orders, settings, rng)
         place = (block.block_id, block.n_instructions)
         if isinstance(timing, Lost):
-            found.append((*place, timing.reason, timing.example, 0, 0.0, 0.0, name))
+            found.append((*place, timing.reason, timing.example, 0, 0.0, 0.0, name, _now()))
             continue
-        found.append((*place, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, name))
+        found.append((*place, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, name, _now()))
         rows += _rows(block.block_id, orders, set(drawn), timing)
     return _frame(rows, "timings"), _frame(found, "timed_blocks")
+
+
+def _now() -> pd.Timestamp:
+    return pd.Timestamp(int(time.time()), unit="s", tz="UTC")
 
 
 def _rows(block_id: str, orders: list[Order], drawn: set[Order], timing: Timing) -> list[tuple]:

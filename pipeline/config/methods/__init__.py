@@ -37,6 +37,7 @@ class MethodSettings(Section):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     uses: ClassVar[frozenset[str]] = frozenset()  # where there is one
+    shipped: ClassVar[str | None] = None  # weights that are in the package, seen from the repository's root
 
     def modules(self, model: BaseModel | None) -> list[str]:
         """Modules that the method imports by name for a network of these settings, beside its own."""
