@@ -1,4 +1,4 @@
-"""How long each method of the experiment `processors` takes for a block, on one core.
+"""How long each method of the experiment `schedulers` takes for a block, on one core: one more series each time.
 
     python -m benchmarks.scheduler_speed
 
@@ -7,26 +7,32 @@ blocks and dependencies in flat arrays to orders, the processor's costs included
 Not timed: reading files, building DAGs, loading networks, compiling (one run before). Methods take turns, round
 after round, so that a slow moment of the computer falls on all of them; median, smallest and largest of the rounds.
 
-It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`.
+It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`. One process says little of
+another hour, so each run adds a series to those that were published on the same processor, an hour after the last at
+the earliest: judge `series_<number>` has the numbers of one; without a judge it is the median of the series' medians,
+with the smallest and largest round of all.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import numba
 import numpy as np
+import pandas as pd
 import torch
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
-from pipeline.analysis.rows import results, row
+from pipeline.analysis import provenance as origins
+from pipeline.analysis import published
+from pipeline.analysis.rows import Quantity, results, row
 from pipeline.blocks.latency.costs import Processor, processor
 from pipeline.blocks.problems import instructions as known
 from pipeline.blocks.problems import store
@@ -38,8 +44,9 @@ from pipeline.blocks.schedulers import Budget, Decoding, Method, make
 from pipeline.config import params
 from pipeline.config.params import Params
 from pipeline.places import path
+from pipeline.schemas.results import KEY
 
-EXPERIMENT = "processors"
+EXPERIMENT, TIMED_ON = "schedulers", "processors"  # whose methods, and whose sets
 _INSTRUCTIONS = 8192  # of a batch
 
 
@@ -62,8 +69,17 @@ def main(
     ] = None,
     n_blocks: Annotated[int, typer.Option(help="Blocks of each set.")] = 1000,
     rounds: Annotated[int, typer.Option(help="Times that each method is timed.")] = 3,
+    minutes_apart: Annotated[int, typer.Option(help="That a series begins after the one before.")] = 60,
 ) -> None:
-    """Time every method, one after the other, several times."""
+    """Time every method, one after the other, several times: one more series of measurements."""
+    asked = {"machine": machine, "blocks": n_blocks, "rounds": rounds}
+    before, began = earlier(output, asked)
+    now = pd.Timestamp.now("UTC").floor("s")
+    if began and now < (again := pd.Timestamp(began[-1]) + pd.Timedelta(minutes=minutes_apart)):
+        raise SystemExit(
+            f"series {len(began) + 1} can begin at {again:%H:%M} UTC, {minutes_apart} minutes after the last"
+        )
+    number = len(began) + 1
     torch.set_num_threads(1)
     numba.set_num_threads(1)
     settings = params.load()
@@ -74,7 +90,7 @@ def main(
     chip = processor(tables.arrow("machine_instructions", Path(model)))
     methods = _methods(settings, machine, encodings, chip)
     measured = []
-    for name in chosen or settings.experiments[EXPERIMENT].sets:
+    for name in chosen or settings.experiments[TIMED_ON].sets:
         sample = load(Path(path("sets", set=name)), held)
         items = np.flatnonzero(supported(held, sample.rows, chip))[:n_blocks]
         batches = []
@@ -87,13 +103,43 @@ def main(
             print(f"{name:12} {method:36} {decoder:8} {middle:12,.1f} microseconds ({least:,.1f} to {most:,.1f})")
             of = {"experiment": output.name, "set": name, "target": machine, "method": method, "decoder": decoder}
             numbers = (float(middle), float(least), float(most), len(items))
-            measured.append(row(of, "microseconds_per_block", *numbers, over="rounds", seed="all"))
-    asked = {"machine": machine, "blocks": n_blocks, "rounds": rounds, "methods": sorted(methods)}
+            of_series = Quantity("microseconds_per_block", judge=f"series_{number}")
+            measured.append(row(of, of_series, *numbers, over="rounds", seed="all"))
+    series = pd.concat([before, results(measured)], ignore_index=True)
+    asked |= {"series": [*began, now.isoformat()]}
     modules = [
         "benchmarks.scheduler_speed",
         *sorted({module for name in methods for module in _modules(settings, name)}),
     ]
-    publish(output, {"results": results(measured)}, asked, modules, [dags, model])
+    publish(output, {"results": pd.concat([series, over_series(series)])}, asked, modules, [dags, model])
+
+
+def earlier(folder: Path, asked: Mapping[str, object]) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of the series that are published there, and when each began; nothing where there is no such folder.
+
+    Raises ValueError where these are of another processor, or were asked for otherwise.
+    """
+    if not folder.is_dir():
+        return results([]), []
+    there = published.load([folder])
+    provenance = there.provenance[folder.name]
+    settings = provenance.settings if isinstance(provenance.settings, dict) else {}
+    same, here = asked.items() <= settings.items(), origins.machine()
+    if not same or not isinstance(provenance.processor, origins.Machine) or provenance.processor.kind != here.kind:
+        raise ValueError(
+            f"{folder} is of another processor, or of other options ({settings}): name another --output, or delete it"
+        )
+    rows = there.tables["results"]
+    return rows[rows["judge"] != "none"], list(settings["series"])
+
+
+def over_series(series: pd.DataFrame) -> pd.DataFrame:
+    """Rows without a judge: the median of the series' medians, and the smallest and largest round of all."""
+    key = [name for name in KEY if name != "judge"]
+    merged = series.groupby(key, as_index=False).agg(
+        value=("value", "median"), low=("low", "min"), high=("high", "max"), unit=("unit", "first"), n=("n", "first")
+    )
+    return merged.assign(judge="none", interval_of="rounds and series")[series.columns]
 
 
 def _modules(settings: Params, method: str) -> list[str]:
@@ -116,6 +162,8 @@ def _methods(
             seed = settings.experiments[EXPERIMENT].seeds[0]
             of = {"experiment": network.experiment, "model": network.model, "seed": seed}
             weights = path("weights", dependencies="full", **of)
+        elif chosen.settings.shipped is not None:
+            weights = chosen.settings.shipped
         made[name] = make(chosen, resources | {"weights": Path(weights)}), Budget.of(chosen.settings)
     return made
 

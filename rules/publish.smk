@@ -23,7 +23,7 @@ def tables_of(name):
     if chosen.task == "imitation":
         return [results, path("parts", experiment=name), *trainings(name, "history")]
     if chosen.task == "processors":
-        return [results, path("parts", experiment=name), path("timelines", experiment=name)]
+        return [results, path("parts", experiment=name), *([path("timelines", experiment=name)] if chosen.shown else [])]
     return [results, path("outcomes", experiment=name)]
 
 

@@ -147,8 +147,8 @@ def _processors() -> Iterator[Claim]:
         row = _of("processors", set="test_10_40", target=target, method=method, decoder=decoder, metric="cycles")
         return row | {"judge": target, "comparison": "ratio", "baseline": baseline}
 
-    def speed(method: str, decoder: str) -> Row:
-        row = _of("processors_speed", set="test_10_40", target="atom", method=method, decoder=decoder)
+    def speed(experiment: str, method: str, decoder: str) -> Row:
+        row = _of(experiment, set="test_10_40", target="atom", method=method, decoder=decoder)
         return row | {"metric": "microseconds_per_block"}
 
     for method, target, gain in (
@@ -164,24 +164,28 @@ def _processors() -> Iterator[Claim]:
             if target == "atom":
                 row = cycles(target, method, decoder, "best")
                 yield Claim(f"processors_{method}_{decoder}_gap_{target}", "<= 0.01", row, "gap")
-    for method, decoder in (("learned_atom", "timed"), ("policy_refined", "none")):
+    # The network's weights were not kept: its one run, on another processor, stands by itself.
+    for method, decoder, timed in (
+        ("learned_atom", "timed", "processors_speed_zen4"),
+        ("policy_refined", "none", "processors_speed"),
+    ):
         for peer in ("cp_sat", "cp_sat_alone", "search"):
             name = f"processors_{method}_{decoder}"
-            yield Claim(
-                f"{name}_times_as_fast_as_{peer}", ">= 100", speed(method, decoder), "times", speed(peer, "none")
-            )
+            times = speed(timed, method, decoder), "times", speed(timed, peer, "none")
+            yield Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", *times)
             own, other = cycles("atom", method, decoder, "gcc"), cycles("atom", peer, "none", "gcc")
             yield Claim(f"{name}_cycles_over_{peer}", "<= 0", own, "excess", other)
     proven = _of("processors", method="cp_sat", metric="proven_optimal_share") | {"judge": "atom", "lengths": "2-20"}
     yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven)
-    timed = {"set": "test_10_40", "metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
-    for method, decoder, target in (
-        ("learned_machines", "timed", "atom"),
-        ("search", "none", "atom"),
-        ("search", "none", "skylake"),
-        ("best_of_random_orders", "none", "none"),
+    ratio = {"set": "test_10_40", "metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
+    for experiment, method, decoder, target in (
+        ("hardware_zen4", "learned_machines", "timed", "atom"),
+        ("hardware", "search", "none", "atom"),
+        ("hardware", "search", "none", "skylake"),
+        ("hardware", "policy_refined", "none", "atom"),
+        ("hardware", "best_of_random_orders", "none", "none"),
     ):
-        row = _of("hardware") | timed | {"method": method, "decoder": decoder, "target": target}
+        row = _of(experiment) | ratio | {"method": method, "decoder": decoder, "target": target}
         yield Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
 
 

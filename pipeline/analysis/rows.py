@@ -28,11 +28,11 @@ _UNITS = {  # of what is no share
     "blocks_per_second": "blocks/s",
     "instructions_per_second": "instructions/s",
     "wall_over_objdump": "ratio",
-    **dict.fromkeys(["parameters", "train_blocks", "blocks", "orders", "states", "aliased_states"], "count"),
+    **dict.fromkeys(["parameters", "train_blocks", "blocks", "series", "orders", "states", "aliased_states"], "count"),
     **dict.fromkeys(["state_runs", "swaps", "different", "undefined_flags_differ"], "count"),
     **dict.fromkeys(["residual_median", "residual_max", "residual_p99", "growth_exponent", "gap"], "1"),
     **dict.fromkeys(["benchmark_residual_median", "benchmark_residual_max"], "1"),
-    **dict.fromkeys(["repeat_cv_median", "repeat_cv_mean", "rank_correlation"], "1"),
+    **dict.fromkeys(["repeat_cv_median", "repeat_cv_mean", "rank_correlation", "rank_correlation_ceiling"], "1"),
     **dict.fromkeys(["gcc_cycles_median", "fence_cycles_median"], "cycles"),
 }
 
@@ -84,6 +84,27 @@ def estimated(
     each, over_seeds = bootstrap.estimates(np.stack(list(by_seed.values())))
     rows = [_estimate(place, what, found, back, "blocks", str(s)) for s, found in zip(by_seed, each, strict=True)]
     return [*rows, _estimate(place, what, over_seeds, back, "blocks and seeds" if len(rows) > 1 else "blocks", "all")]
+
+
+def over_series(
+    place: Mapping[str, str],
+    what: Quantity,
+    by_series: Mapping[int, np.ndarray],
+    bootstrap: Bootstrap,
+    back: Transform = float,
+    by: str = "judge",
+) -> list[Row]:
+    """A row of the mean over blocks for each series of measurements, and one over the series, of seed `all`.
+
+    by_series: number of a series -> a number for each block, the same blocks in all, NaN where one does not enter;
+    by: the column, judge or baseline, in which `<it>_series_<number>` stands for a single series.
+    """
+    each, over_all = bootstrap.estimates(np.stack(list(by_series.values())))
+    rows = []
+    for number, estimate in zip(by_series, each, strict=True):
+        of_series = what._replace(**{by: f"{getattr(what, by)}_series_{number}"})
+        rows.append(_estimate(place, of_series, estimate, back, "blocks", "all"))
+    return [*rows, _estimate(place, what, over_all, back, "blocks and series" if len(rows) > 1 else "blocks", "all")]
 
 
 def once(

@@ -78,15 +78,15 @@ class Processors(_Experiment):
     """The best orders for processors."""
 
     task: Literal["processors"]
-    models: dict[str, Ordering]  # networks that learn the best orders that were found
-    shown: Shown
+    models: dict[str, Ordering] = {}  # networks that learn the best orders that were found
+    shown: Shown | None = None
 
     @model_validator(mode="after")
     def _targets_are_its_own(self) -> Processors:
         for name, model in self.models.items():
             if not model.machines or set(model.machines) - set(self.targets):
                 raise ValueError(f"models.{name}.machines must name some of targets: {self.targets}")
-        if self.shown.target not in self.targets or self.shown.set not in self.sets:
+        if self.shown and (self.shown.target not in self.targets or self.shown.set not in self.sets):
             raise ValueError(f"shown names a target or a set that is not of {self.targets}, {self.sets}")
         return self
 

@@ -36,6 +36,9 @@ METRICS = {  # headings
 SETS = {
     "test_5": "5 instructions",
     "test_10_40": "10 to 40 instructions",
+    "development_10_40": "development, 10 to 40 instructions",
+    "fresh_10_40": "fresh, 10 to 40 instructions",
+    "fresh_programs_10_40": "fresh, 10 to 40 instructions, other programs",
     "test_4_40": "4 to 40, same programs",
     "test_programs_4_40": "4 to 40, other programs",
     "development": "development, Qt 5.6",

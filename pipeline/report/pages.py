@@ -44,7 +44,7 @@ PAGES = (  # the first lists the others
         "Orders for a processor",
         "Which scheduler needs the fewest cycles by a model of the processor, in how much time, and does that hold on "
         "real hardware?",
-        ("processors", "processors_speed", "hardware"),
+        ("processors", "processors_speed", "processors_speed_zen4", "schedulers", "hardware", "hardware_zen4"),
     ),
     Page(
         "corpus",

@@ -15,6 +15,6 @@ SCHEMA = pa.schema(
         ("fence_cycles", pa.float64()),  # of an execution of nothing
         ("cycles_per_tick", pa.float64()),  # core cycles per tick of the time-stamp counter
         ("processor", pa.string()),  # of the machine
-        ("timed_at", pa.timestamp("s", tz="UTC")),  # or was given up
+        ("timed_at", pa.timestamp("ms")),  # UTC; or given up
     ]
 )

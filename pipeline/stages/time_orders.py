@@ -58,7 +58,7 @@ def main(
 def _wait(earlier: Path, minutes: float) -> None:
     """Sleep until so much time has passed since the last block of the series before."""
     end = tables.read("timed_blocks", earlier, ["timed_at"])["timed_at"].max() + pd.Timedelta(minutes=minutes)
-    seconds = int((end - pd.Timestamp.now("UTC")).total_seconds()) + 1
+    seconds = int((end - pd.Timestamp.now("UTC").tz_localize(None)).total_seconds()) + 1
     if seconds > 0:
         print(f"waiting until {end:%H:%M} UTC, {minutes:g} minutes after the series before", file=sys.stderr)
     for _ in tqdm(range(max(seconds, 0)), "waiting", unit="s", file=sys.stderr):

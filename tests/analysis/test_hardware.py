@@ -37,9 +37,9 @@ def timings() -> pd.DataFrame:
 
 
 def blocks() -> pd.DataFrame:
-    rows = [(b, 3, "", "", 2, 17.0, 1.5, "a chip") for b in "ab"] + [
-        ("c", 4, "division fault", "div ecx", 0, 0.0, 0.0, "a chip")
-    ]
+    now = pd.Timestamp("2026-11-22T19:00")
+    rows = [(b, 3, "", "", 2, 17.0, 1.5, "a chip", now) for b in "ab"]
+    rows += [("c", 4, "division fault", "div ecx", 0, 0.0, 0.0, "a chip", now)]
     return pd.DataFrame(rows, columns=tables.SCHEMAS["timed_blocks"].names)
 
 
@@ -49,7 +49,7 @@ def values(rows: list[Row], column: str) -> dict[str, float]:
 
 
 def test_references() -> None:
-    found = values(hardware.references(PLACE, timings(), BOOTSTRAP), "method")
+    found = values(hardware.references(PLACE, {1: timings()}, BOOTSTRAP)[1::2], "method")
     assert found["gcc_again"] == pytest.approx(np.sqrt(1.1))
     assert found["random_orders"] == pytest.approx(np.exp((np.log(0.8) / 3 * 2 + np.log(1.2 * 1.3) / 3) / 2))
     # Of block a, the order with 8 cycles by even trials has 9 by the others; of b, GCC's own. No method's order.
@@ -57,12 +57,13 @@ def test_references() -> None:
 
 
 def test_quality() -> None:
-    rows = hardware.quality(PLACE, timings(), blocks(), BOOTSTRAP)
+    rows = hardware.quality(PLACE, {1: hardware.Series(timings(), blocks())}, BOOTSTRAP)
     found = values(rows, "metric")
     assert found["timed_share"] == pytest.approx(2 / 3)
     assert found["repeat_cv_median"] == 0 and found["fence_cycles_median"] == 17 and found["gcc_cycles_median"] == 16
-    assert {row["judge"] for row in rows} == {"hardware"}
-    assert {row["unit"] for row in rows} == {"share", "1", "cycles"}
+    assert found["series"] == 1
+    assert {row["judge"] for row in rows} == {"hardware", "hardware_series_1"}
+    assert {row["unit"] for row in rows} == {"share", "1", "cycles", "count"}
 
 
 def test_correlations_within_blocks() -> None:
@@ -70,13 +71,78 @@ def test_correlations_within_blocks() -> None:
         (block, order): -cycles for block, order, cycles in timings()[["block_id", "order", "cycles"]].to_numpy()
     }
     ties = {("a", order): 1.0 for order in ORDERS} | {("b", o): float(n) for n, o in enumerate(ORDERS)}
-    rows = hardware.correlations(PLACE, timings(), {"opposite": opposite, "ties": ties, "no": {}}, BOOTSTRAP)
-    found = {row["judge"]: (row["value"], row["n"]) for row in rows}
-    assert found["itself"] == (pytest.approx((0.5 + 1) / 2), 2)
+    rows = hardware.correlations(PLACE, {1: timings()}, {"opposite": opposite, "ties": ties}, BOOTSTRAP)
+    ranks = {row["judge"]: (row["value"], row["n"]) for row in rows if row["metric"] == "rank_correlation"}
+    assert ranks["itself"] == (pytest.approx((0.5 + 1) / 2), 2)
     # The two orders of block a that take 8 cycles each are a tie in both.
-    assert found["opposite"] == (pytest.approx(-1), 2)
-    assert found["ties"] == (pytest.approx(1), 1)
-    assert found["no"][1] == 0
+    assert ranks["opposite"] == (pytest.approx(-1), 2)
+    assert ranks["ties"] == (pytest.approx((0 + 1) / 2), 2), "a judge that tells nothing apart is right about nothing"
+    ceiling = [row for row in rows if row["metric"] == "rank_correlation_ceiling"]
+    assert [row["baseline"] for row in ceiling] == ["hardware_series_1", "hardware"]
+    assert ceiling[-1]["value"] == pytest.approx(np.sqrt(2 * 0.75 / 1.75))
+
+
+def test_correlations_are_of_the_same_blocks() -> None:
+    """A block that one judge does not know counts for nobody."""
+    of_a = {("a", order): float(number) for number, order in enumerate(ORDERS)}
+    rows = hardware.correlations(PLACE, {1: timings()}, {"of_a": of_a}, BOOTSTRAP)
+    assert {row["n"] for row in rows} == {1}
+    assert hardware.correlations(PLACE, {1: timings()}, {"nothing": {}}, BOOTSTRAP) == []
+
+
+def test_several_series() -> None:
+    """Of the blocks that all have timed; the second has the cycles of block b the other way round."""
+    second = timings()
+    columns = ["cycles", "even_cycles", "odd_cycles"]
+    of_b = second["block_id"] == "b"
+    second.loc[of_b, columns] = 40.0 - second.loc[of_b, columns]
+    series = {1: timings(), 2: second}
+    rows = hardware.correlations(PLACE, series, {}, BOOTSTRAP)
+    of = {(row["metric"], row["judge"], row["baseline"]): row for row in rows}
+    assert of["rank_correlation", "another_series", "hardware"]["value"] == pytest.approx((1 - 1) / 2)
+    assert of["rank_correlation", "itself", "hardware"]["interval_of"] == "blocks and series"
+    again = {row["judge"]: row for row in hardware.references(PLACE, series, BOOTSTRAP) if row["method"] == "gcc_again"}
+    assert set(again) == {"hardware_series_1", "hardware_series_2", "hardware"}
+    assert np.log(again["hardware"]["value"]) == pytest.approx(
+        (np.log(again["hardware_series_1"]["value"]) + np.log(again["hardware_series_2"]["value"])) / 2
+    )
+    lost = blocks().assign(reason=["", "timed out", "division fault"])
+    both = {1: hardware.Series(timings(), blocks()), 2: hardware.Series(second, lost)}
+    assert list(hardware.timed_in_all(both).index) == ["a"]
+    ends = hardware.outcomes("test_5", both).set_index("outcome")["blocks"]
+    assert ends.to_dict() == {"timed": 1, "timed out": 1, "division fault": 1}
+
+
+def test_the_ceiling_is_what_a_perfect_judge_reaches() -> None:
+    """The judge knows the true cycles; each half of the trials has noise of the same size."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=200_000)
+    halves = truth + rng.normal(size=(2, len(truth)))
+    between = np.corrcoef(*halves)[0, 1]
+    assert hardware.of_halves(between) == pytest.approx(np.corrcoef(truth, halves.mean(0))[0, 1], abs=0.01)
+    assert hardware.of_series(between) == pytest.approx(np.corrcoef(truth, halves[0])[0, 1], abs=0.01)
+    assert hardware.of_halves(np.array(-0.2)) == 0
+
+
+def test_series_of_two_processors_are_never_mixed(tmp_path: Path) -> None:
+    given = Inputs(
+        "hardware",
+        SETTINGS,
+        timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5", series=n) for n in "12"],
+        timed_blocks=[
+            laid.lay(
+                tmp_path,
+                "timed_blocks",
+                blocks().assign(processor=chip),
+                experiment="hardware",
+                set="test_5",
+                series=number,
+            )
+            for number, chip in (("1", "a chip"), ("2", "another"))
+        ],
+    )
+    with pytest.raises(ValueError, match="series of test_5 were timed on a chip and on another"):
+        evaluate(given)
 
 
 def test_the_task(tmp_path: Path) -> None:
@@ -91,12 +157,12 @@ def test_the_task(tmp_path: Path) -> None:
         {"atom": Judge(cpu="atom", iterations=1)},
         instructions=[laid.lay(tmp_path, "instructions", pd.concat([empty, numbers]), corpus="released")],
         schedules=[
-            laid.schedules(tmp_path, made, "search", experiment="processors", set="test_5", target="atom"),
-            laid.schedules(tmp_path, {}, "search", experiment="processors", set="test_10_40", target="atom"),
+            laid.schedules(tmp_path, made, "search", experiment="hardware", set="test_5", target="atom"),
+            laid.schedules(tmp_path, {}, "search", experiment="hardware", set="test_10_40", target="atom"),
         ],
         latency=[laid.judged(tmp_path, said, "atom", experiment="hardware", set="test_5")],
-        timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5")],
-        timed_blocks=[laid.lay(tmp_path, "timed_blocks", blocks(), experiment="hardware", set="test_5")],
+        timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5", series="1")],
+        timed_blocks=[laid.lay(tmp_path, "timed_blocks", blocks(), experiment="hardware", set="test_5", series="1")],
     )
     found = evaluate(given)
     key = {"metric": "cycles", "comparison": "ratio", "judge": "hardware"}
@@ -104,7 +170,7 @@ def test_the_task(tmp_path: Path) -> None:
     assert laid.number(found.results, method="gcc_again", target="none", **key)[0] == pytest.approx(np.sqrt(1.1))
     ranked = {"metric": "rank_correlation", "baseline": "hardware"}
     assert laid.number(found.results, judge="llvm_mca_atom", **ranked) == (pytest.approx(1), 1)
-    assert laid.number(found.results, judge="itself", **ranked)[1] == 2
+    assert laid.number(found.results, judge="itself", **ranked) == (pytest.approx(0.5), 1)
     assert found.outcomes[["set", "outcome", "blocks", "example", "processor"]].values.tolist() == [
         ["test_5", "timed", 2, "", "a chip"],
         ["test_5", "division fault", 1, "div ecx", "a chip"],

@@ -63,7 +63,14 @@ _COLUMNS = {
 CLAIM = {"claim": "A claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
 FULL = made.evidence(
     *(made.reproduction("quick"), made.reproduction("paper", "paper"), made.reproduction("operator_learning", "paper")),
-    *(imitations.results(), limits.input_results(), processors.results(), processors.hardware(), decoded()),
+    *(
+        imitations.results(),
+        limits.input_results(),
+        processors.results(),
+        processors.fresh(),
+        processors.hardware(),
+        decoded(),
+    ),
     *(verified(), ingested()),
     **TABLES,
     **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
@@ -140,9 +147,12 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
     for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
         for other in PAGES[1:]:
             assert f"- **[{other.title}]({other.name}.md)**: {other.question}" in text
-    assert "*Not published yet: `processors`, `processors_speed`, `hardware`.*" in TEXTS["little"]["index"]
+    assert (
+        "`processors`, `processors_speed`, `processors_speed_zen4`, `schedulers`, `hardware`, `hardware_zen4`"
+        in TEXTS["little"]["index"]
+    )
     missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
-    assert missing == ["`operator_learning_attribution`", "`imitation_ideas`"]
+    assert missing == ["`operator_learning_attribution`", "`imitation_ideas`", "`hardware_zen4`"]
 
 
 def test_experiments_stand_on_their_pages() -> None:
@@ -185,7 +195,8 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
     for text in little.values():
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
-    published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "hardware", "dag_verification"]
+    published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
+    published += ["dag_verification"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
         [*commands, *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest"))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.processors import cycles, hardware
+from pipeline.report.processors import cycles, fresh, hardware
 from tests.report import made, processors
 
 EVIDENCE = made.evidence(
@@ -21,13 +21,14 @@ def test_methods_are_ranked_by_cycles_on_the_in_order_processor() -> None:
     assert shown["in_order"] == "atom" and shown["others"] == ["haswell", "haswell_100"]
     assert list(shown["ratios"]) == ["5 instructions", "10 to 40 instructions"]
     table = shown["ratios"]["10 to 40 instructions"]
-    assert table.head == ["Scheduler", "Decoder", "µs a block", "atom", "haswell", "haswell_100"]
+    assert table.head == ["Scheduler", "Decoder", "µs a block", "On a Zen 4, once", "atom", "haswell", "haswell_100"]
     best, learned, gcc, drawn = table.lines
     assert [line[:2] for line in table.lines] == [
         ["CP-SAT", "-"], ["Learned atom", "greedy"], ["GCC", "-"], ["Random legal", "-"]
     ]  # fmt: skip
-    assert best[2:] == ["1,135", "0.9200<br><small>0.9100 to 0.9300</small>", "-", "-"]
-    assert learned[4].startswith("0.9650") and gcc[2] == "-" and drawn[3].startswith("1.0200")
+    assert best[2:] == ["1,135", "-", "0.9200<br><small>0.9100 to 0.9300</small>", "-", "-"]
+    assert learned[2:4] == ["-", "1,148"], "its weights were not kept: there is one old run"
+    assert learned[5].startswith("0.9650") and gcc[2] == "-" and drawn[4].startswith("1.0200")
 
 
 def test_in_short_each_processor_names_who_needs_the_fewest_cycles() -> None:
@@ -67,7 +68,7 @@ def test_orders_that_were_not_timed_are_named() -> None:
 def test_what_the_parameters_no_longer_name_comes_last() -> None:
     settings = {"processors": {"targets": ["haswell"]}}
     fewer = made.evidence(processors.results(), params=made.PARAMS | {"experiments": settings})
-    assert cycles.section(fewer)["ratios"]["5 instructions"].head[3:] == ["haswell", "haswell_100", "atom"]
+    assert cycles.section(fewer)["ratios"]["5 instructions"].head[4:] == ["haswell", "haswell_100", "atom"]
 
 
 def test_by_length_shows_the_best_of_each_method() -> None:
@@ -81,6 +82,18 @@ def test_by_length_shows_the_best_of_each_method() -> None:
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["atom", "haswell", "haswell_100"]
 
 
+def test_what_is_best_on_development_blocks_is_shown_on_fresh_ones() -> None:
+    rows = processors.fresh()
+    better = (rows["set"] == "fresh_10_40") & (rows["method"] == "gcc")
+    shown = fresh.section(made.evidence(rows.assign(value=rows["value"].mask(better, 0.5))))
+    atom, haswell = shown["short"].lines[:2]
+    assert atom[:2] == ["atom", "CP-SAT"] and haswell[:2] == ["haswell", "Learned atom, greedy"]
+    assert shown["short"].head[2:] == ["development, 10 to 40 instructions", "fresh, 10 to 40 instructions"]
+    assert atom[2] == atom[3] and atom[2].startswith("0.9200")
+    first = shown["ratios"]["fresh, 10 to 40 instructions"].lines[0]
+    assert first[0] == "GCC" and first[2].startswith("0.5000")
+
+
 def test_without_rows_there_is_nothing() -> None:
     assert cycles.section(made.evidence()) == {"ratios": {}}
     assert not hardware.section(made.evidence())["quality"]
@@ -89,14 +102,15 @@ def test_without_rows_there_is_nothing() -> None:
 def test_hardware_shows_references_quality_and_correlations() -> None:
     shown = hardware.section(EVIDENCE)
     assert shown["processors"] == ["a chip"] and shown["made_for"] == ["atom"]
-    assert shown["quality"].lines == [["5 instructions", "2", "66.7%", "0.00%", "1.66%", "16.0", "17.0"]]
-    again, drawn, best = shown["references"].lines
-    assert again == ["GCC's order, timed again", "1.0500<br><small>1.0400 to 1.0600</small>"]
-    assert drawn[1].startswith("1.0500") and best[1] == "-"
+    assert shown["quality"].lines == [["5 instructions", "1", "2", "66.7%", "0.00%", "1.66%", "16.0", "17.0"]]
+    again, first, drawn = shown["references"].lines
+    assert again == ["GCC's order, timed again", "all", "1.0500<br><small>1.0400 to 1.0600</small>"]
+    assert first[1:] == ["1", "1.0700<br><small>1.0600 to 1.0800</small>"] and drawn[2].startswith("1.0500")
     ratios = shown["ratios"]["5 instructions"]
     assert ratios.head[2:] == ["Made for atom"] and ratios.lines[0][0] == "Search"
     assert ratios.lines[0][2].startswith("0.7071")
-    itself, model = shown["correlations"].lines
-    assert itself[0] == "Hardware itself, other trials" and itself[1].startswith("0.750")
+    itself, ceiling, model = shown["correlations"].lines
+    assert itself[0] == "Hardware itself: half of the trials against the others" and itself[1].startswith("0.750")
+    assert ceiling[0].startswith("A judge that knew all but the noise of trials") and ceiling[1].startswith("0.926")
     assert model == ["llvm-mca, atom", "-", "0"]
     assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]

@@ -77,7 +77,7 @@ def execute(native: Native, blocks: Sequence[Block], settings: TimingSettings) -
 
 
 def _now() -> pd.Timestamp:
-    return pd.Timestamp(int(time.time()), unit="s", tz="UTC")
+    return pd.Timestamp(int(time.time()), unit="s")
 
 
 def _rows(block_id: str, orders: list[Order], drawn: set[Order], timing: Timing) -> list[tuple]:
