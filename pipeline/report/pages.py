@@ -35,7 +35,14 @@ PAGES = (  # the first lists the others
         "How often does a network give GCC's order of 2 to 64 instructions, what helped and what did not, how far can "
         "any network come, and what do its wrong orders have in common?",
         (
-            *("imitation", "imitation_speed", "imitation_ablation", "imitation_scaling", "imitation_transfer"),
+            *(
+                "imitation",
+                "imitation_shipped",
+                "imitation_speed",
+                "imitation_ablation",
+                "imitation_scaling",
+                "imitation_transfer",
+            ),
             *("imitation_ideas", "imitation_evidence", "imitation_input"),
         ),
     ),

@@ -12,6 +12,7 @@ from pipeline.report.imitation.rows import (
     ABLATION,
     MAIN,
     SCALING,
+    SHIPPED,
     SPEED,
     TRANSFER,
     exact,
@@ -80,7 +81,9 @@ def section(evidence: Evidence) -> dict[str, Any]:
     points, transfer = _points(evidence), exact(of(evidence, TRANSFER))
     history = evidence.table("history")
     shown = methods(transfer, evidence, TRANSFER), sets(transfer, evidence, TRANSFER)
+    shipped = of(evidence, SHIPPED)
     return {
+        "shipped": table(MAIN_COLUMNS[:-2] + MAIN_COLUMNS[-1:], in_sets(shipped, evidence, SHIPPED), right=3),
         "goals": goals.table(rows) if len(rows) else Table(),
         "main": table(MAIN_COLUMNS, in_sets(rows, evidence, MAIN), right=3),
         "by_seed": _by_seed(rows, evidence),

@@ -15,7 +15,7 @@ MAIN, ABLATION, SCALING, TRANSFER, IDEAS, INPUT = (
     "imitation_ideas",
     "imitation_input",
 )
-SPEED, LIMITS = "imitation_speed", "imitation_evidence"
+SPEED, LIMITS, SHIPPED = "imitation_speed", "imitation_evidence", "imitation_shipped"
 SIZES = "training"  # set of the rows that say how large a network is and what it was trained on
 # Of a head the first decoder, by which its training and its confidence are measured; none of them is chosen by result.
 _LEADING = ("greedy", "best", "topological", "expected_slots", "hungarian", "beam", "none")
