@@ -16,7 +16,7 @@ from pipeline.report.index import front, paper_tables
 from pipeline.report.operator import decoding, learning, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import Drawing
-from pipeline.report.processors import cycles, fresh, hardware
+from pipeline.report.processors import agreement, cycles, fresh, hardware
 from pipeline.report.provenance import provenance
 from pipeline.report.templates import template
 
@@ -36,7 +36,12 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "limits": limits.section,
         "input": input.section,
     },
-    "processors": {"processors": cycles.section, "fresh": fresh.section, "hardware": hardware.section},
+    "processors": {
+        "processors": cycles.section,
+        "fresh": fresh.section,
+        "agreement": agreement.section,
+        "hardware": hardware.section,
+    },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }
 

@@ -41,6 +41,7 @@ SETS = {
     "fresh_programs_10_40": "fresh, 10 to 40 instructions, other programs",
     "test_4_40": "4 to 40, same programs",
     "test_programs_4_40": "4 to 40, other programs",
+    "latency_development": "development, 4 to 40, Qt 5.6",
     "development": "development, Qt 5.6",
     "development_programs": "development, ffprobe",
     "compiled_test": "GCC 7.3, order before scheduling",

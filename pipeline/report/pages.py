@@ -49,9 +49,12 @@ PAGES = (  # the first lists the others
     Page(
         "processors",
         "Orders for a processor",
-        "Which scheduler needs the fewest cycles by a model of the processor, in how much time, and does that hold on "
-        "real hardware?",
-        ("processors", "processors_speed", "processors_speed_zen4", "schedulers", "hardware", "hardware_zen4"),
+        "Which scheduler needs the fewest cycles by a model of the processor, in how much time, how well do the fast "
+        "models agree with llvm-mca, and does it hold on real hardware?",
+        (
+            *("processors", "processors_speed", "processors_speed_zen4", "schedulers", "processor_agreement"),
+            *("hardware", "hardware_zen4"),
+        ),
     ),
     Page(
         "corpus",

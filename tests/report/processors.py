@@ -82,6 +82,31 @@ def outcomes() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=tables.SCHEMAS["outcomes"].names)
 
 
+def agreement() -> pd.DataFrame:
+    """Atom equal everywhere, haswell in 99 of 100 orders of random sequences."""
+    rows = []
+    for target, (tested, equal) in product(
+        ("haswell", "atom"), {"random_sequences": 0.99, "latency_development": 1.0}.items()
+    ):
+        place = {"experiment": "processor_agreement", "set": tested, "target": target, "judge": "model"}
+        place |= {"baseline": "llvm_mca", "n": 5000}
+        share = 1.0 if target == "atom" else equal
+        values = {"equal_cycles_share": share, "equal_blocks_share": share, "rank_correlation": share}
+        values |= {"absolute_cycles_difference": 1 - share, "largest_cycles_difference": 30 * (share < 1)}
+        values |= {"orders": 25000.0}
+        rows += [place | {"metric": name, "value": value} for name, value in values.items()]
+    return made.results(rows)
+
+
+def deviations() -> pd.DataFrame:
+    rows = [
+        ("random_sequences", "haswell", "units", 7, 2, "setb %al; mul %edx", 8.0, 7.0),
+        ("random_sequences", "haswell", "memory_barrier", 43, 2, "mfence; mov (%rcx),%rdx", 8.0, 10.0),
+        ("latency_development", "haswell", "units", 1, 2, "setb %al; mul %edx", 8.0, 7.0),
+    ]
+    return pd.DataFrame(rows, columns=tables.SCHEMAS["deviations"].names)
+
+
 def by_length() -> pd.DataFrame:
     rows = [
         made.PLAIN

@@ -69,6 +69,7 @@ FULL = made.evidence(
         processors.results(),
         processors.fresh(),
         processors.hardware(),
+        processors.agreement(),
         decoded(),
     ),
     *(verified(), ingested()),
@@ -82,6 +83,7 @@ FULL = made.evidence(
     peers=made.peers(),
     timelines=processors.examples(),
     outcomes=processors.outcomes(),
+    deviations=processors.deviations(),
     fresh=("quick",),
     provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
     states={"imitation": "older than its sources: x.py has changed", "hardware": "current"},
@@ -148,11 +150,16 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         for other in PAGES[1:]:
             assert f"- **[{other.title}]({other.name}.md)**: {other.question}" in text
     assert (
-        "`processors`, `processors_speed`, `processors_speed_zen4`, `schedulers`, `hardware`, `hardware_zen4`"
+        "`processors_speed_zen4`, `schedulers`, `processor_agreement`, `hardware`, `hardware_zen4`"
         in TEXTS["little"]["index"]
     )
     missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
-    assert missing == ["`operator_learning_attribution`", "`imitation_ideas`", "`hardware_zen4`"]
+    assert missing == [
+        "`operator_learning_attribution`",
+        "`imitation_shipped`",
+        "`imitation_ideas`",
+        "`hardware_zen4`",
+    ]
 
 
 def test_experiments_stand_on_their_pages() -> None:
@@ -199,7 +206,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
     published += ["dag_verification"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
-        [*commands, *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest"))]
+        [*commands, *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement"))]
     )
     assert "Not measured yet" not in TEXTS["full"]["processors"]
 

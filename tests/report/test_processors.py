@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import pandas as pd
 
-from pipeline.report.processors import cycles, fresh, hardware
+from benchmarks.machine_agreement.deviations import deviation, doubt
+from pipeline.report.processors import agreement, cycles, fresh, hardware
 from tests.report import made, processors
 
 EVIDENCE = made.evidence(
@@ -97,6 +101,7 @@ def test_what_is_best_on_development_blocks_is_shown_on_fresh_ones() -> None:
 def test_without_rows_there_is_nothing() -> None:
     assert cycles.section(made.evidence()) == {"ratios": {}}
     assert not hardware.section(made.evidence())["quality"]
+    assert not agreement.section(made.evidence())["agreement"]
 
 
 def test_hardware_shows_references_quality_and_correlations() -> None:
@@ -114,3 +119,27 @@ def test_hardware_shows_references_quality_and_correlations() -> None:
     assert ceiling[0].startswith("A judge that knew all but the noise of trials") and ceiling[1].startswith("0.926")
     assert model == ["llvm-mca, atom", "-", "0"]
     assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]
+
+
+def test_agreement_with_llvm_mca_blocks_first_and_classes_by_number() -> None:
+    rows = processors.agreement().sample(frac=1, random_state=0)
+    shown = agreement.section(made.evidence(rows, deviations=processors.deviations()))
+    assert list(shown["agreement"]) == ["development, 4 to 40, Qt 5.6", "random sequences"]
+    assert shown["equal"] == ["atom"]
+    atom, haswell = shown["agreement"]["random sequences"].lines
+    assert atom[:2] == ["atom", "100.000%<br><small>99.000 to 101.000</small>"]
+    assert haswell[:2] == ["haswell", "99.000%<br><small>98.000 to 100.000</small>"]
+    assert haswell[3].startswith("0.0100") and haswell[4] == "30" and haswell[5].startswith("0.9900")
+    assert haswell[6:] == ["-", "-", "5,000", "25,000"]  # no Kendall
+    assert [line[1:4] for line in shown["deviations"].lines] == [
+        ["development, 4 to 40, Qt 5.6", "units", "1"],
+        ["random sequences", "memory barrier", "43"],
+        ["random sequences", "units", "7"],
+    ]
+    assert shown["deviations"].lines[1][4:] == ["`mfence; mov (%rcx),%rdx`", "8", "10"]
+    assert list(shown["meanings"]) == ["memory barrier", "units"]
+
+
+def test_every_class_of_deviations_has_a_meaning() -> None:
+    rule = (inspect.getdoc(deviation) or "") + (inspect.getdoc(doubt) or "")
+    assert set(agreement.MEANINGS) == set(re.findall(r"`([a-z]+_?[a-z]*)`", rule)) - {"doubt"}

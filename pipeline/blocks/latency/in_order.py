@@ -14,7 +14,7 @@ Memory does not stall: llvm-mca takes loads and stores as never overlapping unle
 
 The makespan is llvm-mca's count of cycles for a single pass: up to the last write-back, that cycle included.
 
-Deviations from llvm-mca (benchmarks/machine_agreement.py measures what they cost): every result of an instruction
+Deviations from llvm-mca (benchmarks/machine_agreement measures what they cost): every result of an instruction
 comes after its full latency; fences do not hold back loads and stores; no instruction may write back out of order.
 """
 

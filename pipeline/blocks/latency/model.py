@@ -1,6 +1,7 @@
 """Cycles of orders on a processor, in order or not, by the fast models that stand in for llvm-mca in a search.
 
-llvm-mca stays the judge of every published figure; benchmarks/machine_agreement.py says how well they agree.
+llvm-mca stays the judge of every published figure; benchmarks/machine_agreement says how well they agree, on
+what: experiment `processor_agreement`.
 """
 
 from __future__ import annotations

@@ -16,10 +16,13 @@ It follows llvm-mca 19's default pipeline (`DispatchStage`, `Scheduler`, `Resour
 Operands come with the result of a writer, less the `advance` of the read. The units of groups are chosen by round
 robin (`units`). The makespan counts cycles up to the last retirement, that cycle included.
 
-Deviations (benchmarks/machine_agreement.py measures what they cost): every result comes after the full latency of its
-instruction; fences hold nothing back; moves that renaming removes (znver4; btver2 those of zeros) pass their source on
-at once instead of making an alias; groups that are reserved as a whole, buffers of size 0, and load and store queues
-(none of the models read has one shorter than LONGEST) do not occur.
+Deviations (benchmarks/machine_agreement measures what they cost): every result comes after the full latency of its
+instruction; fences hold nothing back; moves that renaming removes (znver4; btver2 those of zeros) read nothing, so that
+who reads the copy waits for nobody instead of the writer of the source; groups of units are those that `decomposition`
+found, which are not LLVM's for loads of znver4, nor for `mul` of one operand on haswell and skylake; silvermont retires
+at most 27 instructions in a cycle, because `statistics.retire_width` saw no more, where llvm-mca has no limit; groups
+that are reserved as a whole, buffers of size 0, and load and store queues (none of the models read has one shorter than
+LONGEST) do not occur.
 """
 
 from __future__ import annotations

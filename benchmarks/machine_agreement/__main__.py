@@ -1,0 +1,110 @@
+"""How well the models of pipeline/blocks/latency/model.py agree with llvm-mca, and where they do not.
+
+    python -m benchmarks.machine_agreement
+
+Compared are the cycles of a single pass over 4 to 40 instructions:
+
+- blocks of a set that have several legal orders and no instruction that the processor's model does not know, a seeded
+  draw; of each, random legal orders;
+- random sequences of instructions of these blocks, every form as likely as any other; of each, random permutations.
+
+The first order of each block and sequence in which the two differ is reduced to a part that still differs, and the
+parts are sorted into classes by what differs first in llvm-mca's timeline.
+
+It publishes the experiment `processor_agreement`: what `agreement.rows` says, and table `deviations`; seed `all`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numba
+import numpy as np
+import pandas as pd
+import typer
+
+from benchmarks.machine_agreement import agreement, cases, deviations
+from benchmarks.machine_agreement.agreement import BASELINE, JUDGE, Cycles
+from benchmarks.machine_agreement.cases import Cases
+from benchmarks.machine_agreement.table import Instructions, read
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline import tables
+from pipeline.analysis.rows import Quantity, results
+from pipeline.blocks.latency import llvm_mca
+from pipeline.blocks.problems import sample, store
+from pipeline.config import params
+from pipeline.places import path
+
+RANDOM = "random_sequences"
+_LENGTHS = (4, 40)  # of random sequences, as of blocks of the set
+_MODULES = ("__main__", "agreement", "cases", "deviations", "reduction", "table", "timelines")
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "processor_agreement",
+    chosen: Annotated[str, typer.Option("--set", help="Set of blocks, not one for tests.")] = "latency_development",
+    names: Annotated[
+        list[str] | None, typer.Option("--machine", help="Processor of params.yaml; otherwise all of them.")
+    ] = None,
+    blocks: Annotated[int, typer.Option(min=1, help="Blocks drawn, and sequences.")] = 6000,
+    orders: Annotated[int, typer.Option(min=2, help="Orders of each.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of blocks, sequences and orders.")] = 0,
+) -> None:
+    """Compare the fast models with llvm-mca."""
+    binary = llvm_mca.find()
+    if binary is None:
+        raise typer.BadParameter(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
+    numba.set_num_threads(1)
+    settings = params.load()
+    dags, instructions = path("dags", corpus="released", dependencies="full"), path("instructions", corpus="released")
+    encodings, members = path("encodings", corpus="released"), path("sets", set=chosen)
+    corpus = store.load(Path(instructions), Path(dags))
+    drawn = cases.draw(corpus, sample.load(Path(members), corpus).rows, blocks, seed)
+    numbers = np.unique(corpus.instructions_of(drawn))
+    codes = tables.arrow("encodings", Path(encodings), ["code"])["code"].take(numbers)
+    rows, frames = [], []
+    for name in names or list(settings.processors):
+        table = read(codes, name, settings.processors[name].judge, binary)
+        usable = cases.modelled(corpus, drawn, numbers, table.chip.known)
+        of = {"experiment": output.name, "set": chosen, "target": name}
+        covered = Quantity("modelled_share", judge=JUDGE)
+        rows.append(agreement.share(of, covered, len(usable), len(drawn), settings.evaluation.confidence))
+        for kind, parts in {
+            chosen: cases.of_blocks(corpus, usable, numbers, orders, seed),
+            RANDOM: cases.at_random(table.forms, table.chip.known, blocks, _LENGTHS, orders, seed),
+        }.items():
+            measured = [agreement.cycles(part, table, binary) for part in parts]
+            rows += agreement.rows(of | {"set": kind}, measured, settings.evaluation)
+            frames.append(_deviations({"set": kind, "target": name}, parts, measured, table, binary))
+    measurements, differences = results(rows), pd.concat(frames, ignore_index=True)
+    shown = measurements.pivot_table(index=["target", "set"], columns="metric", values="value", sort=False)
+    print(
+        shown.drop(columns="orders_per_second").to_string(), differences.drop(columns="example").to_string(), sep="\n\n"
+    )
+    asked = {"set": chosen, "processors": names or list(settings.processors), "blocks": blocks, "orders": orders}
+    asked |= {"lengths": list(_LENGTHS), "seed": seed, "llvm_mca": llvm_mca.VERSION, "baseline": BASELINE}
+    modules = [f"benchmarks.machine_agreement.{name}" for name in _MODULES]
+    publish(
+        output,
+        {"results": measurements, "deviations": differences},
+        asked,
+        modules,
+        [dags, instructions, encodings, members],
+    )
+
+
+def _deviations(
+    of: dict[str, str], parts: list[Cases], measured: list[Cycles], table: Instructions, binary: str
+) -> pd.DataFrame:
+    """Rows of table `deviations`, of the first order of each block in which the two differ."""
+    sequences = []
+    for part, cycles in zip(parts, measured, strict=True):
+        differ = cycles.modelled != cycles.llvm_mca
+        blocks = np.flatnonzero(differ.any(1))
+        sequences += [tuple(order) for order in part.shown[blocks, differ[blocks].argmax(1)].tolist()]
+    return deviations.table(of, sequences, table, binary)
+
+
+if __name__ == "__main__":
+    typer.run(main)

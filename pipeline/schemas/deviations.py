@@ -1,0 +1,18 @@
+"""Where fast processor models depart from llvm-mca (benchmarks/machine_agreement): a row per set, processor, class."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("set", pa.string()),  # of blocks, of params.yaml, or random_sequences
+        ("target", pa.string()),  # the processor
+        ("deviation", pa.string()),  # what differs first
+        ("blocks", pa.int64()),  # with an order whose reduced part is of this class; one order of each block is reduced
+        ("instructions", pa.int64()),  # of the example, the shortest of these parts
+        ("example", pa.string()),  # GAS syntax
+        ("model_cycles", pa.float64()),
+        ("llvm_mca_cycles", pa.float64()),
+    ]
+)
