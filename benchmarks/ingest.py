@@ -2,7 +2,8 @@
 
 Both on two cores in one run, in turn: objdump over the files two at a time, then the pipeline's own
 stages as processes (manifest; ingest, two shards at a time; deduplicate; dags with two threads), as
-Snakemake runs them, without Snakemake's own start. The files are those that ingestion accepts: a first
+Snakemake runs them, without Snakemake's own start. Then the same of single programs, each as a corpus of
+its own: a large one, one of half its size, one of a tenth. The files are those that ingestion accepts: a first
 run, not timed, finds them and fills numba's cache on disk. Memory: resident sets of the process tree added
 up, pages that processes share counted in each; sampled every 50 ms.
 """
@@ -31,12 +32,15 @@ from pipeline import tables
 from pipeline.analysis import rows
 from pipeline.blocks.corpus.fetch import fetch
 from pipeline.blocks.corpus.sources import dealt, read_program
-from pipeline.config.corpus import Corpus
+from pipeline.config.corpus import BhiveSource, Corpus, FilesSource
 from pipeline.config.params import load
 
 CORES = 2
 MODE = "full"
 SHARES = (0.25, 0.5, 1.0)
+PROGRAM_SIZES = (1.0, 0.5, 0.1)  # of the largest file
+# What a single program may take: so many times objdump, and the stages' interpreters and imports.
+ALLOWED_TIMES, ALLOWED_START_SECONDS = 1.5, 4.0
 _SAMPLE_SECONDS = 0.05
 _ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}  # as rules/common.smk
 
@@ -146,6 +150,59 @@ def _unpacked(corpus: Corpus, files: pd.DataFrame, folder: Path) -> list[Path]:
     return paths
 
 
+def _of_sizes(files: pd.DataFrame, shares: tuple[float, ...]) -> pd.DataFrame:
+    """The files whose sizes are nearest to these shares of the largest one, each once."""
+    wanted = [share * files["size_bytes"].max() for share in shares]
+    nearest = [(files["size_bytes"] - size).abs().idxmin() for size in wanted]
+    return files.loc[list(dict.fromkeys(nearest))]
+
+
+def _alone(corpus: Corpus, source: str, path: Path) -> Corpus:
+    """The corpus of a single program, as a user writes it; `source`: where it came from."""
+    read = corpus.sources[source]
+    text_share = 1.0 if isinstance(read, BhiveSource) else read.text_share
+    only = FilesSource(kind="files", include=[str(path)], text_share=text_share)
+    return corpus.model_copy(update={"sources": {source: only}})
+
+
+def _program_rows(corpus: Corpus, files: pd.DataFrame, folder: Path, pairs: int) -> list[rows.Row]:
+    """Rows of table `results`: single programs, from ELF file to DAGs, beside objdump on the same file."""
+    measured_rows = []
+    for number, file in enumerate(_of_sizes(files, PROGRAM_SIZES).itertuples()):
+        scratch = folder / f"program{number}"
+        (path,) = _unpacked(corpus, files[files["program"] == file.program], scratch)
+        only, listing = _alone(corpus, file.source, path), scratch / file.source
+        fetch(only.sources[file.source], listing)
+        pipeline = Pipeline(only, {file.source: listing}, scratch)
+        objdump, ours = [], []
+        for _ in range(pairs):
+            objdump.append(measured(lambda path=path: _run(["objdump", "-d", str(path)])))
+            ours.append(measured(pipeline.all))
+            print(f"{file.program}: objdump {objdump[-1]}\n        pipeline {ours[-1]}", flush=True)
+        seconds, of_objdump = ([cost.wall_seconds for cost in costs] for costs in (ours, objdump))
+        allowed = [ALLOWED_TIMES * took + ALLOWED_START_SECONDS for took in of_objdump]
+        figures = {
+            "program_bytes": [float(file.size_bytes)],
+            "program_seconds": seconds,
+            "program_objdump_seconds": of_objdump,
+            "program_over_allowed": [took / may for took, may in zip(seconds, allowed, strict=True)],
+            "processor_time_over_objdump": _processor_times(ours, objdump),
+        }
+        place = {"experiment": "ingest", "dependencies": MODE, "set": Path(file.program).name}
+        measured_rows += [_row(place, metric, values, pairs) for metric, values in figures.items()]
+    return measured_rows
+
+
+def _processor_times(ours: list[Cost], objdump: list[Cost]) -> list[float]:
+    """Ratios of processor seconds: unlike wall time hardly changed by what else the machine does."""
+    return [cost.cpu_seconds / other.cpu_seconds for cost, other in zip(ours, objdump, strict=True)]
+
+
+def _row(place: dict[str, str], metric: str, values: list[float], n: int) -> rows.Row:
+    """A row of table `results`: the median of repeats, the smallest and the largest."""
+    return rows.row(place, metric, median(values), min(values), max(values), n, over="runs")
+
+
 def main(
     params: Annotated[Path, typer.Option(help="Settings; section corpus names the sources.")] = Path("params.yaml"),
     artifacts: Annotated[Path | None, typer.Option(help="Folder of files named as the sources; else fetched.")] = None,
@@ -176,7 +233,7 @@ def main(
             objdump.append(measured(lambda: _two_at_a_time([["objdump", "-d", str(path)] for path in programs])))
             ours.append(measured(pipeline.all))
             print(f"pair {pair + 1}: objdump {objdump[-1]}\n        pipeline {ours[-1]}", flush=True)
-        ratios = sorted(own.wall_seconds / other.wall_seconds for own, other in zip(ours, objdump, strict=True))
+        of_programs = _program_rows(corpus, files, folder, pairs)
 
         growth = []
         for share in SHARES:
@@ -193,21 +250,25 @@ def main(
     walls = [cost.wall_seconds for cost in ours]
     figures = {
         "blocks": [float(len(blocks))],
-        "wall_over_objdump": ratios,
+        "wall_over_objdump": [wall / other.wall_seconds for wall, other in zip(walls, objdump, strict=True)],
+        "processor_time_over_objdump": _processor_times(ours, objdump),
         "peak_memory_gb": [cost.peak_gb for cost in ours],
         "instructions_per_second": [instructions / wall for wall in walls],
     }
     place = {"experiment": "ingest", "dependencies": MODE}
-    results = rows.results(
-        rows.row(place, metric, median(values), min(values), max(values), len(blocks), over="runs")
-        for metric, values in figures.items()
-    )
+    of_corpus = [_row(place, metric, values, len(blocks)) for metric, values in figures.items()]
+    results = rows.results(of_corpus + of_programs)
     names = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]
     frames = {"results": results, "growth": pd.DataFrame(growth, columns=names)}
     stages = [f"pipeline.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "dags")]
     settings = {"corpus": corpus.model_dump(mode="json"), "pairs": pairs, "cores": CORES}
+    settings |= {"allowed_times_objdump": ALLOWED_TIMES, "allowed_start_seconds": ALLOWED_START_SECONDS}
     publish(out, frames, settings, ["benchmarks.ingest", *stages])
-    print(json.dumps({row.metric: [row.low, row.value, row.high] for row in results.itertuples()}, indent=1))
+    print(
+        json.dumps(
+            {f"{row.set} {row.metric}": [row.low, row.value, row.high] for row in results.itertuples()}, indent=1
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -16,10 +16,15 @@ COLUMNS = [("quick", "full"), ("quick", "paper"), ("paper", "paper")]
 LEARNED = [(mode, decoder) for mode in ("full", "paper") for decoder in ("hungarian", "best")]
 
 
+def committed_rows() -> pd.DataFrame:
+    """Every row of the results."""
+    said = subprocess.run(["git", "show", "HEAD:reports/results.csv"], cwd=ROOT, check=True, capture_output=True)
+    return pd.read_csv(io.StringIO(said.stdout.decode()), dtype={"seed": str})
+
+
 def committed(*sets: str) -> pd.Series:
     """Values over all seeds by experiment, dependencies, method, decoder and metric, on the blocks of these sets."""
-    said = subprocess.run(["git", "show", "HEAD:reports/results.csv"], cwd=ROOT, check=True, capture_output=True)
-    rows = pd.read_csv(io.StringIO(said.stdout.decode()), dtype={"seed": str})
+    rows = committed_rows()
     rows = rows[(rows.seed == "all") & rows.set.isin(sets)]
     plain = rows[rows.comparison == "value"]
     ratios = rows[(rows.comparison == "ratio") & (rows.metric == "cycles") & (rows.baseline == "gcc")]
@@ -103,6 +108,15 @@ def test_the_numbers_of_the_prose_are_in_the_results() -> None:
     cycles = committed("test_10_40")["processors", "full"]
     milp, random = (cycles[method, "none", "btver2"] for method in ("milp", "random_legal"))
     assert f"({milp:.4f} against {random:.4f})" in prose
+
+
+def test_the_speed_of_ingestion_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'ingest'")
+    (corpus,) = rows.value[rows.metric == "wall_over_objdump"]
+    programs = rows.value[rows.metric == "program_over_allowed"]
+    assert f"takes {corpus:.2f} times as long as `objdump -d`" in prose
+    assert f"{programs.min():.2f} to {programs.max():.2f} of that" in prose
 
 
 def test_every_command_named_in_a_readme_starts_something() -> None:

@@ -16,7 +16,8 @@ from pipeline.blocks.corpus.cut import blocks
 from pipeline.blocks.corpus.distinct import distinct_instructions
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.unique import first_of_each, joined, table_of
+from pipeline.blocks.corpus.program_rows import table_of
+from pipeline.blocks.corpus.unique import first_of_each, joined
 from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate

@@ -41,7 +41,8 @@ def verified() -> pd.DataFrame:
 def ingested() -> pd.DataFrame:
     place = {"experiment": "ingest", "set": "all", "seed": "none"}
     same = {"metric": "blocks", "value": 1_600_000.0, "low": 1_600_000.0, "high": 1_600_000.0}
-    return made.results([place | same, place | {"metric": "wall_over_objdump", "value": 1.21}])
+    program = place | {"set": "lib19.so", "metric": "program_over_allowed", "value": 0.9}
+    return made.results([place | same, place | {"metric": "wall_over_objdump", "value": 1.21}, program])
 
 
 VERIFICATION: dict[str, list] = {
@@ -226,4 +227,5 @@ def test_the_corpus_its_verification_and_its_ingestion() -> None:
     assert "| `full` | value coincidence | both write the same value | 20 | `xor eax,eax; and eax,0` |" in text
     assert "| wall over objdump | all | 1.21<br><small>1.20 to 1.22</small> |" in text
     assert "| blocks | all | 1,600,000 |" in text
+    assert "| program over allowed | lib19.so | 0.90<br><small>0.89 to 0.91</small> |" in text
     assert "| 25% | 4,000,000 | 11.0 | 363,636 | 0.70 |" in text

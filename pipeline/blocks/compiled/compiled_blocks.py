@@ -20,8 +20,8 @@ from pipeline.blocks.compiled.pairing import Pairs, pair
 from pipeline.blocks.corpus.cut import Blocks
 from pipeline.blocks.corpus.elf import Image, read_image
 from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.program_rows import binary_array, block_ids, table_of
 from pipeline.blocks.corpus.sources import UnusableFile
-from pipeline.blocks.corpus.unique import binary_array, block_ids, table_of
 from pipeline.config.corpus import Compiled
 
 _log = logging.getLogger(__name__)

@@ -8,11 +8,10 @@ forms finds it, thirty times as fast. Chromium's twelve million instructions hav
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from iced_x86 import Code, ConstantOffsets, Decoder, FlowControl, Instruction, Mnemonic, OpKind
+from iced_x86 import Code, Code_, ConstantOffsets, Decoder, FlowControl, Instruction, Mnemonic, OpKind
 from numba import njit
 
 LONGEST = 15  # bytes of an instruction
@@ -44,19 +43,6 @@ class Decoded(NamedTuple):
     whole: np.ndarray  # bool (n,): the range ends where its last instruction does
 
 
-@cache
-def _padding_and_control() -> tuple[np.ndarray, np.ndarray]:
-    """bool, indexed by iced_x86.Code: padding, or a mark that control may come to; transfers, traps and no code."""
-    codes = [getattr(Code, name) for name in dir(Code) if name.isupper()]
-    padding, control = np.zeros((2, max(codes) + 1), dtype=bool)
-    for code in codes:
-        instruction = Instruction()
-        instruction.code = code
-        padding[code] = instruction.mnemonic in (Mnemonic.NOP, Mnemonic.ENDBR64)
-        control[code] = instruction.flow_control != FlowControl.NEXT or instruction.mnemonic == Mnemonic.INVALID
-    return padding, control
-
-
 # Their immediate of one byte is a number to reckon with. Elsewhere one byte can be a count that is
 # nought, or a choice of elements.
 _RECKONING = {
@@ -65,29 +51,41 @@ _RECKONING = {
 }  # fmt: skip
 
 
-def _selects(instruction: Instruction) -> bool:
-    """The immediate may change what the instruction reads and writes."""
-    if instruction.mnemonic in _RECKONING:
-        return False
-    kinds = [instruction.op_kind(k) for k in range(instruction.op_count)]
-    return OpKind.IMMEDIATE8 in kinds or OpKind.IMMEDIATE8_2ND in kinds
+class _Kind(NamedTuple):
+    """What iced-x86's code, an opcode with its operand sizes, says of an instruction."""
+
+    valid: bool
+    padding: bool  # or a mark that control may come to
+    control: bool  # transfer, trap or no code
+    branch: bool  # to a distance that the instruction holds
+    selects: bool  # the immediate may change what it reads and writes
 
 
-def _leading(instruction: Instruction, constants: ConstantOffsets) -> int:
-    """Bytes of the instruction's form: those before its constants.
+def _kind(instruction: Instruction) -> _Kind:
+    operands = [instruction.op_kind(k) for k in range(instruction.op_count)]
+    mnemonic = instruction.mnemonic
+    return _Kind(
+        valid=instruction.code != Code.INVALID,
+        padding=mnemonic in (Mnemonic.NOP, Mnemonic.ENDBR64),
+        control=instruction.flow_control != FlowControl.NEXT or mnemonic == Mnemonic.INVALID,
+        branch=operands[:1] == [OpKind.NEAR_BRANCH64],
+        selects=mnemonic not in _RECKONING and (OpKind.IMMEDIATE8 in operands or OpKind.IMMEDIATE8_2ND in operands),
+    )
 
-    All bytes where something else stands behind a constant (a register in place of an immediate,
-    3DNow's opcode), or where the immediate selects.
+
+def _leading(length: int, constants: ConstantOffsets, displacement_bytes: int, immediate_bytes: int) -> int:
+    """Bytes of an instruction before its constants; all where something else stands behind one of them.
+
+    That is a register in place of an immediate, or 3DNow's opcode.
     """
-    length = instruction.len
-    fields = [
-        (constants.displacement_offset, constants.displacement_size),
-        (constants.immediate_offset, constants.immediate_size),
-        (constants.immediate_offset2, constants.immediate_size2),
-    ]
-    first = min((at for at, size in fields if size), default=length)
-    only_constants = first + sum(size for _, size in fields) == length
-    return first if only_constants and not _selects(instruction) else length
+    rest = displacement_bytes + immediate_bytes + constants.immediate_size2
+    if displacement_bytes:
+        first = constants.displacement_offset
+    elif immediate_bytes:
+        first = constants.immediate_offset
+    else:
+        return length
+    return first if first + rest == length else length
 
 
 class Forms:
@@ -97,6 +95,7 @@ class Forms:
         self._tree = np.zeros((256, 256), np.int32)
         self._nodes = 1
         self.facts = np.zeros(1024, FACTS)
+        self._kinds: dict[Code_, _Kind] = {}
         self.examples: list[bytes] = []  # of each form, the instruction with which it was met
 
     def _node(self) -> int:
@@ -122,26 +121,30 @@ class Forms:
         decoder = Decoder(64, code)
         instruction = decoder.decode()
         constants = decoder.get_constant_offsets(instruction)
-        padding, control = _padding_and_control()
-        branch = instruction.op_count > 0 and instruction.op0_kind == OpKind.NEAR_BRANCH64
+        kind = self._kinds.get(instruction.code)
+        if kind is None:
+            kind = self._kinds[instruction.code] = _kind(instruction)
+        length, displacement_bytes = instruction.len, constants.displacement_size
+        immediate_bytes = constants.immediate_size
         form = len(self.examples)
         if form == len(self.facts):
             self.facts = np.concatenate([self.facts, np.zeros_like(self.facts)])
         self.facts[form] = (
-            instruction.len,
-            instruction.code != Code.INVALID,
-            not (padding[instruction.code] or control[instruction.code]),
-            control[instruction.code],
-            constants.immediate_size if branch else 0,
+            length,
+            kind.valid,
+            not (kind.padding or kind.control),
+            kind.control,
+            immediate_bytes if kind.branch else 0,
             instruction.is_ip_rel_memory_operand,
             constants.displacement_offset,
-            constants.displacement_size,
-            _scale(code, constants) if constants.displacement_size == 1 else 1,
+            displacement_bytes,
+            _scale(code, constants) if displacement_bytes == 1 else 1,
             constants.immediate_offset,
-            constants.immediate_size,
+            immediate_bytes,
         )
-        self.examples.append(code[: instruction.len])
-        self._plant(code[: _leading(instruction, constants)], form)
+        self.examples.append(code[:length])
+        leading = length if kind.selects else _leading(length, constants, displacement_bytes, immediate_bytes)
+        self._plant(code[:leading], form)
 
     def decode(self, code: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Decoded:
         """Decode ranges of `code`, uint8: [begin[k], end[k]), int64, inside it.

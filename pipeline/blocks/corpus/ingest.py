@@ -14,8 +14,9 @@ from pipeline.blocks.corpus import bhive
 from pipeline.blocks.corpus.cut import Blocks, blocks
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.program_rows import table_of
 from pipeline.blocks.corpus.sources import UnusableFile, read_program
-from pipeline.blocks.corpus.unique import first_of_each, joined, table_of
+from pipeline.blocks.corpus.unique import first_of_each, joined
 from pipeline.config.corpus import BhiveSource, Corpus
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ The manuals (Intel SDM volume 2, AMD APM volumes 3 to 5) decided; a cross-check 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from iced_x86 import Code_, Instruction, OpKind
@@ -107,7 +107,7 @@ def _bit_string(draft: Draft, _: Instruction) -> None:
 
 
 def _enters(draft: Draft, _: Instruction) -> None:
-    draft.accesses = [replace(draft.accesses[0], size=0, reads=True)]
+    draft.accesses = [draft.accesses[0]._replace(size=0, reads=True)]
 
 
 def _same_sources(draft: Draft, instruction: Instruction) -> None:

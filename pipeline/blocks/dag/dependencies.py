@@ -68,7 +68,7 @@ def tabulate(distinct: list[Effects]) -> EffectsTable:
         for column, a in enumerate(e.accesses):
             direction = conflicts.READS * a.reads | conflicts.WRITES * a.writes
             accesses[row, column] = (
-                *(a.base, a.index, a.segment, a.scale, a.displacement, a.explicit, a.size, direction),
+                *(a.base_register, a.index_register, a.segment, a.scale, a.displacement, a.explicit, a.size, direction),
             )
     return EffectsTable(
         reads=np.ascontiguousarray(table[:, 0]),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """One memory operand: bytes [segment: base + index * scale + displacement, + size).
 
     Registers hold the values from before the instruction, for what it implies as well (a push stores at
     rsp - 8). They are iced-x86's: full general registers, NONE, or RIP, where the displacement is the target.
     """
 
-    base: int
-    index: int
+    base_register: int
+    index_register: int
     segment: int  # FS or GS, else NONE
     scale: int
     displacement: int  # a constant of the instruction; where `explicit`, the displacement it holds is added
@@ -41,4 +41,4 @@ class Draft:
 
     def forget_addresses(self) -> None:
         """Its memory operands may touch anything."""
-        self.accesses = [replace(access, size=0) for access in self.accesses]
+        self.accesses = [access._replace(size=0) for access in self.accesses]

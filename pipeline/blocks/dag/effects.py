@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from iced_x86 import (
     Code,
@@ -34,8 +34,7 @@ _THREAD_SEGMENTS = (Register.FS, Register.GS)  # the others have base 0 in 64-bi
 _info = InstructionInfoFactory()
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """Bit sets of resources (`dag/resources.py`), memory operands and nominal latency of an instruction."""
 
     reads: int
@@ -68,8 +67,8 @@ def _access(used: UsedMemory, instruction: Instruction, explicit: bool) -> Acces
         if instruction.is_ip_rel_memory_operand:
             base = Register.RIP
     return Access(
-        base=RegisterExt.full_register(base),
-        index=RegisterExt.full_register(index),
+        base_register=RegisterExt.full_register(base),
+        index_register=RegisterExt.full_register(index),
         segment=segment if segment in _THREAD_SEGMENTS else Register.NONE,
         scale=used.scale,
         displacement=displacement,

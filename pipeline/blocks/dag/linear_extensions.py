@@ -213,6 +213,8 @@ def _count(
     n = _size(subset)
     if n <= 1:
         return 1.0
+    if n == 2:  # one in five of all
+        return 2.0 if descendants[_first(subset)] & subset == _NONE else 1.0
     part = _component(subset, ancestors, descendants)
     ways = 0.0
     if part != subset:
@@ -240,7 +242,12 @@ def _count(
             if (ancestors[i] ^ ancestors[k]) & subset == _NONE:
                 alike |= _one(k)
         rest &= ~alike
-        total += _size(alike) * _count(subset & ~_one(i), ancestors, descendants, keys, values, slots)
+        child = subset & ~_one(i)
+        at = _place(child, keys, slots)  # looked up before the call: taking a subset apart costs ten times as much
+        if slots[at] == slots[-3]:
+            total += _size(alike) * values[at]
+        else:
+            total += _size(alike) * _count(child, ancestors, descendants, keys, values, slots)
     if slots[-2] < slots[-1]:
         at = _place(subset, keys, slots)
         keys[at], values[at], slots[at] = subset, total, slots[-3]

@@ -66,7 +66,7 @@ class _Tracker:
 
     def address(self, at: int, access: Access, displacement: int) -> None:
         offset = access.displacement + (displacement if access.explicit else 0)
-        base, index = _number(access.base), _number(access.index)
+        base, index = _number(access.base_register), _number(access.index_register)
         root = None if base is None else self.root.get(base)
         index_root = None if index is None else self.root.get(index)
         self.chases |= (base is not None and root is None) or (index is not None and index_root is None)

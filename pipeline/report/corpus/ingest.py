@@ -14,7 +14,10 @@ from pipeline.report.plots import drawings, subplots, thousands
 from pipeline.report.tables import Column, Line, columns, of, records, table
 
 EXPERIMENT = "ingest"
-_TWO_DIGITS = ("wall_over_objdump", "peak_memory_gb")  # others are whole numbers
+_TWO_DIGITS = (
+    *("wall_over_objdump", "processor_time_over_objdump", "peak_memory_gb"),
+    *("program_seconds", "program_objdump_seconds", "program_over_allowed"),
+)  # others are whole numbers
 
 
 def measured(line: Line) -> str:
@@ -29,7 +32,7 @@ def measured(line: Line) -> str:
 
 MEASURED: list[Column] = [
     ("What", of("metric", lambda name: spelt(cell(name)))),
-    *columns(cell, set="Source"),
+    *columns(cell, set="Program"),
     ("Measured", measured),
 ]
 GROWTH: list[Column] = [

@@ -17,7 +17,8 @@ from pipeline.blocks.corpus import cut
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.merge import merged
-from pipeline.blocks.corpus.unique import GROUPS, first_of_each, groups, joined, table_of
+from pipeline.blocks.corpus.program_rows import table_of
+from pipeline.blocks.corpus.unique import GROUPS, first_of_each, groups, joined
 
 BuildElf = Callable[..., bytes]
 ADD = bytes.fromhex("01d8")  # add eax, ebx

@@ -43,10 +43,10 @@ def independent(effects: list[Effects], displacements: list[int], i: int, a: Acc
     if a.size == 0 or b.size == 0 or a.segment != b.segment:
         return False
     constants = {Register.NONE, Register.RIP}
-    same_base = a.base == b.base or {a.base, b.base} == constants
-    same_index = a.index == b.index and (a.index == Register.NONE or a.scale == b.scale)
-    same_values = value_of(effects, i, a.base) == value_of(effects, j, b.base)
-    same_values &= value_of(effects, i, a.index) == value_of(effects, j, b.index)
+    same_base = a.base_register == b.base_register or {a.base_register, b.base_register} == constants
+    same_index = a.index_register == b.index_register and (a.index_register == Register.NONE or a.scale == b.scale)
+    same_values = value_of(effects, i, a.base_register) == value_of(effects, j, b.base_register)
+    same_values &= value_of(effects, i, a.index_register) == value_of(effects, j, b.index_register)
     overlap = touched(a, displacements[i]) & touched(b, displacements[j])
     return same_base and same_index and same_values and not overlap
 

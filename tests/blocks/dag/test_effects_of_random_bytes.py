@@ -81,10 +81,10 @@ def test_the_own_memory_operand_comes_first(known: list[tuple[Instruction, Effec
             assert first.explicit
             assert not any(access.explicit for access in others)
             if instruction.is_ip_rel_memory_operand:
-                assert first.base == Register.RIP
+                assert first.base_register == Register.RIP
             else:
-                assert first.base == RegisterExt.full_register(instruction.memory_base), instruction
-            assert first.index == RegisterExt.full_register(instruction.memory_index), instruction
+                assert first.base_register == RegisterExt.full_register(instruction.memory_base), instruction
+            assert first.index_register == RegisterExt.full_register(instruction.memory_index), instruction
 
 
 def test_accesses_do_something(known: list[tuple[Instruction, Effects]]) -> None:

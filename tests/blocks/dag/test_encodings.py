@@ -14,7 +14,8 @@ from pipeline import tables
 from pipeline.blocks.corpus import cut
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.unique import first_of_each, groups, table_of
+from pipeline.blocks.corpus.program_rows import table_of
+from pipeline.blocks.corpus.unique import first_of_each, groups
 from pipeline.blocks.dag.bulk import Builder
 from pipeline.blocks.dag.conflicts import EXPLICIT, SIZE
 from pipeline.blocks.dag.dependencies import block_dag, tabulate
