@@ -2,14 +2,15 @@
 
     python -m benchmarks.imitator_speed
 
-Blocks: those of a set (test_4_40: 4 to 40 instructions, as they occur), at most 20,000 of them, as lines of
+Blocks: those of a set (test_programs_4_40: 4 to 40 instructions, as they occur), at most 20,000 of them, as lines of
 hexadecimal.
 Timed: `learned-schedulers order`, a process of its own, from its start to its end: imports, reading, describing,
 dependencies, encoder, decoding, writing. Start-up is the time of the same command for a file of one line, run right
 before. Everything is compiled by one run before; median, smallest and largest of 9 rounds.
 
-It publishes the experiment `imitation_speed`: blocks_per_second behind the start-up, start_up_seconds, and
-command_seconds, of both together; seed `all`.
+It publishes the experiment `imitation_speed`: blocks_per_second behind the start-up, start_up_seconds,
+command_seconds, of both together, and lost_lines, those of the input without a row of their own in the output; seed
+`all`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
@@ -32,19 +34,19 @@ from pipeline.blocks.models.ordering_network import SHIPPED
 from pipeline.places import path
 
 _CORES, _RUNS, _BLOCKS = 2, 9, 20_000
-_COMMAND = Path(sys.executable).with_name("learned-schedulers")
+_COMMAND = (sys.executable, "-m", "pipeline.command.main")  # what `learned-schedulers` runs, of this repository
 
 
 def main(
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "imitation_speed",
-    chosen: Annotated[str, typer.Option("--set", help="Set whose blocks are ordered.")] = "test_4_40",
+    chosen: Annotated[str, typer.Option("--set", help="Set whose blocks are ordered.")] = "test_programs_4_40",
     scheduler: Annotated[str, typer.Option(help="Name of the network in the package.")] = "attention_pointer",
 ) -> None:
     """Time the console command."""
     inputs = [path("sets", set=chosen), path("blocks", corpus="released")]
     ids = tables.read("sets", Path(inputs[0]), ["block_id"])["block_id"][:_BLOCKS]
     code = tables.read("blocks", Path(inputs[1]), ["block_id", "code"], tables.of_blocks(ids))["code"]
-    seconds, start_up = timed([block.hex() for block in code])
+    seconds, start_up, lost = timed([block.hex() for block in code])
     of = {"experiment": output.name, "set": chosen, "target": "gcc", "method": scheduler, "decoder": "greedy"}
     measured = []
     for what, values in (
@@ -55,13 +57,15 @@ def main(
         numbers = (float(np.median(values)), values.min(), values.max(), len(code))
         print(f"{what.metric}: {numbers[0]:,.1f} ({numbers[1]:,.1f} to {numbers[2]:,.1f})")
         measured.append(row(of, what, *numbers, over="rounds", seed="all"))
+    print(f"lost_lines: {lost}")
+    measured.append(row(of, Quantity("lost_lines", unit="count"), float(lost), n=len(code), seed="all"))
     settings = {"cores": _CORES, "runs": _RUNS, "blocks": _BLOCKS}
     modules = ["benchmarks.imitator_speed", "pipeline.command.main"]
     publish(output, {"results": results(measured)}, settings, modules, inputs, [SHIPPED])
 
 
-def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds of the command for all lines, and for the first one alone, (runs,) each."""
+def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.ndarray, np.ndarray, int]:
+    """Seconds of the command for all lines, and for the first one alone, (runs,) each; lines that it lost, at most."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(before)[:cores])  # the command inherits it
     try:
@@ -69,18 +73,27 @@ def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.
             (Path(folder) / "all.csv").write_text("\n".join(lines))
             (Path(folder) / "one.csv").write_text(lines[0])
             _seconds(Path(folder), "all")
-            rounds = [(_seconds(Path(folder), "one"), _seconds(Path(folder), "all")) for _ in range(runs)]
+            rounds, lost = [], 0
+            for _ in range(runs):
+                rounds.append((_seconds(Path(folder), "one"), _seconds(Path(folder), "all")))
+                lost = max(lost, _lost(Path(folder), len(lines)))
     finally:
         os.sched_setaffinity(0, before)
     one, whole = np.array(rounds).T
-    return whole, one
+    return whole, one, lost
 
 
 def _seconds(folder: Path, name: str) -> float:
-    words = [_COMMAND, "order", "--blocks", folder / f"{name}.csv", "--out", folder / "out.csv"]
+    words = [*_COMMAND, "order", "--blocks", folder / f"{name}.csv", "--out", folder / "out.csv"]
     start = time.perf_counter()
     subprocess.run(words, check=True, capture_output=True)
     return time.perf_counter() - start
+
+
+def _lost(folder: Path, n_lines: int) -> int:
+    """Lines that have not exactly one row in the output."""
+    rows = pd.read_csv(folder / "out.csv", usecols=["line"])["line"].value_counts()
+    return n_lines - int((rows.reindex(range(1, n_lines + 1)) == 1).sum())
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ STAGES = {
     "examples": Stage(["examples"], [*_EXPERIMENT, "evaluation.example_blocks"], True),
     "judge": Stage(["judge"], [*_EXPERIMENT, "judges", "methods"], True),
     "evaluate": Stage(["evaluate"], [*_EXPERIMENT, *_INTERVALS, "judges", "methods"], True),
-    "claims": Stage(["claims"], []),
+    "claims": Stage(["claims"], ["bases", "dag_verification", *_OF_REPORT]),
     "report": Stage(["report"], ["bases", "corpus", "dag_verification", *_OF_REPORT]),
     "track": Stage(["track"], ["bases", "dag_verification", *_OF_REPORT]),
 }

@@ -140,12 +140,14 @@ rule ship:
 rule claims:
     input:
         src=src("claims"),
+        files=recorded(),
         results=[path("results", experiment=name) for name in P.report.experiments],
         published=PUBLISHED,
     output:
         out="reports/claims.csv",
     params:
         options=options,
+        settings_now=settings_now(),
     log:
         "logs/claims.log",
     benchmark:
@@ -153,7 +155,7 @@ rule claims:
     message:
         "Asking the numbers what was claimed"
     shell:
-        stage("claims")
+        stage("claims", "settings_now")
 
 
 rule report:

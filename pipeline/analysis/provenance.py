@@ -18,12 +18,13 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from pipeline import digests
+from pipeline import LEVEL_3, digests
 from pipeline.config.section import Section, explain
 
 Unknown = Literal["unknown"]
 # Packages whose version can change a number.
 PACKAGES = ["numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"]
+_LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for
 
 
@@ -54,6 +55,7 @@ class Provenance(Section):
     weights: dict[str, str] | Unknown
     packages: dict[str, str] | Unknown
     processor: Machine | Unknown
+    baseline: dict[str, str] | Unknown = "unknown"  # settings that hold libraries to a level, as the process had them
     seeds: list[str] | Unknown
     older: list[str] = []  # why the numbers are older than the code, where that was found out by other means
     notes: list[str] = []  # what else is known
@@ -91,12 +93,36 @@ def older(provenance: Provenance, settings_now: Mapping[str, Any] | None = None,
         return why
     if isinstance(provenance.settings, str):
         return [*why, "older or unknown: settings were not recorded"]
-    settings = flat(provenance.settings), flat(json.loads(json.dumps(settings_now)))
+    settings = flat(provenance.settings), flat(plain(settings_now))
     for key in sorted(set().union(*settings)):
         then, today = (of.get(key, "absent") for of in settings)
         if then != today:
             why.append(f"setting {key}: {then} then, {today} now")
     return why
+
+
+def state(provenance: Provenance, settings_now: Mapping[str, Any] | None = None) -> str:
+    """What a page says of published numbers: `current`, `unknown`, or the first reason why they are older."""
+    why = older(provenance, None if isinstance(provenance.settings, str) else settings_now)
+    if not why:
+        return "current"
+    if isinstance(provenance.sources, str) and not provenance.older:
+        return "unknown"
+    first, more = why[0].partition(": ")[0][:_LONGEST], len(why) - 1
+    return f"older than its sources: {first}" + (f"; and {more} more" if more else "")
+
+
+def differs(provenance: Provenance, settings_now: Mapping[str, Any] | None = None, root: Path = Path(".")) -> bool:
+    """Whether a source or a setting is not as it was recorded; nobody can tell where nothing was."""
+    now = {} if isinstance(provenance.sources, str) else provenance.sources
+    settings = provenance.settings
+    changed = settings_now is not None and not isinstance(settings, str) and flat(settings) != flat(plain(settings_now))
+    return changed or digests.of_sources(now, root) != dict(now)
+
+
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a file of JSON has them."""
+    return dict(json.loads(json.dumps(settings)))
 
 
 def flat(settings: object, name: str = "") -> dict[str, object]:
@@ -131,6 +157,7 @@ def collect(
         weights={str(path): digests.of_file(path) for path in sorted(weights)},
         packages=_versions(),
         processor=machine(),
+        baseline=baseline(),
         seeds=sorted(set(seeds)),
     )
 
@@ -146,6 +173,11 @@ def commit() -> tuple[str, bool | Unknown]:
     except (OSError, subprocess.CalledProcessError):  # no git, no repository or no commit yet
         return "unknown", "unknown"
     return head, bool(status)
+
+
+def baseline() -> dict[str, str]:
+    """The settings of LEVEL_3 as this process has them; one that it lacks is `unset`."""
+    return {name: os.environ.get(name, "unset") for name in LEVEL_3}
 
 
 def machine() -> Machine:

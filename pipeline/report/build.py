@@ -13,7 +13,7 @@ from pipeline.report.corpus import composition, ingest, verification
 from pipeline.report.evidence import Evidence
 from pipeline.report.imitation import comparison, ideas, input, limits
 from pipeline.report.index import front, paper_tables
-from pipeline.report.operator import decoding, learning, projection
+from pipeline.report.operator import decoding, learning, price, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import Drawing
 from pipeline.report.processors import agreement, cycles, fresh, hardware
@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "learning": learning.section,
         "operator": projection.section,
         "decoding": decoding.section,
+        "price": price.section,
         "others": paper_tables.others,
     },
     "imitation": {

@@ -20,14 +20,14 @@ PAGES = (  # the first lists the others
         "index",
         "Learned schedules of real GCC 4.9 code: POCSNet's tables, reproduced",
         "Do the paper's Table 1, Table 2 and Figure 3 hold on real machine code?",
-        ("quick", "paper", "trials"),
+        ("quick", "paper", "trials", "processor_kinds"),
     ),
     Page(
         "operator",
         "Projecting onto the dependencies",
         "Does a network learn better with the projection, what does each way of projecting cost, and how does a soft "
         "assignment best become an order?",
-        ("operator_learning", "operator_learning_attribution", "operator_speed", "operator_decoding"),
+        ("operator_learning", "operator_learning_attribution", "operator_speed", "operator_decoding", "baseline_price"),
     ),
     Page(
         "imitation",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
 from pipeline import tables
 from pipeline.analysis import published, tidy
-from pipeline.analysis.claims import table
+from pipeline.analysis.claims import NOT_MARKED, table
+from pipeline.analysis.provenance import Provenance, differs, state
+from pipeline.analysis.rows import results as rows_of
+from pipeline.analysis.rows import row
+from pipeline.report.pages import PAGES
 from pipeline.stages import options
 
 
@@ -18,6 +23,7 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file to write: reports/claims.csv.")],
     results: options.SomeTables = None,
     folders: options.Published = None,
+    settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
 ) -> None:
     """Write one row for each claim: target, value, interval, whether it holds, and the row that says so.
 
@@ -28,5 +34,18 @@ def main(
     frozen = [published.read("results", path) for path in paths if path.exists()]  # trials, for one, have none
     empty = tables.SCHEMAS["results"].empty_table().to_pandas()
     both = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
+    both = pd.concat([both, _marked(folders or [], json.loads(settings_now))])
     with tables.replacing(out) as temporary:
         temporary.write_text(tidy.csv(table(both)))
+
+
+def _marked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:
+    """How many published folders are older than their sources or settings, and no page says so; in table `results`."""
+    shown = {name for page in PAGES for name in page.experiments}
+    silent = []
+    for folder in folders:
+        source, settings = Provenance.read(folder / published.PROVENANCE), settings_now.get(folder.name)
+        said = state(source, settings) if folder.name in shown else "current"
+        silent.append(said == "current" and differs(source, settings))
+    place = {"experiment": "published", "seed": "all", "unit": "count"}
+    return rows_of([row(place, NOT_MARKED, float(sum(silent)), n=len(silent))] if silent else [])

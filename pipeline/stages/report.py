@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -16,15 +16,13 @@ from pipeline import digests, places, tables
 from pipeline.analysis import published as frozen
 from pipeline.analysis import tidy
 from pipeline.analysis.operator_results import residual_rows
-from pipeline.analysis.provenance import Provenance, older
+from pipeline.analysis.provenance import state
 from pipeline.report import build
 from pipeline.report.evidence import Evidence
 from pipeline.report.outputs import curves
 from pipeline.report.plots import render
 from pipeline.stages import options
 from pipeline.stages.gather import gather
-
-_LONGEST = 120  # characters of a reason that a page shows
 
 
 def main(
@@ -73,7 +71,7 @@ def main(
         },
         fresh=tuple(places.place(path, "results")["experiment"] for path in results),
         provenance=old.provenance,
-        states={name: _state(source, now.get(name)) for name, source in old.provenance.items()},
+        states={name: state(source, now.get(name)) for name, source in old.provenance.items()},
         claims=pd.read_csv(claims) if claims else pd.DataFrame(),
         fingerprints=_fingerprints(settings, splits),
     )
@@ -111,17 +109,6 @@ def _compilers(blocks: Path) -> pd.DataFrame:
     groups = tables.RowGroups("blocks", blocks, ["source", "compiler"], ["source", "compiler"])
     pairs = [groups[number].to_pandas().drop_duplicates() for number in range(len(groups))]
     return pd.concat([frame.astype(str) for frame in pairs]).drop_duplicates()
-
-
-def _state(source: Provenance, settings: dict[str, Any] | None) -> str:
-    """`current`, or the first reason why the numbers are older than their sources or settings."""
-    why = older(source, None if isinstance(source.settings, str) else settings)
-    if not why:
-        return "current"
-    if isinstance(source.sources, str) and not source.older:
-        return "unknown"
-    first, more = why[0].partition(": ")[0][:_LONGEST], len(why) - 1
-    return f"older than its sources: {first}" + (f"; and {more} more" if more else "")
 
 
 def _fingerprints(settings: str, splits: list[Path]) -> dict[str, str]:

@@ -1,12 +1,14 @@
 """Published numbers say where they come from, and are marked when their sources or settings have changed since."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from pipeline import LEVEL_3
 from pipeline.analysis import provenance
-from pipeline.analysis.provenance import Provenance, collect, older
+from pipeline.analysis.provenance import Provenance, collect, differs, older, state
 from pipeline.config.section import ConfigError
 
 SETTINGS = {"task": "imitation", "models": {"small": {"steps": 100, "heads": [1, 2]}}, "seeds": (0, 1)}
@@ -29,6 +31,23 @@ def test_everything_is_recorded(recorded: Provenance) -> None:
     assert recorded.seeds == ["0", "1"] and recorded.settings["seeds"] == [0, 1]
     assert {"python", "numpy", "torch"} <= set(recorded.packages)
     assert recorded.processor.cores >= 1 and recorded.published.startswith("20")
+
+
+def test_the_baseline_is_recorded_as_the_process_has_it(recorded: Provenance, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert recorded.baseline == {name: os.environ[name] for name in LEVEL_3}
+    monkeypatch.setenv("MKL_CBWR", "AVX2")
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    now = collect("tiny", SETTINGS, [], [], [], []).baseline
+    assert (now["MKL_CBWR"], now["OPENBLAS_CORETYPE"]) == ("AVX2", "unset")
+
+
+def test_what_a_page_says_and_whether_it_differs(recorded: Provenance) -> None:
+    assert state(recorded, SETTINGS) == "current" and not differs(recorded, SETTINGS)
+    assert differs(recorded, {**SETTINGS, "task": "other"})
+    Path("code.py").write_text("X = 2\n")
+    assert differs(recorded) and state(recorded) == "older than its sources: code.py has changed"
+    unknown = recorded.model_copy(update={"sources": "unknown", "settings": "unknown"})
+    assert state(unknown) == "unknown" and not differs(unknown, SETTINGS)
 
 
 def test_an_edited_comment_leaves_the_numbers_current(recorded: Provenance) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.operator import decoding, learning, projection
+from pipeline.report.operator import decoding, learning, price, projection
 from tests.report import made
 
 NOISES, LENGTHS = ("noise_1.75", "noise_10"), ("5", "10")
@@ -73,6 +73,19 @@ def test_nothing_measured_is_no_table_and_no_figure() -> None:
     assert not any(shown[name] for name in ("blocks", "residuals", "speed", "growth", "failures"))
     assert not shown["figures"]
     assert not any(decoding.section(made.evidence()).values())
+
+
+def test_the_price_of_the_baseline_is_that_of_its_rows() -> None:
+    of = {"experiment": "baseline_price", "metric": "seconds", "comparison": "ratio", "seed": "all", "low": 1.0, "n": 5}
+    work = (("extrapolated", "40", 1.2), ("order", "all", 1.3), ("extrapolated", "5", 1.1), ("sinkhorn", "5", 1.4))
+    rows = [of | {"method": method, "lengths": n, "value": x, "high": x + 0.1} for method, n, x in work]
+    assert price.section(made.evidence(made.results(rows)))["table"].lines == [
+        ["the console command", "all", "1.30<br><small>1.00 to 1.40</small>"],
+        ["training, Sinkhorn", "5", "1.40<br><small>1.00 to 1.50</small>"],
+        ["projection, extrapolated", "5", "1.10<br><small>1.00 to 1.20</small>"],
+        ["projection, extrapolated", "40", "1.20<br><small>1.00 to 1.30</small>"],
+    ]
+    assert not price.section(made.evidence())["table"]
 
 
 def decoded() -> pd.DataFrame:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from pipeline import LEVEL_3
 from pipeline.report import build
 from pipeline.report.pages import PAGES
 from pipeline.wiring import ROOT
@@ -19,10 +20,10 @@ from tests.report.test_operator import decoded
 NAMES = [page.name for page in PAGES]
 ORIGIN = SimpleNamespace(
     commit="0123456789abcdef", dirty=True, published="2026-11-22T00:36:28+00:00", seeds=["0", "1"],
-    processor=SimpleNamespace(name="Zen 3"),
+    processor=SimpleNamespace(name="Zen 3"), baseline=LEVEL_3 | {"ONEDNN_MAX_CPU_ISA": "unset"},
 )  # fmt: skip
 UNKNOWN = SimpleNamespace(
-    commit="unknown", dirty="unknown", published="2026-11-22", processor="unknown", seeds="unknown"
+    commit="unknown", dirty="unknown", published="2026-11-22", processor="unknown", baseline="unknown", seeds="unknown"
 )
 
 
@@ -156,7 +157,7 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
     )
     missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
     assert missing == [
-        "`operator_learning_attribution`",
+        "`operator_learning_attribution`, `baseline_price`",
         "`imitation_shipped`, `imitation_ideas`",
         "`hardware_zen4`",
     ]
@@ -185,12 +186,12 @@ def test_missing_latency_is_said_with_its_remedy() -> None:
 
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = TEXTS["full"]
-    assert "| `quick` | - | - | - | 0, 1 | made with this report |" in texts["index"]
-    origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | 0, 1 |"
+    assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
+    origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | x86-64-v3, MKL COMPATIBLE, ONEDNN_MAX_CPU_ISA=unset | 0, 1 |"
     assert f"| `imitation` {origin} older than its sources: x.py has changed |" in texts["imitation"]
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
-    assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown |" in texts["operator"]
+    assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
     assert all("## Provenance" in text for text in texts.values())
     again = build.markdown(replace(FULL, states={}))
     for name, text in again.items():  # nothing else depends on it
@@ -206,7 +207,11 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
     published += ["dag_verification"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
-        [*commands, *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement"))]
+        [
+            *commands,
+            *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement")),
+            "python -m benchmarks.baseline_price",
+        ]
     )
     assert "Not measured yet" not in TEXTS["full"]["processors"]
 

@@ -23,7 +23,7 @@ from pipeline.report.imitation.rows import (
     sizes,
 )
 from pipeline.report.names import DECODERS, label, set_label
-from pipeline.report.numbers import count, percent, spread, with_interval
+from pipeline.report.numbers import count, number, percent, spread, with_interval
 from pipeline.report.plots import Drawing, drawings, training
 from pipeline.report.tables import (
     SCHEDULER,
@@ -53,7 +53,6 @@ MAIN_COLUMNS: list[Column] = [
     ("Blocks", place("set", set_label)),
     *SCHEDULER,
     *measured("exact_match", "exact_match_multi_order", "slot_accuracy", "kendall_tau_distance", "valid_share"),
-    ("Blocks per second", metric(lambda row: spread(row, count), "blocks_per_second")),
     ("Test blocks", value(count, "exact_match", "n")),
 ]
 SIZE_COLUMNS: list[Column] = [
@@ -66,6 +65,15 @@ SCALING_COLUMNS: list[Column] = [
     *columns(_AXES.__getitem__, axis="Varied"),
     *columns(count, train_blocks="Training blocks", parameters="Parameters"),
     ("Exact match", lambda line: with_interval(line.rows[0])),
+]
+COMMAND: list[Column] = [
+    ("Blocks", place("set", set_label)),
+    *SCHEDULER,
+    ("Blocks per second", metric(lambda row: spread(row, count), "blocks_per_second")),
+    ("Seconds to start", metric(lambda row: spread(row, lambda seconds: number(seconds, 2)), "start_up_seconds")),
+    ("Seconds in all", metric(lambda row: spread(row, lambda seconds: number(seconds, 2)), "command_seconds")),
+    ("Lines", value(count, "blocks_per_second", "n")),
+    ("Lines without a row", value(count, "lost_lines")),
 ]
 LEFT_OUT: list[Column] = [
     *columns(library="Library"),
@@ -85,7 +93,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
     return {
         "shipped": table(MAIN_COLUMNS[:-2] + MAIN_COLUMNS[-1:], in_sets(shipped, evidence, SHIPPED), right=3),
         "goals": goals.table(rows) if len(rows) else Table(),
-        "main": table(MAIN_COLUMNS, in_sets(rows, evidence, MAIN), right=3),
+        "main": table(MAIN_COLUMNS, in_sets(main, evidence, MAIN), right=3),
+        "command": table(COMMAND, lines(of(evidence, SPEED), ["set", "method", "decoder"]), right=3),
         "by_seed": _by_seed(rows, evidence),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),
         "ablation": _ablation(evidence),

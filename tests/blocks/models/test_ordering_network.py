@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import nn
 
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.models.inputs import Vocabulary
@@ -225,3 +227,23 @@ def test_the_lstm_does_not_look_behind() -> None:
     encoder = imitated.settings("lstm").encoder.model_copy(update={"following": True})
     with pytest.raises(ValueError, match="the encoder lstm has no positions, no following"):
         OrderingNetwork(Vocabulary(ENCODINGS.tokens), imitated.settings().model_copy(update={"encoder": encoder}))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_no_step_goes_through_onednn_whose_numbers_differ_between_processors(encoder: str) -> None:
+    """nn.LSTM does for a padded batch; for a packed one it does not, forward or backward."""
+    model = network(encoder).train()
+    problems = STORE.as_emitted(by_length(STORE.lengths, 64)[0])
+    related, bags = relations(problems, ENCODINGS.compared), model.vocabulary.bags(ENCODINGS)
+    names = operations(lambda: model.embed(problems, related, bags))
+    assert "aten::addmm" in names and not [name for name in names if "mkldnn" in name]
+    padded = nn.LSTM(16, 16, batch_first=True)
+    names = operations(lambda: padded(torch.zeros(2, 3, 16, requires_grad=True))[0])
+    assert "aten::mkldnn_rnn_layer_backward" in names
+
+
+def operations(forward: Callable[[], torch.Tensor]) -> set[str]:
+    """What torch runs, forward and backward."""
+    with torch.profiler.profile() as profile:
+        forward().square().sum().backward()
+    return {event.name for event in profile.events()}

@@ -2,6 +2,8 @@
 
 Deviation from the paper (section 4), whose perceptron reads the five embeddings of a block side by side: that fixes
 the length and the order in which they are shown. Here it reads an instruction's embedding beside the block's mean.
+
+Sequences are packed: a padded batch would go through oneDNN's LSTM, whose numbers differ between kinds of processor.
 """
 
 from __future__ import annotations
