@@ -18,7 +18,7 @@ from pipeline.blocks.dag.counting import count_orders
 from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.latency import model
-from pipeline.blocks.models import ordering_training, pocsnet_training
+from pipeline.blocks.models import ordering_network, ordering_training, pocsnet_training
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.token_blocks import Blocks, token_trie
 from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
@@ -42,6 +42,7 @@ VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings t
     "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
     **{f"ordering {head}": entry("ordering") for head in HEADS},
     "ordering on a machine": entry("ordering", evaluations=8),
+    "shipped_imitator": entry("shipped_imitator"),
     "soft_permutation": entry("soft_permutation"),
 }
 EXACT = [name for name, one in VARIANTS.items() if one.method in ("search", "branch_and_bound", "cp_sat")]
@@ -72,6 +73,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | 
     def trained(variant: str) -> Path | None:
         path = folder / f"{variant}.safetensors"
         method = VARIANTS[variant].method
+        if method == "shipped_imitator":
+            return ordering_network.SHIPPED
         if method == "ordering":
             _network(variant.split()[-1]).save(path)
         elif method == "policy":
@@ -227,6 +230,7 @@ FLOORS: dict[str, floors.Floor] = {  # that a random legal order does not reach
     "cp_sat": floors.faster(CHIP, 0.92),
     **{f"ordering {head}": LEARNED for head in HEADS},
     "ordering on a machine": FASTER,
+    "shipped_imitator": floors.as_gcc(0.25, (4, 12)),
     "soft_permutation": LEARNED,
 }
 
