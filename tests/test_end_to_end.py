@@ -242,8 +242,11 @@ def test_orders_are_timed_on_this_processor(published: Path) -> None:
     timed = results.query("metric == 'timed_share'").set_index("set").value
     assert set(timed.index) == {"test_10_40"} and (timed > 0.5).all()
     of_methods = results.query("metric == 'cycles' and target != 'none'")
-    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["processors"]
-    assert set(of_methods.method) == {*wanted["methods"], *wanted["models"]}
+    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["hardware"]
+    assert set(of_methods.method) == set(wanted["methods"])
+    assert (results.query("metric == 'series'").value == wanted["timing"]["series"]).all()
+    judges = set(of_methods.judge)
+    assert judges == {"hardware", *(f"hardware_series_{n + 1}" for n in range(wanted["timing"]["series"]))}
 
 
 def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:
