@@ -28,7 +28,10 @@ RANKS: dict[str, int] = {
     "blocks.problems": 6,
     "blocks.models": 7,
     "blocks.schedulers": 8,
-    "graphs": 8,
+    "graphs.problems": 3,
+    "graphs.corpus": 4,
+    "graphs.devices": 4,
+    "graphs.schedulers": 5,
     "analysis": 9,
     "report": 10,
     "stages": 11,
@@ -41,7 +44,7 @@ _TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"_
 def room(module: str) -> str:
     """The room that a module of the pipeline is in: `pipeline.blocks.dag.effects` -> `blocks.dag`."""
     _, *parts = module.split(".")
-    return ".".join(parts[: 2 if parts[:1] == ["blocks"] else 1])
+    return ".".join(parts[: 2 if parts[:1] in (["blocks"], ["graphs"]) else 1])
 
 
 def may_import(here: str, there: str) -> bool:

@@ -1,1 +1,1 @@
-"""The wing of computation graphs on devices. It knows nothing of `blocks`; README.md says what will stand here."""
+"""The wing of computation graphs: networks become graphs of operations, graphs become placements and schedules."""

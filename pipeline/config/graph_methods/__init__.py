@@ -1,0 +1,73 @@
+"""Methods that schedule computation graphs, as params.yaml names them: one file of settings each, found by its name.
+
+The settings of graphs/schedulers/<method>.py stand here and not there, as those of the sister wing do (config/methods):
+params.yaml is checked when the Snakefile is read, which must not load numba and OR-Tools. An entry is the settings
+themselves, `{method: annealing, evaluations: 20000}`: there is nothing that all methods have, beside their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationError
+
+from pipeline.config.section import Section
+
+Sight = Literal["proxy", "target"]  # what a method's own costs are of: no transfers, or what schedules are judged on
+
+
+class GraphMethodSettings(Section):
+    """Settings of one method, all with defaults, and what it asks for."""
+
+    method: str  # the file graphs/schedulers/<method>.py
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the method is given beside its settings; `target` alone, where it sees the target."""
+        return frozenset()
+
+    def modules(self) -> list[str]:
+        """Modules that are imported by name for this entry: the method and its settings."""
+        return [f"pipeline.graphs.schedulers.{self.method}", f"pipeline.config.graph_methods.{self.method}"]
+
+
+class SightedSettings(GraphMethodSettings):
+    """Of a method that can look for what is good on the target itself, to show what knowing it is worth."""
+
+    sees: Sight = "proxy"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"target"} if self.sees == "target" else ())
+
+
+def graph_methods() -> list[str]:
+    """Names of all methods: the files of this folder."""
+    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
+    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+
+
+def _of_its_method(data: Any) -> Any:
+    if not isinstance(data, Mapping):
+        return data
+    method = data.get("method")
+    if method not in graph_methods():
+        raise ValueError(f"no method {method!r}; there are {graph_methods()}")
+    kind: type[GraphMethodSettings] = import_module(f"pipeline.config.graph_methods.{method}").Settings
+    try:
+        return kind.model_validate(dict(data))
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise ValueError(f"{'; '.join(faults)}; {method!r} has {sorted(kind.model_fields)}") from error
+
+
+GraphEntry = Annotated[SerializeAsAny[GraphMethodSettings], BeforeValidator(_of_its_method)]
+
+
+def graph_entry(method: str, **keys: Any) -> GraphMethodSettings:
+    """An entry from its keys."""
+    settings: GraphMethodSettings = TypeAdapter(GraphEntry).validate_python({"method": method, **keys})
+    return settings

@@ -1,0 +1,133 @@
+"""The networks whose graphs are in `exported/`: by name, with the family, and how each is made.
+
+torchvision, timm and transformers are the optional extra `graphs`; nothing but `python -m pipeline.graphs.corpus`
+needs them. Everything is made on torch's meta device: shapes and types, no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.graphs.corpus.modules.gnmt import GNMT
+from pipeline.graphs.corpus.modules.rnnlm import RNNLM, RNNLMStep
+from pipeline.graphs.corpus.modules.transformer_xl import TransformerXL, TransformerXLStep
+from pipeline.graphs.corpus.modules.wavenet import WaveNet
+
+Made = tuple[nn.Module, tuple[Tensor, ...]]  # a module on the meta device, and its inputs
+_WORDS = 32_000  # of the vocabularies of our own modules: that of GNMT (Wu et al. 2016)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What makes it, and one step of it with how many states, for long unrolls."""
+
+    family: str
+    make: Callable[[], Made]
+    step: Callable[[], tuple[nn.Module, tuple[Tensor, ...], int]] | None = None
+
+
+def _tokens(*shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.long)
+
+
+class _Logits(nn.Module):
+    """A module of transformers that returns its logits alone. Its mask is an input: to make one it looks at values."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.model = module
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """tokens (B, T), mask (B, 1, T, T), which is added to the scores -> (B, T, words)."""
+        logits: Tensor = self.model(tokens, attention_mask=mask).logits
+        return logits
+
+
+def _inception() -> Made:
+    from torchvision.models import inception_v3
+
+    # The auxiliary classifier helps training from random weights; it is no part of the network's published graph.
+    return inception_v3(weights=None, init_weights=False, aux_logits=False), (torch.empty(32, 3, 299, 299),)
+
+
+def _resnet() -> Made:
+    from torchvision.models import resnet50
+
+    return resnet50(weights=None), (torch.empty(32, 3, 224, 224),)
+
+
+def _vit() -> Made:
+    from torchvision.models import vit_b_16
+
+    return vit_b_16(weights=None), (torch.empty(32, 3, 224, 224),)
+
+
+def _nasnet() -> Made:
+    import timm
+
+    return timm.create_model("nasnetalarge", pretrained=False), (torch.empty(8, 3, 331, 331),)
+
+
+def _bert() -> Made:
+    from transformers import BertConfig, BertForMaskedLM
+
+    module = BertForMaskedLM(BertConfig(attn_implementation="eager", use_cache=False))
+    return _Logits(module), (_tokens(16, 128), torch.empty(16, 1, 128, 128))
+
+
+def _gpt2() -> Made:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    module = GPT2LMHeadModel(GPT2Config(attn_implementation="eager", use_cache=False))
+    return _Logits(module), (_tokens(8, 256), torch.empty(8, 1, 256, 256))
+
+
+def _rnnlm_step(layers: int, batch: int = 64, hidden: int = 1024) -> tuple[RNNLMStep, tuple[Tensor, ...], int]:
+    states = tuple(torch.empty(batch, hidden) for _ in range(2 * layers))
+    return RNNLMStep(layers, hidden, _WORDS), (_tokens(batch), *states), len(states)
+
+
+def _rnnlm(layers: int, steps: int) -> Made:
+    step, (tokens, *states), _ = _rnnlm_step(layers)
+    return RNNLM(step), (_tokens(len(tokens), steps), *states)
+
+
+def _gnmt(layers: int, steps: int, batch: int = 64, hidden: int = 1024) -> Made:
+    return GNMT(layers, hidden, _WORDS), (_tokens(batch, steps), _tokens(batch, steps), torch.empty(batch, hidden))
+
+
+def _wavenet() -> Made:
+    # 36 layers as in the table of GO (Zhou et al. 2020): four stacks of dilations 1 to 256.
+    return WaveNet(stacks=4, depth=9, channels=128, levels=256), (torch.empty(8, 256, 4096),)
+
+
+def _transformer_xl_step(batch: int = 16, length: int = 128) -> tuple[TransformerXLStep, tuple[Tensor, ...], int]:
+    layers, width = 8, 512
+    step = TransformerXLStep(layers, width, heads=8, inner=2048, words=_WORDS)
+    memories = tuple(torch.empty(batch, length, width) for _ in range(layers))
+    return step, (_tokens(batch, length), torch.empty(2 * length, width), *memories), layers
+
+
+def _transformer_xl(segments: int = 4) -> Made:
+    step, (tokens, positions, *memories), _ = _transformer_xl_step()
+    return TransformerXL(step), (_tokens(len(tokens), segments, tokens.shape[1]), positions, *memories)
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "inception_v3": Architecture("inception", _inception),
+    "resnet50": Architecture("resnet", _resnet),
+    "nasnet_a_large": Architecture("nasnet", _nasnet),
+    "bert_base": Architecture("bert", _bert),
+    "gpt2": Architecture("gpt2", _gpt2),
+    "vit_b_16": Architecture("vit", _vit),
+    "rnnlm_2": Architecture("rnnlm", lambda: _rnnlm(2, 20), lambda: _rnnlm_step(2)),
+    "rnnlm_8": Architecture("rnnlm", lambda: _rnnlm(8, 10), lambda: _rnnlm_step(8)),
+    "gnmt_4": Architecture("gnmt", lambda: _gnmt(4, 10)),
+    "gnmt_8": Architecture("gnmt", lambda: _gnmt(8, 6)),
+    "wavenet_36": Architecture("wavenet", _wavenet),
+    "transformer_xl_8": Architecture("transformer_xl", _transformer_xl, _transformer_xl_step),
+}

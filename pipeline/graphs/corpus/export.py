@@ -1,0 +1,213 @@
+"""A torch module on the meta device -> its graph of aten operations with FLOPs and bytes. No weights, no computation.
+
+`torch.export` captures the module, and ahead-of-time autograd traces it to aten operations, forward or with gradients
+(`aot_export_joint_with_descriptors`; the module paths of the forward operations pass on to their gradients').
+
+- What costs nothing is no operation: a result that shares its input's memory (views, transposes, slices, detach), or
+  one part of several results (getitem), belongs to the operation that computed it, for which its readers wait.
+- The inputs of the module lie ready on every device. So do weights, whose bytes the first operation that reads them
+  keeps; views of weights are weights.
+- FLOPs of matrix products, convolutions, attention and their gradients: formulas of `torch.utils.flop_counter`;
+  operations that only move data: none; all others: one an element of their largest tensor.
+- Bytes read: every tensor that is an input, at the size of the view that is read; repeated elements count once.
+- Bytes written: every result that anything reads.
+"""
+
+from __future__ import annotations
+
+import operator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, fx, nn
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+from torch.utils.flop_counter import flop_registry
+
+from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from pipeline.graphs.corpus.unroll import CARRIED_IN, CARRIED_OUT
+
+_FREE = {"_unsafe_view", "lift_fresh", "lift_fresh_copy"}  # share memory in effect, though their schema does not say so
+_MOVES = {
+    *("cat", "stack", "clone", "_to_copy", "copy", "constant_pad_nd", "embedding", "gather", "index", "index_select"),
+    *("slice_backward", "select_backward", "slice_scatter", "select_scatter", "repeat", "flip", "roll"),
+    *("full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_full", "scalar_tensor"),
+    *("arange", "empty", "empty_like", "new_empty", "new_empty_strided"),
+}
+
+
+class WithLoss(nn.Module):
+    """Mean cross-entropy of a module's logits, spelled out: its composite form has no gradient once it is exported."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, target: Tensor, *inputs: Tensor) -> Tensor:
+        scores = torch.log_softmax(self.module(*inputs), -1)
+        return -scores.gather(-1, target.unsqueeze(-1)).mean()
+
+
+def graph_of_module(
+    module: nn.Module, inputs: tuple[Tensor, ...], name: str, family: str, variant: str, states: int = 0
+) -> Graph:
+    """The graph of a module whose parameters and inputs are on the meta device.
+
+    variant: forward (of one tensor of logits, as at inference) | training (its cross-entropy and all gradients) | cell:
+    one step of a recurrent module, of which the last `states` inputs and outputs are states. There every state becomes
+    two operations without cost, CARRIED_IN and CARRIED_OUT, whose layer is its number.
+    """
+    if variant == "training":
+        module.train()
+        for part in module.modules():
+            if isinstance(part, nn.modules.batchnorm._BatchNorm):
+                part.num_batches_tracked = None  # counting batches is no part of the network
+        target = torch.empty(module(*inputs).shape[:-1], dtype=torch.long, device="meta")
+        module, inputs = WithLoss(module), (target, *inputs)
+    else:
+        module.eval().requires_grad_(False)
+    with torch.set_grad_enabled(variant == "training"):
+        captured = torch.export.export(module, inputs, strict=False).module()
+        with ExitStack() as stack:
+            traced = aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
+    return of_fx(traced, name, family, variant, len(inputs) - states if states else None)
+
+
+def of_fx(traced: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
+    """The graph of a traced one. first_state: number of the first input that is a state, None without states."""
+    owner: dict[fx.Node, int | str | None] = {}  # operation that computed it, or name of the weight, or an input
+    kinds: list[str] = []
+    layers: list[str] = []
+    costs: list[tuple[float, int, int, int]] = []  # FLOPs; bytes read, written, kept
+    edges: list[tuple[int, int]] = []
+    weights: set[str] = set()
+    inputs = 0
+
+    def operation(kind: str, layer: str, cost: tuple[float, int, int, int]) -> int:
+        kinds.append(kind)
+        layers.append(layer)
+        costs.append(cost)
+        return len(kinds) - 1
+
+    for node in traced.nodes:
+        if node.op == "placeholder":
+            descriptor = node.meta["desc"]
+            owner[node] = None
+            if _is_weight(descriptor):
+                owner[node] = str(descriptor.target)
+            elif type(descriptor).__name__ == "PlainAOTInput":
+                if first_state is not None and inputs >= first_state:
+                    owner[node] = operation(CARRIED_IN, str(inputs - first_state), (0.0, 0, 0, 0))
+                inputs += 1
+        elif node.op == "get_attr":  # a constant of the module
+            owner[node] = str(node.target)
+        elif node.op == "call_function" and not _has_result(node):
+            continue  # an assertion about shapes, which were told when it was traced
+        elif node.op == "call_function" and _is_free(node):
+            owner[node] = owner[node.all_input_nodes[0]]
+        elif node.op == "call_function":
+            kept = 0
+            parents = []
+            for parent in node.all_input_nodes:
+                source = owner[parent]
+                if isinstance(source, int):
+                    parents.append(source)
+                elif source is not None and source not in weights:
+                    weights.add(source)
+                    kept += _bytes(_value(parent))
+            read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
+            number = operation(_kind(node), _layer(node), (_flops(node), read, _written(node), kept))
+            owner[node] = number
+            edges += [(parent, number) for parent in parents]
+        elif node.op == "output" and first_state is not None:
+            results = list(node.args[0])
+            after = results[len(results) - (inputs - first_state) :]
+            for state, result in enumerate(after):
+                number = operation(CARRIED_OUT, str(state), (0.0, 0, 0, 0))
+                source = owner[result]
+                edges += [(source, number)] if isinstance(source, int) else []
+    flops, read_bytes, written, kept_bytes = np.array(costs, np.float64).reshape(-1, 4).T
+    pairs = np.array(edges, np.int64).reshape(-1, 2)
+    return graph(
+        name,
+        family,
+        variant,
+        Operations(kinds, flops, read_bytes, written, kept_bytes, layers),
+        pairs[:, 0],
+        pairs[:, 1],
+    )[0]
+
+
+def _is_weight(descriptor: object) -> bool:
+    return type(descriptor).__name__ in ("ParamAOTInput", "BufferAOTInput")
+
+
+def _has_result(node: fx.Node) -> bool:
+    return not isinstance(node.target, torch._ops.OpOverload) or bool(node.target._schema.returns)
+
+
+def _is_free(node: fx.Node) -> bool:
+    if node.target is operator.getitem:
+        return True
+    return (
+        isinstance(node.target, torch._ops.OpOverload)
+        and bool(node.all_input_nodes)
+        and (node.target.is_view or _kind(node) in _FREE)
+    )
+
+
+def _kind(node: fx.Node) -> str:
+    """The aten operator without namespace and overload: convolution, addmm."""
+    target: Any = node.target
+    return target._schema.name.split("::")[-1] if isinstance(target, torch._ops.OpOverload) else str(target.__name__)
+
+
+def _layer(node: fx.Node) -> str:
+    modules = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+    path = list(modules.values())[-1][0] if modules else ""
+    return path.removeprefix("module").removeprefix(".") if path.split(".")[0] == "module" else path
+
+
+def _value(node: fx.Node) -> Any:
+    """The shapes of its result; of an attribute, which is traced without them, those of the module."""
+    return node.meta["val"] if "val" in node.meta else getattr(node.graph.owning_module, str(node.target))
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    return [part for part in (value if isinstance(value, list | tuple) else [value]) if isinstance(part, Tensor)]
+
+
+def _bytes(value: Any) -> int:
+    """Of elements in memory: along a dimension of stride 0 they are the same ones."""
+    total = 0
+    for tensor in _tensors(value):
+        counts = (size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride or not size)
+        total += int(np.prod([*counts], dtype=np.int64)) * tensor.element_size()
+    return total
+
+
+def _written(node: fx.Node) -> int:
+    value = _value(node)
+    if isinstance(value, Tensor):
+        return _bytes(value)
+    parts = {user.args[1] for user in node.users if user.target is operator.getitem and user.users}
+    return sum(_bytes(value[part]) for part in parts)
+
+
+def _flops(node: fx.Node) -> float:
+    if _kind(node) in _MOVES:
+        return 0.0
+    value = _value(node)
+    args: Any
+    args, kwargs = fx.map_arg((node.args, node.kwargs), _value)
+    if _kind(node) == "convolution_backward":
+        # torch's formula takes a grouped convolution's weights for those of one group. Each of the two gradients takes
+        # as much as the convolution: an output, or, transposed, an input times the weights that it meets.
+        grad, x, weight, transposed, mask = args[0], args[1], args[2], args[7], args[10]
+        return 2.0 * (x if transposed else grad).numel() * weight[0].numel() * (mask[0] + mask[1])
+    formula = flop_registry.get(getattr(node.target, "_overloadpacket", None))
+    if formula is not None:
+        return float(formula(*args, **kwargs, out_val=value))
+    tensors = [tensor for parent in node.all_input_nodes for tensor in _tensors(_value(parent))]
+    return float(max((tensor.numel() for tensor in tensors + _tensors(value)), default=0))

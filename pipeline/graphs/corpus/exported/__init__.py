@@ -1,0 +1,36 @@
+"""Exported graphs as they are cached in git, one table `graphs` an architecture: read without torch or the extras.
+
+Variants: forward and training of every architecture; `cell`, one step of a recurrent one, for `long`. They are made by
+`python -m pipeline.graphs.corpus`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.unroll import unroll, without_states
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """Every architecture that is cached."""
+    return sorted(path.stem for path in FOLDER.glob("*.parquet"))
+
+
+def load(name: str, variant: str) -> Graph:
+    """A cached graph. Raises ValueError for one that is not there, TableError for a damaged file."""
+    if name not in names():
+        raise ValueError(f"no exported graph {name!r}; there are {', '.join(names())}")
+    graphs = {graph.variant: graph for graph in read_graphs(FOLDER / f"{name}.parquet")}
+    if variant not in graphs:
+        raise ValueError(f"no variant {variant!r} of the exported graph {name}; there are {', '.join(graphs)}")
+    return graphs[variant]
+
+
+def long(name: str, operations: int) -> Graph:
+    """As many steps of a recurrent architecture as have at least this many operations. Raises ValueError as `load`."""
+    cell, edges = without_states(load(name, "cell"))
+    return unroll(cell, edges, max(-(-operations // len(cell)), 1))

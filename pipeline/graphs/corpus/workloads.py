@@ -1,0 +1,215 @@
+"""Profiled workloads and their splits, as JSON files of Tarnawski et al., NeurIPS 2020 (MIT licence).
+
+A workload: `maxSizePerFPGA` (bytes), `maxFPGAs`, `maxCPUs`; `nodes` with `id`, `supportedOnFpga`, `cpuLatency` and
+`fpgaLatency` (milliseconds), `isBackwardNode`, `colorClass` (nodes of the same one must share a device), `size`
+(bytes); `edges` with `sourceId`, `destId`, `cost`: milliseconds to move the source's result between an accelerator and
+host memory, the same on all edges of a source. An "FPGA" is any accelerator. Keys that are not named here are not read.
+A split: `{"cpus": [{"nodes": [ids]}], "fpgas": [{"nodes": [ids]}]}`; CPUs are alike and never busy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from pipeline.tables import replacing
+
+CPU = -1  # where a node is that no accelerator runs
+_LINK = 2.0**31 / 1000  # bytes per millisecond at which the authors computed the cost of an edge from its size
+
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Name = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+
+
+class WorkloadError(ValueError):
+    """A file is no workload, or no split of it; the message names file and node."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Node(_Part):
+    id: Name
+    name: str = ""
+    supportedOnFpga: bool
+    cpuLatency: Cost
+    fpgaLatency: Cost
+    isBackwardNode: bool = False
+    colorClass: Name | None = None
+    size: Cost = 0.0
+
+
+class _Edge(_Part):
+    sourceId: Name
+    destId: Name
+    cost: Cost
+    size: Cost | None = None
+
+
+class _File(_Part):
+    maxSizePerFPGA: Cost
+    maxFPGAs: int = Field(ge=0)
+    maxCPUs: int = Field(ge=0)
+    nodes: list[_Node]
+    edges: list[_Edge]
+
+
+class _Device(_Part):
+    nodes: list[Name]
+
+
+class _Split(_Part):
+    cpus: list[_Device]
+    fpgas: list[_Device]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A profiled graph and what devices there are for it. `graph.seconds` are those on an accelerator, if it can."""
+
+    graph: Graph
+    ids: np.ndarray  # (n,) int64: what the file calls each operation
+    colors: np.ndarray  # (n,) int32: operations of the same one must share a device; -1: none
+    supported: np.ndarray  # (n,) bool: on accelerators; others run on CPUs alone
+    backward: np.ndarray  # (n,) bool: belongs to the backward pass
+    cpu_seconds: np.ndarray  # (n,) float64
+    accelerator_seconds: np.ndarray  # (n,) float64
+    transfer_seconds: np.ndarray  # (n,) float64: of each result between an accelerator and host memory
+    accelerators: int
+    cpus: int
+    memory: float  # bytes of each accelerator
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_workload(path: Path, family: str | None = None) -> Workload:
+    """The workload of a file; its name is the file's. Raises WorkloadError naming file and node."""
+    file = _parsed(_File, path)
+    ids = [node.id for node in file.nodes]
+    if len(set(ids)) < len(ids):
+        twice = next(i for i, count in Counter(ids).items() if count > 1)
+        raise WorkloadError(f"{path}: node {twice} is there more than once")
+    number = {name: i for i, name in enumerate(ids)}
+    transfer, size = np.zeros(len(ids)), np.zeros(len(ids))
+    seen: dict[int, float] = {}
+    for edge in file.edges:
+        for end in (edge.sourceId, edge.destId):
+            if end not in number:
+                raise WorkloadError(
+                    f"{path}: edge {edge.sourceId} -> {edge.destId}: there is no node {end}; correct the edge"
+                )
+        # As the published program: costs that differ by less are the same one, printed twice.
+        if abs(seen.setdefault(edge.sourceId, edge.cost) - edge.cost) > 1e-6:
+            raise WorkloadError(f"{path}: the edges of node {edge.sourceId} have different costs; its result is one")
+        source = number[edge.sourceId]
+        transfer[source] = edge.cost / 1000
+        size[source] = max(size[source], _LINK * edge.cost if edge.size is None else edge.size)
+    supported = np.array([node.supportedOnFpga for node in file.nodes], bool)
+    on_cpu = np.array([node.cpuLatency for node in file.nodes]) / 1000
+    on_accelerator = np.array([node.fpgaLatency for node in file.nodes]) / 1000
+    read = np.zeros(len(ids))
+    arcs = np.array([(number[edge.sourceId], number[edge.destId]) for edge in file.edges], np.int64).reshape(-1, 2)
+    arcs = np.unique(arcs, axis=0)
+    np.add.at(read, arcs[:, 1], size[arcs[:, 0]])
+    operations = Operations(
+        kinds=["profiled"] * len(ids),
+        flops=np.zeros(len(ids)),
+        bytes_read=read,
+        bytes_written=size,
+        bytes_kept=np.array([node.size for node in file.nodes]),
+        layers=[node.name for node in file.nodes],
+        seconds=np.where(supported, on_accelerator, on_cpu),
+        labels=[f"{node.id} ({node.name})" if node.name else str(node.id) for node in file.nodes],
+    )
+    try:
+        made, order = graph(path.stem, family or path.stem, "profiled", operations, arcs[:, 0], arcs[:, 1])
+    except ValueError as error:
+        raise WorkloadError(f"{path}: {error}") from error
+    colors = np.array([-1 if node.colorClass is None else node.colorClass for node in file.nodes], np.int32)
+    return Workload(
+        graph=made,
+        ids=np.array(ids, np.int64)[order],
+        colors=colors[order],
+        supported=supported[order],
+        backward=np.array([node.isBackwardNode for node in file.nodes], bool)[order],
+        cpu_seconds=on_cpu[order],
+        accelerator_seconds=on_accelerator[order],
+        transfer_seconds=transfer[order],
+        accelerators=file.maxFPGAs,
+        cpus=file.maxCPUs,
+        memory=file.maxSizePerFPGA,
+    )
+
+
+def read_split(path: Path, workload: Workload) -> np.ndarray:
+    """The accelerator of each operation, or CPU: (n,) int32. Raises WorkloadError naming file and node."""
+    split = _parsed(_Split, path)
+    number = {name: i for i, name in enumerate(workload.ids.tolist())}
+    placement = np.full(len(workload), CPU - 1, np.int32)
+    for device, part in [*((CPU, part) for part in split.cpus), *enumerate(split.fpgas)]:
+        for name in part.nodes:
+            if name not in number:
+                raise WorkloadError(f"{path}: the workload {workload.graph.name} has no node {name}")
+            if placement[number[name]] != CPU - 1:
+                raise WorkloadError(f"{path}: node {name} is on more than one device")
+            placement[number[name]] = device
+    if len(missing := np.flatnonzero(placement < CPU)):
+        raise WorkloadError(f"{path}: node {workload.ids[missing[0]]} is on no device ({len(missing)} nodes are not)")
+    return placement
+
+
+def write_split(path: Path, workload: Workload, placement: np.ndarray) -> None:
+    """Write the accelerator of each operation, or CPU, (n,), in the published form: whole, or not at all.
+
+    Raises ValueError naming the node whose accelerator does not exist or does not support it.
+    """
+    wrong = (placement < CPU) | (placement >= workload.accelerators) | ((placement > CPU) & ~workload.supported)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{path}: node {workload.ids[i]} of {workload.graph.name} cannot be on device {placement[i]}; "
+            f"there are {workload.accelerators} accelerators"
+        )
+    split = {
+        "cpus": [{"nodes": workload.ids[placement == CPU].tolist()}],
+        "fpgas": [{"nodes": workload.ids[placement == device].tolist()} for device in range(workload.accelerators)],
+    }
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(split) + "\n")
+
+
+Kind = TypeVar("Kind", bound=_Part)
+
+
+def _parsed(kind: type[Kind], path: Path) -> Kind:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"{path}: this is no JSON, or only a part of it: {error}") from error
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise WorkloadError(f"{path}: {_place(content, fault['loc'])}: {fault['msg']}") from error
+
+
+def _place(content: object, place: tuple[int | str, ...]) -> str:
+    """Where a fault is, with the node's id or the edge's ends where they can be told."""
+    words = ".".join(str(part) for part in place) or "(whole file)"
+    if isinstance(content, dict) and len(place) > 1 and isinstance(place[1], int):
+        part = content[place[0]][place[1]]
+        if isinstance(part, dict):
+            names = [f"{key} {part[key]}" for key in ("id", "sourceId", "destId") if key in part]
+            return f"{words} ({', '.join(names)})" if names else words
+    return words

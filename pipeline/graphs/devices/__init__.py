@@ -1,0 +1,1 @@
+"""Devices and links, how long a schedule takes on them and how much memory it needs; targets; real execution."""

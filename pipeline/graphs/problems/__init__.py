@@ -1,0 +1,1 @@
+"""What a method sees of a computation graph: flat arrays, memory O(operations + edges)."""

@@ -1,0 +1,85 @@
+"""BRKGA, a genetic algorithm over random keys, by pymoo (Gonçalves & Resende 2011); it may see the target (`sees`).
+
+2 n keys in [0, 1] a schedule: n priorities, and n devices (key times m, rounded down); the one rule of ordering makes
+a schedule of them. It is the baseline of Zhang et al. 2023. pymoo is an optional dependency.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from pipeline.config.graph_methods.brkga import Settings
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.curve import curve
+from pipeline.graphs.schedulers.rules.ordering import ordered
+from pipeline.graphs.schedulers.rules.proposing import proposed
+
+
+class Brkga:
+    def __init__(self, settings: Settings, target: Target | None = None) -> None:
+        self._settings, self._target = settings, target
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        n = len(problem)
+        try:
+            from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
+            from pymoo.core.problem import Problem as Keys
+            from pymoo.optimize import minimize
+        except ImportError:
+            return Proposals.unsupported(n, "pymoo is not installed: pip install learned-schedulers[graphs]")
+        seen = self._target or Target((problem,))
+        if not n:
+            nothing = np.zeros((1, 0), np.int32)
+            return proposed(seen, nothing, nothing, began)
+        record = _Record(seen, n, budget)
+
+        class Evaluated(Keys):
+            def _evaluate(self, x: np.ndarray, out: dict[str, Any], *args: object, **kwargs: object) -> None:
+                out["F"] = record.add(*schedules(seen.mean, x))[:, None]
+
+        size = self._settings.population
+        elites, mutants = size // 5, size // 10
+        algorithm = BRKGA(elites, size - elites - mutants, mutants, self._settings.bias)
+        keys = Evaluated(n_var=2 * n, n_obj=1, xl=0.0, xu=1.0)
+        minimize(keys, algorithm, ("n_eval", budget.evaluations), seed=int(rng.integers(2**31)))
+        costs = np.concatenate(record.costs)[: budget.evaluations]
+        return Proposals(record.orders, record.placements, stats=curve(costs, time.perf_counter() - began))
+
+
+class _Record:
+    """The best schedules of all generations, within the budget: its last generation counts in part."""
+
+    def __init__(self, seen: Target, n: int, budget: Budget) -> None:
+        self._seen, self._budget, self._left = seen, budget, budget.evaluations
+        self._best = np.zeros(0)
+        self.costs: list[np.ndarray] = []
+        self.orders = self.placements = np.zeros((0, n), np.int32)
+
+    def add(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+        """Costs of a generation, (S,)."""
+        costs = self._seen.seconds(orders, placements)
+        self.costs.append(costs)
+        count = min(len(costs), self._left)
+        self._left -= count
+        every = np.r_[self._best, costs[:count]]
+        chosen = np.argsort(every, kind="stable")[: self._budget.proposals]
+        self._best = every[chosen]
+        self.orders = np.concatenate([self.orders, orders[:count]])[chosen]
+        self.placements = np.concatenate([self.placements, placements[:count]])[chosen]
+        return costs
+
+
+def schedules(problem: Problem, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orders and placements, (S, n) int32, of (S, 2 n) keys in [0, 1]: n priorities, then n devices."""
+    n = len(problem)
+    placements = np.minimum(keys[:, n:] * problem.devices, problem.devices - 1).astype(np.int32)
+    return ordered(problem, placements, keys[:, :n]), placements
+
+
+make = Brkga

@@ -1,0 +1,54 @@
+"""What an expert does by hand: each device gets a contiguous part of the layers, all with about the same work.
+
+Two proposals: the operations cut in the order of their numbers, and in the order of their depth (most edges on a path
+from the beginning), ties by number. The operations of each device are ordered by the one rule.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numba import njit
+
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.proposing import placed
+
+
+class Contiguous:
+    def __init__(self, settings: GraphMethodSettings) -> None:
+        pass
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        numbers = np.arange(len(problem))
+        layers = np.argsort(_depths(problem.parents.offsets, problem.parents.targets), kind="stable")
+        sequences = [numbers, layers][: budget.proposals]
+        return placed(problem, np.stack([split(problem, sequence) for sequence in sequences]), began)
+
+
+def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
+    """Device of each operation, (n,) int32, where the sequence is cut into m parts of about equal run time.
+
+    An operation goes where the middle of its time falls when the total is cut into m equal parts.
+    """
+    seconds = problem.seconds[sequence]
+    total = seconds.sum()
+    middles = (np.cumsum(seconds) - seconds / 2) / total if total else np.linspace(0, 1, len(seconds))
+    placement = np.empty(len(sequence), np.int32)
+    placement[sequence] = np.minimum(middles * problem.devices, problem.devices - 1).astype(np.int32)
+    return placement
+
+
+@njit(cache=True)
+def _depths(offsets: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    depths = np.zeros(len(offsets) - 1, np.int32)
+    for i in range(len(depths)):
+        for edge in range(offsets[i], offsets[i + 1]):
+            depths[i] = max(depths[i], depths[parents[edge]] + 1)
+    return depths
+
+
+make = Contiguous

@@ -1,0 +1,24 @@
+"""Operation i on device i mod m, ordered by the one rule: work is balanced, and nothing else is looked at."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.proposing import placed
+
+
+class RoundRobin:
+    def __init__(self, settings: GraphMethodSettings) -> None:
+        pass
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        return placed(problem, np.arange(len(problem), dtype=np.int32)[None] % problem.devices, began)
+
+
+make = RoundRobin

@@ -1,0 +1,1 @@
+"""What several methods share, and the one rule of which proposals count."""

@@ -1,0 +1,42 @@
+"""The one repair step for all methods that only place: operations move until every device holds what is on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.graphs.devices.simulator import peaks
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers.rules.ordering import ordered
+
+_ROUNDS = 100  # each moves at least one operation; a tight problem that needs more is given up
+
+
+def fits(problem: Problem, order: np.ndarray, placement: np.ndarray) -> bool:
+    """Whether no device ever holds more than its memory in this schedule."""
+    return bool(np.isinf(problem.memory) or (peaks(problem, order, placement) <= problem.memory).all())
+
+
+def repaired(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Order and placement, (n,) int32 each, that fit the devices; None where this rule finds none.
+
+    While a device holds too much in the schedule of the one rule of ordering, the largest operations of the fullest
+    one (by weights and result) move to the emptiest, as long as there is room and too much is held.
+    """
+    placement = placement.astype(np.int32)
+    size = problem.weights + problem.sizes
+    for _ in range(_ROUNDS):
+        order = ordered(problem, placement[None])[0]
+        if fits(problem, order, placement):
+            return order, placement
+        most = peaks(problem, order, placement)
+        fullest, emptiest = int(most.argmax()), int(most.argmin())
+        excess, room = most[fullest] - problem.memory, problem.memory - most[emptiest]
+        there = np.flatnonzero(placement == fullest)
+        moved = 0.0
+        for i in there[np.argsort(-size[there], kind="stable")]:
+            if moved < excess and 0 < size[i] <= room - moved:
+                placement[i] = emptiest
+                moved += size[i]
+        if not moved:
+            return None
+    return None

@@ -1,0 +1,113 @@
+"""ONNX files: costs by hand, what is folded or merged, and faults; where the optional package `onnx` is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+from pipeline.graphs.corpus import exported  # noqa: E402
+from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx  # noqa: E402
+
+FLOAT = 1
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+
+
+def written(
+    folder: Path, nodes: Sequence, batch: int | str = 2, weights: dict[str, tuple[int, ...]] | None = None
+) -> Path:
+    helper = onnx.helper
+    initial = [onnx.numpy_helper.from_array(np.ones(s, np.float32), name) for name, s in (weights or {}).items()]
+    model = helper.make_graph(
+        nodes,
+        "mine",
+        [helper.make_tensor_value_info("x", FLOAT, [batch, 4, 5, 5])],
+        [helper.make_tensor_value_info("y", FLOAT, ["rows", "columns", "height", "width"][: 2 if weights else 4])],
+        initial,
+    )
+    onnx.save(helper.make_model(model, opset_imports=[helper.make_opsetid("", 18)]), folder / "mine.onnx")
+    return folder / "mine.onnx"
+
+
+def node(kind: str, inputs: list[str], outputs: list[str], **attributes: object) -> object:
+    return onnx.helper.make_node(kind, inputs, outputs, name=f"{kind}_{outputs[0]}", **attributes)
+
+
+NODES = [
+    ("Constant", [], ["shape"], {"value_ints": [2, -1]}),
+    ("Identity", ["k"], ["kernel"], {}),
+    ("Conv", ["x", "kernel"], ["a"], {"group": 2}),
+    ("Relu", ["a"], ["b"], {}),
+    ("Reshape", ["b", "shape"], ["c"], {}),
+    ("Gemm", ["c", "w"], ["y"], {"transB": 1}),
+]
+WEIGHTS = {"k": (6, 2, 3, 3), "w": (7, 54)}
+
+
+def nodes() -> list:
+    return [node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in NODES]
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    graph = read_onnx(written(tmp_path, nodes(), weights=WEIGHTS), "mine")
+    assert graph.kinds == ("Conv", "Relu", "Gemm")
+    assert list(zip(graph.children.sources, graph.children.targets, strict=True)) == [(0, 1), (1, 2)]
+    result = 2 * 6 * 3 * 3
+    assert graph.flops.tolist() == [2 * result * 2 * 9, result, 2 * 2 * 54 * 7]
+    assert graph.bytes_kept.tolist() == [4 * 6 * 2 * 9, 0, 4 * 7 * 54]
+    assert graph.bytes_written.tolist() == [4 * result, 4 * result, 4 * 2 * 7]
+    assert graph.bytes_read.tolist() == [4 * (200 + 108), 4 * result, 4 * (result + 7 * 54)]
+
+
+def test_open_dimensions_are_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, nodes(), "batch", WEIGHTS)
+    with pytest.raises(OnnxError, match=r"mine.onnx: input 'x' leaves dimension 'batch' open"):
+        read_onnx(path)
+    fixed = read_onnx(written(tmp_path, nodes(), 2, WEIGHTS)).graph_id
+    assert read_onnx(written(tmp_path, nodes(), "batch", WEIGHTS), dimensions={"batch": 2}).graph_id == fixed
+
+
+@pytest.mark.parametrize(
+    ("faulty", "said"),
+    [
+        ([("Frobnicate", ["x"], ["y"], {})], "Frobnicate"),
+        ([("Relu", ["z"], ["y"], {})], "'?z'?"),
+        ([("Relu", ["y"], ["z"], {}), ("Relu", ["z"], ["y"], {})], "sorted"),
+        (
+            [("NonZero", ["x"], ["i"], {}), ("Cast", ["i"], ["y"], {"to": FLOAT})],
+            r"NonZero_i \(NonZero\): the size of 'i'",
+        ),
+    ],
+)
+def test_faults_name_file_and_node(faulty: list, said: str, tmp_path: Path) -> None:
+    parts = [node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in faulty]
+    with pytest.raises(OnnxError, match=f"(?s)mine.onnx: .*{said}"):
+        read_onnx(written(tmp_path, parts))
+
+
+@pytest.mark.parametrize("path", sorted(LIGHT.glob("*.onnx")), ids=lambda path: path.stem)
+def test_the_files_of_the_wheel_are_those_that_are_cached(path: Path) -> None:
+    assert read_onnx(path).graph_id == exported.load(path.stem, "forward").graph_id
+
+
+def test_truncated_and_mutated_files(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    whole = (LIGHT / "light_squeezenet.onnx").read_bytes()
+    path = tmp_path / "mutated.onnx"
+    for trial in range(150):
+        mutated = bytearray(whole if trial % 2 else whole[: int(rng.integers(len(whole)))])
+        for at in rng.integers(0, max(len(mutated), 1), trial % 2 * 2).tolist():
+            mutated[at] = int(rng.integers(256))
+        path.write_bytes(mutated)
+        try:
+            read_onnx(path)
+        except OnnxError as error:
+            assert str(path) in str(error)
+        else:
+            assert trial % 2, "a part of a file was taken for a whole one"
+    with pytest.raises(OnnxError, match=r"none.onnx: cannot be read: No such file"):
+        read_onnx(tmp_path / "none.onnx")

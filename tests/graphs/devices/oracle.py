@@ -1,0 +1,57 @@
+"""The simulator once more, in plain Python over networkx: slow, and sharing nothing with the kernel."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+
+from pipeline.graphs.problems.problem import Problem
+
+
+def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGraph:
+    """Precedence, with `delay` on every edge, and edges between neighbours on a device."""
+    whole = nx.DiGraph()
+    whole.add_nodes_from(range(len(problem)))
+    for source, target in zip(problem.children.sources.tolist(), problem.children.targets.tolist(), strict=True):
+        delay = problem.transfers.slope * problem.sizes[source] + problem.transfers.delay
+        whole.add_edge(source, target, delay=0.0 if placement[source] == placement[target] else delay)
+    for device in range(problem.devices):
+        chain = [int(i) for i in order if placement[i] == device]
+        for before, after in pairwise(chain):
+            if not whole.has_edge(before, after):
+                whole.add_edge(before, after, delay=0.0)
+    return whole
+
+
+def ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[int, float]:
+    """When each operation ends: the longest path to it."""
+    whole = graph(problem, order, placement)
+    done: dict[int, float] = {}
+    for i in nx.topological_sort(whole):
+        arrivals = [done[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
+        done[i] = max(arrivals, default=0.0) + float(problem.seconds[i])
+    return done
+
+
+def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[float]:
+    """The most bytes on each device, by looking at every moment at which something is allocated."""
+    done = ends(problem, order, placement)
+    held: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
+    for i in range(len(problem)):
+        here, size = int(placement[i]), float(problem.sizes[i])
+        readers = problem.children.targets[problem.children.offsets[i] : problem.children.offsets[i + 1]].tolist()
+        arrives = done[i] + problem.transfers.slope * size + problem.transfers.delay
+        until = [done[i], *(done[j] if placement[j] == here else arrives for j in readers)]
+        held.append((here, done[i] - float(problem.seconds[i]), max(until), size))
+        for device in {int(placement[j]) for j in readers} - {here}:
+            held.append((device, done[i], max(done[j] for j in readers if placement[j] == device), size))
+    most = [0.0] * problem.devices
+    for device, moment, _, _ in held:
+        alive = sum(size for where, begin, end, size in held if where == device and begin <= moment < end)
+        most[device] = max(most[device], alive)
+    kept = [
+        sum(float(problem.weights[i]) for i in range(len(problem)) if placement[i] == d) for d in range(problem.devices)
+    ]
+    return [alive + always for alive, always in zip(most, kept, strict=True)]

@@ -1,0 +1,80 @@
+"""The simulator against plain Python over networkx, by hand, and on what is no schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.graphs.devices.simulator import makespans, peaks, starts
+from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from tests.graphs.devices import oracle
+from tests.graphs.problems import drawn
+
+# 0 -> 1, 0 -> 2, both -> 3
+DIAMOND = Problem(
+    seconds=np.array([1.0, 2.0, 4.0, 1.0]),
+    sizes=np.array([10.0, 1.0, 1.0, 1.0]),
+    children=Edges(np.array([0, 2, 3, 4, 4], np.int32), np.array([1, 2, 3, 3], np.int32)),
+    devices=2,
+    transfers=Transfers(slope=0.1, delay=0.5),
+)
+ORDER = np.array([0, 1, 2, 3])
+
+
+def test_by_hand() -> None:
+    """On one device the sum; on two, operation 2 waits for 1.5 s of transfer, and operation 3 for .6 s."""
+    together, apart = np.zeros(4, int), np.array([0, 0, 1, 0])
+    assert makespans(DIAMOND, np.stack([ORDER, ORDER]), np.stack([together, apart])).tolist() == [8.0, 8.1]
+    assert starts(DIAMOND, ORDER, apart).tolist() == pytest.approx([0.0, 1.0, 2.5, 7.1])
+    assert DIAMOND.critical_path == 6.0 and DIAMOND.bound == 6.0
+    # Device 1 holds the copy of operation 0 (10 bytes) from 1.0 and its own result from 2.5.
+    assert peaks(DIAMOND, ORDER, apart).tolist() == pytest.approx([11.0, 11.0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_as_the_oracle_on_random_schedules(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(15):
+        problem = drawn.problem(rng, int(rng.integers(1, 20)), int(rng.integers(1, 5)), float(rng.random()))
+        orders, placements = drawn.schedules(problem, rng, 5)
+        seconds = makespans(problem, orders, placements)
+        for order, placement, makespan in zip(orders, placements, seconds, strict=True):
+            assert makespan == pytest.approx(max(oracle.ends(problem, order, placement).values()), rel=1e-12)
+            assert makespan >= problem.critical_path * (1 - 1e-12)
+            assert peaks(problem, order, placement) == pytest.approx(oracle.peaks(problem, order, placement))
+
+
+def test_no_operation_takes_no_time() -> None:
+    empty = Problem(np.zeros(0), np.zeros(0), Edges(np.zeros(1, np.int32), np.zeros(0, np.int32)), 2)
+    none = np.zeros((3, 0), np.int32)
+    assert makespans(empty, none, none).tolist() == [0.0, 0.0, 0.0] and empty.bound == 0.0
+
+
+@pytest.mark.parametrize(
+    ("order", "placement", "said"),
+    [
+        ([0, 1, 3, 2], [0, 0, 0, 0], "slot 2: operation 3 comes before operation 2"),
+        ([0, 1, 1, 3], [0, 0, 0, 0], "slot 2: operation 1 is there for the second time"),
+        ([0, 1, 2, 4], [0, 0, 0, 0], "slot 3: there is no operation 4; there are 4"),
+        ([0, 1, 2, 3], [0, 0, 2, 0], "slot 2: operation 2 is on device 2; there are 2"),
+    ],
+)
+def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], said: str) -> None:
+    with pytest.raises(ValueError, match=f"schedule 1, {said}"):
+        makespans(DIAMOND, np.array([ORDER, order]), np.array([[0, 0, 0, 0], placement]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"seconds": np.array([1.0, np.nan, 1.0, 1.0])}, "operation 1 has nan seconds"),
+        ({"sizes": np.array([1.0, 1.0, -1.0, 1.0])}, "operation 2 has -1.0 bytes"),
+        ({"children": Edges(DIAMOND.children.offsets, np.array([1, 2, 3, 0], np.int32))}, "edge 2 -> 0 does not go"),
+        ({"devices": 0}, "0 devices"),
+    ],
+)
+def test_bad_problems_name_their_operation(changed: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(DIAMOND, **changed)

@@ -1,0 +1,41 @@
+"""Small random problems and random valid schedules of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+
+
+def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: float = 0.25) -> Problem:
+    """Edges between all pairs with this probability, times and sizes uniform; some operations take no time."""
+    upper = np.triu(rng.random((n, n)) < density, 1)
+    sources, targets = np.nonzero(upper)
+    offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32)
+    return Problem(
+        seconds=rng.random(n) * (rng.random(n) < 0.9),
+        sizes=rng.random(n),
+        children=Edges(offsets, targets.astype(np.int32)),
+        devices=devices,
+        transfers=Transfers(slope=float(rng.random()), delay=float(rng.random())),
+        kept=rng.random(n),
+    )
+
+
+def schedules(problem: Problem, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Topological orders, each step uniform among the ready operations, and uniform devices: (count, n) each."""
+    orders = np.array([_order(problem, rng) for _ in range(count)], np.int32).reshape(count, len(problem))
+    return orders, rng.integers(0, problem.devices, orders.shape).astype(np.int32)
+
+
+def _order(problem: Problem, rng: np.random.Generator) -> list[int]:
+    waiting = np.diff(problem.parents.offsets)
+    ready, order = np.flatnonzero(waiting == 0).tolist(), []
+    while ready:
+        i = ready.pop(int(rng.integers(len(ready))))
+        order.append(i)
+        for child in problem.children.targets[problem.children.offsets[i] : problem.children.offsets[i + 1]].tolist():
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    return order

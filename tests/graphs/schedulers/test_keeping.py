@@ -1,0 +1,36 @@
+"""Which proposals count, on one operation that two others wait for, and two devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.graphs.devices.targets import Target, latency, proxy
+from pipeline.graphs.problems.problem import Edges, Problem
+from pipeline.graphs.schedulers import Proposals
+from pipeline.graphs.schedulers.rules.keeping import keep
+
+FORK = Problem(
+    np.array([1.0, 2.0, 2.0]), np.ones(3), Edges(np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32)), 2
+)
+PLACEMENTS = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]], np.int32)
+PROPOSALS = Proposals(np.tile(np.arange(3, dtype=np.int32), (4, 1)), PLACEMENTS)
+
+
+def test_the_best_by_proxy_are_judged_once_each_and_the_best_on_the_target_is_the_answer() -> None:
+    """Two devices take 3 s on the proxy; a delay of 3 s makes one device, with its 5 s, the best on the target."""
+    slow = latency(FORK, 3.0 / FORK.seconds.mean())
+    kept = keep(PROPOSALS, proxy(FORK), slow)
+    assert kept.placements.tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]  # the second of equals is left out
+    assert kept.seen.tolist() == [3.0, 3.0, 5.0] and kept.judged.tolist() == [6.0, 6.0, 5.0]
+    assert kept.best == 2
+    assert keep(PROPOSALS, proxy(FORK), slow, 2).best == 0  # what the proxy does not rank high is never judged
+    assert keep(PROPOSALS, slow, slow, 2).placements[0].tolist() == [0, 0, 0]  # unless the method sees the target
+
+
+def test_what_does_not_fit_the_memory_is_left_out() -> None:
+    tight = replace(FORK, kept=np.array([1.0, 5.0, 5.0]), memory=9.0)
+    kept = keep(PROPOSALS, proxy(tight), Target((tight,)))
+    assert kept.placements.tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert len(keep(PROPOSALS, proxy(tight), Target((replace(tight, memory=1.0),))).orders) == 0
