@@ -2,9 +2,7 @@
 
 For every network of experiment `operator_learning`, on the development split with
 Hungarian matching: exact match as trained, and when its matrix is also projected by `nearest`, at test time alone: what
-legality by itself is worth. And whether training starves: of the blocks that are not reproduced, the share whose loss
-has no gradient in the logits. Publishes the experiment `operator_learning_attribution`; intervals
-span the seeds.
+legality by itself is worth. Publishes the experiment `operator_learning_attribution`; intervals span the seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from tqdm import tqdm
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.rows import results, row
 from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.models.pocsnet_training import loss_of
 from pipeline.blocks.problems import token_blocks
 from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.params import load
@@ -31,26 +28,19 @@ from pipeline.operators.popocs import popocs
 from pipeline.places import path
 
 EXPERIMENT = "operator_learning"
-_SILENT = 1e-6  # largest entry of a block's gradient in the logits, of a loss of order 1
 
 
 def attribution(model: POCSNet, blocks: Blocks) -> dict[str, float]:
-    """The three figures of the module's docstring, over the blocks in their stored input orders."""
+    """The two figures of the module's docstring, over the blocks in their stored input orders."""
     shown = blocks.shown(blocks.input_order)
-    slots = torch.from_numpy(blocks.input_order.astype(np.int64))  # instruction i as shown is GCC's number slots[i]
     orders = partial_orders(shown.precedes)
     with torch.no_grad():
         logits = model.logits(shown, blocks.trie)
         matrix = model.constrain(logits, orders, model.settings.iterations)
         legal = popocs(matrix, orders, method="nearest")
-    exact = _exact(matrix, blocks)
-    logits.requires_grad_()
-    (gradient,) = torch.autograd.grad(loss_of(model, logits, orders, slots), logits)
-    silent = (gradient * len(logits)).abs().amax((1, 2)).numpy() < _SILENT  # the loss is a mean over blocks
     return {
-        "exact_match_as_trained": float(exact.mean()),
+        "exact_match_as_trained": float(_exact(matrix, blocks).mean()),
         "exact_match_projected_at_test_time": float(_exact(legal, blocks).mean()),
-        "missed_without_gradient_share": float(silent[~exact].mean()),
     }
 
 

@@ -138,6 +138,15 @@ def test_what_is_said_of_hardware_is_in_the_results() -> None:
     assert f"would reach {ceiling:.2f}" in prose
 
 
+def test_the_speed_of_ingestion_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'ingest'")
+    (corpus,) = rows.value[rows.metric == "wall_over_objdump"]
+    programs = rows.value[rows.metric == "program_over_allowed"]
+    assert f"takes {corpus:.2f} times as long as `objdump -d`" in prose
+    assert f"{programs.min():.2f} to {programs.max():.2f} of that" in prose
+
+
 def test_every_command_named_in_a_readme_starts_something() -> None:
     named = {
         module
