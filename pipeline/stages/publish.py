@@ -57,8 +57,8 @@ def main(
         frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
     if "trial_history" in by_kind:
         frames["trials"] = _trials(by_kind["trial_history"], chosen)
-    if chosen.get("task") == "imitation":
-        sizes = _sizes(experiment, chosen["models"], sorted(weights or []), inputs or [])
+    if chosen.get("task") == "imitation" and weights:
+        sizes = _sizes(experiment, chosen["models"], sorted(weights), inputs or [])
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
     if "results" in frames and (names := set(frames["results"]["experiment"])) != {experiment}:
         raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")

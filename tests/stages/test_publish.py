@@ -97,6 +97,12 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(here: Path) ->
     assert origin.commit == "f" * 40 and origin.dirty is True
 
 
+def test_an_imitation_that_trains_no_network_is_published() -> None:
+    settings = {"task": "imitation", "methods": {}}
+    found = publishes("imitation", [put("results", results(), experiment="imitation")], settings)
+    assert found["results"]["set"].tolist() == ["test_5", "test_5"]
+
+
 def test_what_bounds_imitators_is_published_under_a_name_of_its_own() -> None:
     run = {"experiment": "imitation", "set": "test_4_40", "method": "large", "seed": 0}
     paths = [put("ceiling", CEILING, experiment="imitation")]
