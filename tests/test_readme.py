@@ -125,11 +125,10 @@ def test_the_numbers_of_the_prose_are_in_the_results() -> None:
 
 def test_what_is_said_of_fresh_blocks_is_in_the_results() -> None:
     prose = " ".join((ROOT / "README.md").read_text().split())
-    atom = {
-        name: committed(name)["schedulers", "full"].loc[["policy_refined", "cp_sat_alone"], "none", "atom"].droplevel(1)
-        for name in ("fresh_10_40", "fresh_programs_10_40")
-    }
-    policy, alone = ([f"{of[method].iloc[0]:.4f}" for of in atom.values()] for method in ("policy_refined", "cp_sat_alone"))
+    cycles = [committed(name)["schedulers", "full"] for name in ("fresh_10_40", "fresh_programs_10_40")]
+    policy, alone = (
+        [f"{of[method, 'none', 'atom']:.4f}" for of in cycles] for method in ("policy_refined", "cp_sat_alone")
+    )
     assert f"it needs {policy[0]} of GCC's cycles there, {policy[1]} on those of other programs" in prose
     assert f"`cp_sat_alone` {alone[0]} and {alone[1]}" in prose
 
