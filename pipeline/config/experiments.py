@@ -14,6 +14,7 @@ from pipeline.config.timing import TimingSettings
 
 Seeds = Annotated[list[int], Field(min_length=1)]
 GCC = "gcc"  # the target of orders that are to be GCC's
+TARGETS = ("proxy", "noisy", "bandwidth", "latency")  # of schedules of graphs, beside links (graphs/devices/judging.py)
 
 
 class _Experiment(Section):
@@ -98,7 +99,14 @@ class Hardware(_Experiment):
     timing: TimingSettings
 
 
-Experiment = Annotated[Reproduction | Imitation | Processors | Hardware, Field(discriminator="task")]
+class Devices(_Experiment):
+    """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
+
+    task: Literal["devices"]
+    targets: Annotated[list[str], Field(min_length=1)]  # of TARGETS, or names of section `links`
+
+
+Experiment = Annotated[Reproduction | Imitation | Processors | Hardware | Devices, Field(discriminator="task")]
 
 
 class Trials(Section):

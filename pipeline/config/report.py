@@ -10,4 +10,5 @@ from pipeline.config.section import Section
 
 
 class Report(Section):
-    experiments: Annotated[list[str], Field(min_length=1)]
+    experiments: Annotated[list[str], Field(min_length=1)]  # on blocks
+    graph_experiments: list[str] = []  # on computation graphs
