@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum, auto
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -14,7 +15,6 @@ from pipeline.config.timing import TimingSettings
 
 Seeds = Annotated[list[int], Field(min_length=1)]
 GCC = "gcc"  # the target of orders that are to be GCC's
-TARGETS = ("proxy", "noisy", "bandwidth", "latency")  # of schedules of graphs, beside links (graphs/devices/judging.py)
 
 
 class _Experiment(Section):
@@ -99,11 +99,20 @@ class Hardware(_Experiment):
     timing: TimingSettings
 
 
+class GraphTarget(StrEnum):
+    """What schedules of graphs are judged on, beside links with real figures (graphs/devices/judging.py)."""
+
+    PROXY = auto()
+    NOISY = auto()
+    BANDWIDTH = auto()
+    LATENCY = auto()
+
+
 class Devices(_Experiment):
     """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
 
     task: Literal["devices"]
-    targets: Annotated[list[str], Field(min_length=1)]  # of TARGETS, or names of section `links`
+    targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 
 Experiment = Annotated[Reproduction | Imitation | Processors | Hardware | Devices, Field(discriminator="task")]

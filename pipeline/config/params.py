@@ -15,9 +15,9 @@ from pipeline.config.devices import Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
     GCC,
-    TARGETS,
     Devices,
     Experiment,
+    GraphTarget,
     Hardware,
     Imitation,
     Processors,
@@ -86,7 +86,7 @@ class Params(Section):
         if isinstance(experiment, Devices):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
-            _known(f"{key}.targets", experiment.targets, [*TARGETS, *self.links])
+            _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
             return
         _known(f"{key}.sets", experiment.sets, self.sets)
         _known(f"{key}.judges", experiment.judges, self.judges)
@@ -115,7 +115,7 @@ class Params(Section):
 
     def graph_targets(self, experiment: Devices, name: str) -> list[str]:
         """What schedules of a set are judged on: links with real figures where its run times are real ones, too."""
-        return [target for target in experiment.targets if target in TARGETS or self.graph_sets[name].timed]
+        return [target for target in experiment.targets if target in list(GraphTarget) or self.graph_sets[name].timed]
 
     def methods_of(self, experiment: str) -> list[str]:
         """Names of an experiment's methods; its networks for all lengths are methods by themselves."""

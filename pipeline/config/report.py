@@ -11,4 +11,9 @@ from pipeline.config.section import Section
 
 class Report(Section):
     experiments: Annotated[list[str], Field(min_length=1)]  # on blocks
-    graph_experiments: list[str] = []  # on computation graphs
+    graph_experiments: Annotated[list[str], Field(min_length=1)]  # on computation graphs
+
+    @property
+    def all(self) -> list[str]:
+        """Every experiment that is evaluated with the report."""
+        return [*self.experiments, *self.graph_experiments]

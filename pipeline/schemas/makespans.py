@@ -20,6 +20,8 @@ SCHEMA = pa.schema(
         ("evaluations", pa.list_(pa.int64())),  # the anytime curve, of what the method saw
         ("best_seconds", pa.list_(pa.float64())),
         ("work", pa.float64()),  # seconds of all operations on the target, the mean over its draws
+        ("exact", pa.bool_()),  # the method gives bounds
+        ("proven", pa.bool_()),  # the method has proven that no schedule is shorter on the proxy, up to its rounding
         ("bound", pa.float64()),  # no schedule takes less on the target: critical path, balance, a proof of CP-SAT
     ]
 )

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from pipeline import places, tables
 from pipeline.config.devices import Machines
+from pipeline.config.experiments import GraphTarget
 from pipeline.config.section import section
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.graph_table import read_graphs
@@ -47,20 +48,22 @@ def main(
     rows = []
     for path in tqdm(sorted(graph_schedules), "judging", unit="table", file=sys.stderr):
         said = places.place(path, "graph_schedules")
-        for scheduled in tables.read("graph_schedules", path).to_dict("records"):
+        table = tables.read("graph_schedules", path)
+        told = set(table["sees"]) != {GraphTarget.PROXY}  # then each schedule is for the target that it was made for
+        for scheduled in table.to_dict("records"):
             graph_id = str(scheduled["graph_id"])
             of_graph = targets[graph_id]
-            for name in where.targets if scheduled["sees"] == judging.PROXY else [scheduled["sees"]]:
+            for name in [scheduled["sees"]] if told else where.targets:
                 place = {"graph_id": graph_id, "target": name, "method": said["method"], "seed": int(said["seed"])}
-                bound = max(of_graph[name].bound, 0.0 if name == judging.NOISY else proven.get(graph_id, 0.0))
-                rows.append(place | _judged(scheduled, of_graph[name], of_graph[judging.PROXY], bound, place))
+                bound = max(of_graph[name].bound, 0.0 if name == GraphTarget.NOISY else proven.get(graph_id, 0.0))
+                rows.append(place | _judged(scheduled, of_graph[name], of_graph[GraphTarget.PROXY], bound, place))
     tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["makespans"].names), "makespans", makespans)
 
 
 def _targets(graph: Graph, where: Machines, frozen: dict[str, float]) -> Iterator[tuple[str, Target]]:
     """Every target of the set, and the proxy."""
     problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
-    for name in dict.fromkeys([judging.PROXY, *where.targets]):
+    for name in dict.fromkeys([GraphTarget.PROXY, *where.targets]):
         yield name, judging.target_of(name, graph.graph_id, problem, frozen, where.links)
 
 
@@ -91,5 +94,7 @@ def _judged(scheduled: Row, target: Target, proxy: Target, bound: float, place: 
         "evaluations": scheduled["evaluations"],
         "best_seconds": scheduled["best_seconds"],
         "work": float(target.mean.seconds.sum()) if n else 0.0,
+        "exact": bool(np.isfinite(scheduled["bound"])),
+        "proven": bool(np.isfinite(scheduled["bound"]) and scheduled["status"] == "ok"),
         "bound": bound,
     }

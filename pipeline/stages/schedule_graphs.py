@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.config.devices import Machines
+from pipeline.config.experiments import GraphTarget
 from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
 from pipeline.config.section import section
 from pipeline.graphs.corpus.graph import Graph
@@ -55,8 +56,8 @@ def _scheduled(
     graph: Graph, entry: GraphMethodSettings, where: Machines, frozen: dict[str, float], seed: int
 ) -> Iterator[dict[str, object]]:
     problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
-    proxy = judging.target_of(judging.PROXY, graph.graph_id, problem, frozen, where.links)
-    for name in where.targets if "target" in entry.needs else [judging.PROXY]:
+    proxy = judging.target_of(GraphTarget.PROXY, graph.graph_id, problem, frozen, where.links)
+    for name in where.targets if "target" in entry.needs else [GraphTarget.PROXY]:
         seen = judging.target_of(name, graph.graph_id, problem, frozen, where.links)
         method = make(entry, {"target": seen})
         rng = np.random.default_rng([seed, *bytes.fromhex(graph.graph_id)])

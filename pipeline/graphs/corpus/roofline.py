@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config.devices import Device, Link
+from pipeline.config.devices import Device
 from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.problems.problem import Problem, Transfers
+from pipeline.graphs.problems.problem import Problem
 
 
 def seconds(graph: Graph, device: Device) -> np.ndarray:
@@ -41,8 +41,3 @@ def problem_of(graph: Graph, devices: int, device: Device | None = None, memory:
         kept=kept,
         memory=np.inf if most <= limit else limit,
     )
-
-
-def transfers(link: Link) -> Transfers:
-    """What a link takes to hand a result to another device."""
-    return Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)

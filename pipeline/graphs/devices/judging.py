@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config.devices import Link
-from pipeline.config.experiments import TARGETS
-from pipeline.graphs.corpus.roofline import transfers
+from pipeline.config.experiments import GraphTarget
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 
 FROZEN = Path(__file__).parent / "frozen"
-PROXY, NOISY, BANDWIDTH, LATENCY = TARGETS
 
 
 def strengths(folder: Path = FROZEN) -> dict[str, float]:
@@ -30,7 +28,7 @@ def strengths(folder: Path = FROZEN) -> dict[str, float]:
         table = pd.read_csv(path).set_index("target")["strength"]
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: no table of frozen targets ({error}); restore it from git") from error
-    if missing := sorted({NOISY, BANDWIDTH, LATENCY} - set(table.index)):
+    if missing := sorted(set(GraphTarget) - {GraphTarget.PROXY} - set(table.index)):
         raise ValueError(f"{path}: no strength of {missing}; restore it from git")
     return {str(name): float(value) for name, value in table.items()}
 
@@ -45,14 +43,14 @@ def target_of(
 ) -> Target:
     """The target of this name of a graph on its devices. Raises ValueError for a name that does not exist."""
     match name:
-        case "proxy":
+        case GraphTarget.PROXY:
             return targets.proxy(problem)
-        case "noisy":
+        case GraphTarget.NOISY:
             return targets.noisy(problem, frozen[name], hidden_of(graph_id, problem))
-        case "bandwidth":
+        case GraphTarget.BANDWIDTH:
             return targets.bandwidth(problem, frozen[name])
-        case "latency":
+        case GraphTarget.LATENCY:
             return targets.latency(problem, frozen[name])
     if name not in links:
-        raise ValueError(f"no target {name!r}; there are {', '.join([*TARGETS, *links])}")
-    return targets.linked(problem, transfers(links[name]))
+        raise ValueError(f"no target {name!r}; there are {', '.join([*GraphTarget, *links])}")
+    return targets.linked(problem, links[name])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.config.devices import Link
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.problems.problem import Problem, Transfers
 
@@ -73,9 +74,9 @@ def latency(problem: Problem, delay: float) -> Target:
     return Target((replace(problem, transfers=Transfers(delay=delay * _unit(problem))),))
 
 
-def linked(problem: Problem, transfers: Transfers) -> Target:
+def linked(problem: Problem, link: Link) -> Target:
     """Transfers over a link with real figures; run times must be those of real devices, too."""
-    return Target((replace(problem, transfers=transfers),))
+    return Target((replace(problem, transfers=Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)),))
 
 
 def _unit(problem: Problem) -> float:
