@@ -12,10 +12,14 @@ def device_of(set):
 
 def machines(wildcards):
     """What the schedules of the wildcards' set are made for and judged on, as JSON."""
-    chosen = P.graph_sets[wildcards.graph_set]
-    targets = P.graph_targets(P.experiments[wildcards.experiment], wildcards.graph_set)
+    return machines_of(wildcards.experiment, wildcards.graph_set)
+
+
+def machines_of(experiment, set):
+    chosen = P.graph_sets[set]
+    targets = P.graph_targets(P.experiments[experiment], set)
     links = {name: config["links"][name] for name in targets if name in P.links}
-    said = {"device": json.loads(device_of(wildcards.graph_set)), "devices": chosen.devices, "memory_bytes": chosen.memory_bytes, "links": links, "targets": targets}
+    said = {"device": json.loads(device_of(set)), "devices": chosen.devices, "memory_bytes": chosen.memory_bytes, "links": links, "targets": targets}
     return json.dumps(said, sort_keys=True)
 
 
@@ -109,6 +113,7 @@ rule evaluate_graphs:
         graphs=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].sets),
         candidates=lambda w: expand(path("graph_candidates"), graph_set=P.experiments[w.experiment].sets),
         makespans=lambda w: expand(path("makespans", experiment=w.experiment), graph_set=P.experiments[w.experiment].sets),
+        strengths=FROZEN_TARGETS,
     output:
         results=path("results"),
         parts=path("parts"),
@@ -126,3 +131,36 @@ rule evaluate_graphs:
         "Numbers with intervals ({wildcards.experiment})"
     shell:
         stage("evaluate_graphs", "experiment", "intervals")
+
+
+def shown_graphs(wildcards):
+    return P.experiments[wildcards.experiment].shown
+
+
+rule graph_examples:
+    """Schedules that the page draws."""
+    input:
+        src=src("graph_examples"),
+        graphs=lambda w: path("graphs", graph_set=shown_graphs(w).set),
+        makespans=lambda w: path("makespans", experiment=w.experiment, graph_set=shown_graphs(w).set),
+        graph_schedules=lambda w: [
+            path("graph_schedules", experiment=w.experiment, graph_set=shown_graphs(w).set, method=method, seed=P.experiments[w.experiment].seeds[0])
+            for method in shown_graphs(w).methods
+        ],
+    output:
+        gantts=path("gantts"),
+        memory_curves=path("memory_curves"),
+        kept_points=path("kept_points"),
+    params:
+        options=options,
+        machines=lambda w: machines_of(w.experiment, shown_graphs(w).set),
+        methods=lambda w: shown_graphs(w).methods,
+        count=lambda w: shown_graphs(w).graphs,
+    log:
+        "logs/graph_examples/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/graph_examples/{experiment}.tsv"
+    message:
+        "Drawing example schedules ({wildcards.experiment})"
+    shell:
+        stage("graph_examples", "machines", "methods", "count")

@@ -23,7 +23,8 @@ def tables_of(name):
     if chosen.task == "imitation":
         return [results, path("parts", experiment=name), *trainings(name, "history")]
     if chosen.task == "devices":
-        return [results, path("parts", experiment=name)]
+        drawn = ["gantts", "memory_curves", "kept_points"] if chosen.shown else []
+        return [path(kind, experiment=name) for kind in ("results", "parts", *drawn)]
     if chosen.task == "processors":
         return [results, path("parts", experiment=name), *([path("timelines", experiment=name)] if chosen.shown else [])]
     return [results, path("outcomes", experiment=name)]
@@ -47,7 +48,7 @@ def stages_of(name):
     chosen = P.experiments[name]
     if isinstance(P.experiments[name], Devices):
         own = [module for method in P.experiments[name].methods for module in P.graph_methods[method].modules()]
-        return ["graph_sets", "schedule_graphs", "judge_graphs", "evaluate_graphs"], unique(own)
+        return ["graph_sets", "schedule_graphs", "judge_graphs", "evaluate_graphs", "graph_examples"], unique(own)
     made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
     stages = ["schedule", "judge", "evaluate"]
     stages += {"reproduction": ["train", "sweep"], "imitation": ["train_ordering"], "processors": ["train_ordering", "learn_policy", "optima"], "hardware": ["time_orders"]}[chosen.task]

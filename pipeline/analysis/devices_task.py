@@ -6,7 +6,7 @@ Columns of table `results`: `decoder` is the rule of keeping (best, spread), `ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,15 +41,21 @@ Table = dict[tuple[str, str], dict[int, Scheduled]]  # method, rule -> seed -> i
 
 
 def evaluate(
-    experiment: str, intervals: Intervals, graphs: pd.DataFrame, candidates: pd.DataFrame, makespans: pd.DataFrame
+    experiment: str,
+    intervals: Intervals,
+    graphs: pd.DataFrame,
+    candidates: pd.DataFrame,
+    makespans: pd.DataFrame,
+    strengths: Mapping[str, float],
 ) -> Evaluation:
     """Results and parts of an experiment.
 
     Frames with a column `graph_set`: graphs (graph_id, family) of the sets, candidates (table graph_candidates),
-    makespans (table makespans). Raises ValueError where list scheduling, the baseline, is missing.
+    makespans (table makespans). strengths: of the frozen targets. Raises ValueError where list scheduling, with which
+    all are compared, is missing.
     """
     rows: list[Row] = []
-    pieces: list[dict[str, object]] = []
+    pieces = [_strength(experiment, rank, *frozen) for rank, frozen in enumerate(strengths.items())]
     for name, of_set in graphs.groupby("graph_set", sort=False):
         members = of_set.sort_values("graph_id")
         families = members["family"].to_numpy()
@@ -66,6 +72,11 @@ def evaluate(
             pieces += _by_family(whose, scheduled, families, intervals)
             pieces += _anytime(whose, on_target, _best(on_target))
     return Evaluation(results(row for row in rows if row["seed"] == "all"), parts(pieces))
+
+
+def _strength(experiment: str, rank: int, target: str, value: float) -> dict[str, object]:
+    place = {"experiment": experiment, "set": "all", "judge": "none", "target": target}
+    return part(_none(place) | {"metric": "strength"}, "target", target, rank, (value, np.nan, np.nan), 0)
 
 
 def _scheduled(makespans: pd.DataFrame, graph_ids: list[str]) -> Table:

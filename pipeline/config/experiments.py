@@ -108,10 +108,19 @@ class GraphTarget(StrEnum):
     LATENCY = auto()
 
 
+class ShownGraphs(Section):
+    """Whose schedules the page draws."""
+
+    set: str
+    methods: Annotated[list[str], Field(min_length=1)]  # from left to right
+    graphs: Positive
+
+
 class Devices(_Experiment):
     """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
 
     task: Literal["devices"]
+    shown: ShownGraphs | None = None
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 

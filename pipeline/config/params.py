@@ -87,6 +87,9 @@ class Params(Section):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
             _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
+            if experiment.shown is not None:
+                _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+                _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
             return
         _known(f"{key}.sets", experiment.sets, self.sets)
         _known(f"{key}.judges", experiment.judges, self.judges)

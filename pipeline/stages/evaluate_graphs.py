@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from pipeline import tables
 from pipeline.analysis.devices_task import evaluate
 from pipeline.config.intervals import Intervals
 from pipeline.config.section import section
+from pipeline.graphs.devices import judging
 from pipeline.stages import options
 from pipeline.stages.gather import gather
 
@@ -20,6 +22,7 @@ def main(
     graphs: options.Tables,
     candidates: options.Tables,
     makespans: options.Tables,
+    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
     results: options.Out,
     parts: options.Out,
 ) -> None:
@@ -33,6 +36,7 @@ def main(
         gather("graphs", graphs, ["graph_id", "family"]),
         gather("graph_candidates", candidates),
         gather("makespans", makespans),
+        judging.strengths(strengths.parent),
     )
     tables.write(evaluation.results, "results", results)
     tables.write(evaluation.parts, "parts", parts)
