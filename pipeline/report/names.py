@@ -12,6 +12,13 @@ _METHODS = {
     "cp_sat_alone": "CP-SAT alone",
     "milp": "MILP",
     "search_mcmc": "Search MCMC",
+    "heft": "HEFT",
+    "metis": "METIS",
+    "brkga": "BRKGA",
+    "brkga_on_target": "BRKGA on target",
+    "ppo": "PPO",
+    "gflownet": "GFlowNet",
+    "cp_sat_quick": "CP-SAT, a tenth of the time",
 }
 DECODERS = {  # as a head goes from the simple to the thorough
     "greedy": "greedy",
@@ -46,6 +53,13 @@ SETS = {
     "development_programs": "development, ffprobe",
     "compiled_test": "GCC 7.3, order before scheduling",
     "shuffled_test": "GCC 7.3, random order",
+    "unseen_real": "unseen real graphs, 25 to 1,000 operations",
+    "unseen_small": "unseen graphs of up to 50 operations",
+    "unseen_synthetic": "unseen synthetic graphs, 50 operations",
+    "profiled_bert": "profiled BERT, four devices of 0.63 GB",
+    "profiled_resnet": "profiled ResNet-50, fourteen devices of 2.1 GB",
+    "quick_real": "real development graphs, a few",
+    "quick_synthetic": "synthetic graphs, a few",
 }
 
 

@@ -57,6 +57,13 @@ PAGES = (  # the first lists the others
         ),
     ),
     Page(
+        "devices",
+        "Computation graphs on several devices",
+        "Which method schedules the operations of neural networks on several devices best, on what it sees and on "
+        "targets that differ from it, and how near the optimum is it?",
+        ("devices", "devices_quick", "device_trials", "simulator_speed"),
+    ),
+    Page(
         "corpus",
         "The code and its dependencies",
         "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "

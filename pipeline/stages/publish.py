@@ -18,7 +18,10 @@ from pipeline.analysis import published, rows, verification_results
 from pipeline.stages import options
 from pipeline.stages.gather import gather
 
-_SINGLE = ("results", "parts", "ceiling", "twins", "audit", "timelines", "outcomes")  # published as they are
+_SINGLE = (  # published as they are
+    *("results", "parts", "ceiling", "twins", "audit", "timelines", "outcomes"),
+    *("gantts", "memory_curves", "kept_points"),
+)
 _PLACED = ("history", "sweep")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")

@@ -103,11 +103,19 @@ def _reason(problem: Problem, schedule: int, slot: int, orders: np.ndarray, plac
 
 
 def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndarray:
-    """The most bytes that each device holds at a time, (m,).
+    """The most bytes that each device holds at a time, (m,): its weights, and the results of `held`."""
+    most = _most(*held(problem, order, placement), problem.devices)
+    return most + np.bincount(placement, problem.weights, problem.devices)
 
-    Weights are there all the time. A result is held where it was computed from the start of its operation until all
-    its readers there have ended and it has arrived everywhere else; on another device from when it is sent, once for
-    all readers there, until the last of them has ended.
+
+def held(
+    problem: Problem, order: np.ndarray, placement: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Every result wherever it is held: from and until which second, its bytes, the device; (R,) each.
+
+    A result is held where it was computed from the start of its operation until all its readers there have ended and
+    it has arrived everywhere else; on another device from when it is sent, once for all readers there, until the last
+    of them has ended. Weights, which are there all the time, are not among them.
     """
     begins = starts(problem, order, placement)
     ends = begins + problem.seconds
@@ -124,9 +132,7 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndar
     copied = copies // m
     device = np.r_[placement, copies % m].astype(np.int64)
     size = np.r_[problem.sizes, problem.sizes[copied]]
-    return _most(np.r_[begins, ends[copied]], np.r_[own, last], size, device, m) + np.bincount(
-        placement, problem.weights, m
-    )
+    return np.r_[begins, ends[copied]], np.r_[own, last], size, device
 
 
 def _most(begins: np.ndarray, ends: np.ndarray, sizes: np.ndarray, devices: np.ndarray, m: int) -> np.ndarray:

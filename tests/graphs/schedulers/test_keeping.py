@@ -34,3 +34,15 @@ def test_what_does_not_fit_the_memory_is_left_out() -> None:
     kept = keep(PROPOSALS, proxy(tight), Target((tight,)))
     assert kept.placements.tolist() == [[0, 0, 1], [0, 1, 0]]
     assert len(keep(PROPOSALS, proxy(tight), Target((replace(tight, memory=1.0),))).orders) == 0
+
+
+def test_by_the_other_rule_few_devices_are_among_those_that_are_judged() -> None:
+    """Of two that are kept, one is the best that uses one device and one the best that uses two."""
+    slow = latency(FORK, 3.0 / FORK.seconds.mean())
+    kept = keep(PROPOSALS, proxy(FORK), slow, 2, "spread")
+    assert kept.placements.tolist() == [[0, 0, 1], [0, 0, 0]] and kept.seen.tolist() == [3.0, 5.0]
+    assert kept.judged[kept.best] == 5.0
+    every = keep(PROPOSALS, proxy(FORK), slow, 100, "spread")
+    assert sorted(every.judged) == sorted(keep(PROPOSALS, proxy(FORK), slow, 100).judged)
+    alone = Proposals(PROPOSALS.orders[1:], PLACEMENTS[1:])  # none uses one device: the others take its share
+    assert len(keep(alone, proxy(FORK), slow, 2, "spread").orders) == 2

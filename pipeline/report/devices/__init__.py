@@ -1,0 +1,1 @@
+"""The page `devices`: its tables, figures and templates."""

@@ -1,0 +1,125 @@
+"""Pictures of schedules of graphs: Gantt charts, memory, diversity, proxy against target, anytime curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from pipeline.report.names import in_order, label
+from pipeline.report.plots import key, legend, logarithmic, subplots
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_BARS = ("#56b4e9", "#0072b2")  # in turn, so that neighbours are told apart
+
+
+def _styles(methods: list[str]) -> dict[str, dict[str, Any]]:
+    """Colour and mark of every method, told apart by both."""
+    return {
+        name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
+        for k, name in enumerate(methods)
+    }
+
+
+def gantt(bars: pd.DataFrame) -> Figure:
+    """Schedules of one graph side by side. bars: rows of table `gantts` of one rank."""
+    schedules = list(bars.sort_values(["place", "device", "begin"]).groupby("place"))
+    last = bars["end"].max()
+    with subplots(1 + 3.4 * len(schedules), 2.6, 1, len(schedules)) as (figure, axes):
+        for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
+            for device, on_device in schedule.groupby("device"):
+                tints = [_BARS[k % 2] for k in range(len(on_device))]
+                lengths = on_device["end"] - on_device["begin"]
+                ax.barh(
+                    np.full(len(on_device), device),
+                    lengths,
+                    left=on_device["begin"],
+                    height=0.8,
+                    color=tints,
+                    edgecolor="white",
+                    linewidth=0.3,
+                )
+            ax.axvline(schedule["bound"].iloc[0], color="#d55e00", linewidth=1.2)
+            devices = range(int(bars["device"].max()) + 1)
+            ax.set_yticks(list(devices), [f"device {k}" for k in devices] if ax is axes[0][0] else [""] * len(devices))
+            ax.set(xlim=(0, 1.02 * last), ylim=(len(devices) - 0.5, -0.5), xlabel="time")
+            ax.grid(axis="y", visible=False)
+            ax.xaxis.set_major_formatter(EngFormatter("s"))
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.set_title(f"{label(schedule['method'].iloc[0])}: {EngFormatter('s', 3)(schedule['end'].max())}")
+    return figure
+
+
+def memory(curves: pd.DataFrame) -> Figure:
+    """Bytes that each device holds over time. curves: rows of table `memory_curves` of one rank."""
+    schedules = list(curves.sort_values(["place", "device", "seconds"]).groupby("place"))
+    with subplots(1 + 3.4 * len(schedules), 2.8, 1, len(schedules)) as (figure, axes):
+        for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
+            for device, held in schedule.groupby("device"):
+                ax.step(held["seconds"], held["bytes"], where="post", color=_COLOURS[int(device)], linewidth=1.3)
+            ax.set(xlim=(0, 1.02 * curves["seconds"].max()), ylim=(0, 1.05 * curves["bytes"].max()), xlabel="time")
+            ax.xaxis.set_major_formatter(EngFormatter("s"))
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.yaxis.set_major_formatter(EngFormatter("B"))
+            ax.set_title(label(schedule["method"].iloc[0]))
+        devices = sorted(set(curves["device"]))
+        legend(figure, [key(f"device {k}", color=_COLOURS[int(k)]) for k in devices], len(devices))
+    return figure
+
+
+def diversity(points: pd.DataFrame) -> Figure:
+    """Speedup against diversity, a panel for each target. points: rows of results with a column `diversity`."""
+    targets = in_order(points["target"], ("proxy", "noisy", "bandwidth", "latency"))
+    style = _styles(sorted(set(points["method"])))
+    with subplots(1 + 2.6 * len(targets), 3.6, 1, len(targets)) as (figure, axes):
+        for ax, target in zip(axes[0], targets, strict=True):
+            for row in points[points["target"] == target].to_dict("records"):
+                mark = style[row["method"]]
+                ax.vlines(row["diversity"], row["low"], row["high"], color=mark["color"], linewidth=1)
+                ax.plot(row["diversity"], row["value"], linestyle="", markersize=7, **mark)
+            ax.set(xlim=(-0.05, 1.05), xlabel="mean distance of the kept", title=target)
+        axes[0][0].set_ylabel("speedup")
+        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+    return figure
+
+
+def proxy_against_target(points: pd.DataFrame) -> Figure:
+    """Kept schedules of one graph, a panel for each target. points: rows of table `kept_points`."""
+    present = [target for target in ("noisy", "bandwidth", "latency") if target in set(points["target"])]
+    sizes = points.groupby("method")["speedup"].size()
+    several = sizes[sizes > len(set(points["target"]))].index
+    style = _styles([name for name in sorted(several) if not str(name).endswith("_on_target")])
+    with subplots(1 + 3.4 * len(present), 3.8, 1, len(present)) as (figure, axes):
+        for ax, target in zip(axes[0], present, strict=True):
+            for name, mark in style.items():
+                kept = points[(points["method"] == name) & (points["target"] == target)]
+                ax.plot(kept["proxy_speedup"], kept["speedup"], linestyle="", markersize=3.5, alpha=0.6, **mark)
+            ax.set(xlabel="speedup on the proxy", title=target)
+        axes[0][0].set_ylabel("speedup on the target")
+        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+    return figure
+
+
+def anytime(parts: pd.DataFrame) -> Figure:
+    """Best so far over list scheduling's against evaluations, a panel for each target that a method sees."""
+    targets = in_order(parts["target"], ("proxy", "noisy", "bandwidth", "latency", "pcie", "nvlink"))
+    style = _styles(sorted(set(parts["method"])))
+    columns = min(3, len(targets))
+    rows = -(-len(targets) // columns)
+    with subplots(1 + 3.4 * columns, 0.8 + 2.6 * rows, rows, columns) as (figure, axes):
+        for ax in axes.flat[len(targets) :]:
+            figure.delaxes(ax)
+        for ax, target in zip(axes.flat, targets, strict=False):
+            for name, curve in parts[parts["target"] == target].sort_values("rank").groupby("method"):
+                mark = style[str(name)]
+                ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=4, **mark)
+            ax.axhline(1, color="#222222", linewidth=0.8)
+            logarithmic(ax.xaxis, 6)
+            ax.set(xlabel="evaluations", title=target)
+        axes[0][0].set_ylabel("makespan, of list scheduling's")
+        legend(figure, [key(label(name), **mark) for name, mark in style.items()], 3)
+    return figure

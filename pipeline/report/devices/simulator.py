@@ -1,0 +1,34 @@
+"""The speed of the simulator of schedules, and how it grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.numbers import Row, count, spread
+from pipeline.report.tables import Column, Line, columns, metric, of, records, table
+
+EXPERIMENT = "simulator_speed"
+
+
+def _per_second(row: Row | None) -> str:
+    return spread(row, count)
+
+
+SPEEDS: list[Column] = [
+    ("Operations", of("lengths", lambda text: count(float(text)))),
+    ("Schedules/s", metric(_per_second, "schedules_per_second")),
+]
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables; without lines where nothing was published."""
+    rows = evidence.results[evidence.results["experiment"] == EXPERIMENT]
+    speeds = rows[rows["metric"] == "schedules_per_second"].assign(size=lambda frame: frame["lengths"].astype(float))
+    lines = [Line({"lengths": row["lengths"]}, [row]) for row in speeds.sort_values("size").to_dict("records")]
+    others = rows[rows["metric"] != "schedules_per_second"].sort_values("metric")
+    checks = columns(lambda text: str(text).replace("_", " "), metric="What", lengths="Operations")
+    return {
+        "speeds": table(SPEEDS, lines, right=1),
+        "checks": table([*checks, ("Value", of("value", lambda found: f"{found:.3g}"))], records(others), right=2),
+    }

@@ -1,0 +1,113 @@
+"""Example graphs whose schedules the page shows: Gantt charts, memory, target against proxy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from pipeline import places, tables
+from pipeline.config.devices import Machines
+from pipeline.config.experiments import GraphTarget
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices.simulator import starts
+from pipeline.graphs.devices.targets import proxy
+from pipeline.graphs.devices.usage import usage
+from pipeline.stages import options
+
+LIST = "list_scheduling"
+Rows = list[dict[str, object]]
+
+
+def main(
+    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
+    methods: Annotated[list[str], typer.Option(help="Whose schedules are drawn, from left to right.")],
+    count: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
+    graphs: options.Table,
+    makespans: options.Table,
+    graph_schedules: options.Tables,
+    gantts: options.Out,
+    memory_curves: options.Out,
+    kept_points: options.Out,
+) -> None:
+    """Write the best schedules on the proxy of the graphs on which list scheduling is furthest from the best known.
+
+    Among graphs that all of the methods have a schedule of; `kept_points` is of the first of them, of all methods.
+    """
+    where = section(Machines, machines)
+    judged = tables.read("makespans", makespans)
+    chosen = furthest(judged, methods)[:count]
+    if not chosen:
+        raise ValueError(f"{makespans}: no graph has a schedule of each of {', '.join(methods)}; name other methods")
+    by_id = {graph.graph_id: graph for graph in read_graphs(graphs)}
+    of_method = {places.place(path, "graph_schedules")["method"]: path for path in reversed(sorted(graph_schedules))}
+    bars: Rows = []
+    held: Rows = []
+    for rank, graph_id in enumerate(chosen):
+        bound = float(
+            judged.loc[(judged["graph_id"] == graph_id) & (judged["target"] == GraphTarget.PROXY), "bound"].max()
+        )
+        for place, method in enumerate(methods):
+            order, placement = _best(of_method[method], graph_id)
+            whose = {"rank": rank, "graph": by_id[graph_id].name, "method": method, "place": place}
+            drawn = _drawn(by_id[graph_id], where, order, placement)
+            bars += [whose | bar | {"bound": bound} for bar in drawn[0]]
+            held += [whose | change for change in drawn[1]]
+    tables.write(pd.DataFrame(bars), "gantts", gantts)
+    tables.write(pd.DataFrame(held), "memory_curves", memory_curves)
+    tables.write(_points(judged[judged["graph_id"] == chosen[0]], by_id[chosen[0]].name), "kept_points", kept_points)
+
+
+def furthest(makespans: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Hashes of the graphs that all these methods have a schedule of, by how far list scheduling is from the best."""
+    on_proxy = makespans[(makespans["target"] == GraphTarget.PROXY) & (makespans["seconds"].map(len) > 0)]
+    best = on_proxy.assign(best=on_proxy["seconds"].map(min))
+    by_method = best.groupby(["graph_id", "method"])["best"].min().unstack()
+    whole = by_method.dropna(subset=methods) if set(methods) <= set(by_method) else by_method[:0]
+    gap = whole[LIST] / whole.min(axis=1) if len(whole) else pd.Series(dtype=float)
+    return [str(graph_id) for graph_id in gap.sort_values(ascending=False, kind="stable").index]
+
+
+def _best(path: Path, graph_id: str) -> tuple[np.ndarray, np.ndarray]:
+    """Order and placement, (n,) each, of the method's best schedule on the proxy."""
+    table = tables.read("graph_schedules", path)
+    rows = table[(table["graph_id"] == graph_id) & (table["sees"] == GraphTarget.PROXY) & (table["kept_by"] == "best")]
+    row = rows.iloc[0]
+    n, best = int(row["operations"]), int(np.argmin(row["seen_seconds"]))
+    return tuple(np.asarray(row[name])[best * n : (best + 1) * n].astype(np.int32) for name in ("orders", "placements"))
+
+
+def _drawn(graph: Graph, where: Machines, order: np.ndarray, placement: np.ndarray) -> tuple[Rows, Rows]:
+    """Rows of gantts, one for each operation, and of memory_curves."""
+    problem = proxy(problem_of(graph, where.devices, where.device, where.memory_bytes)).draws[0]
+    begins = starts(problem, order, placement)
+    bars: Rows = [
+        {"operation": i, "kind": graph.kinds[i], "device": placement[i], "begin": begins[i], "end": begins[i] + seconds}
+        for i, seconds in enumerate(problem.seconds.tolist())
+    ]
+    held: Rows = [
+        {"device": device, "seconds": second, "bytes": size}
+        for device, (seconds, sizes) in enumerate(usage(problem, order, placement))
+        for second, size in zip(seconds.tolist(), sizes.tolist(), strict=True)
+    ]
+    return bars, held
+
+
+def _points(makespans: pd.DataFrame, graph: str) -> pd.DataFrame:
+    """Rows of kept_points: of every method's first seed."""
+    frames = []
+    work = {str(row.target): row.work for row in makespans.itertuples()}
+    for row in makespans.sort_values("seed").drop_duplicates(["method", "target", "kept_by"]).itertuples():
+        place = {"graph": graph, "method": row.method, "kept_by": row.kept_by, "target": row.target}
+        speedups = {
+            "proxy_speedup": work[GraphTarget.PROXY] / np.asarray(row.proxy_seconds),
+            "speedup": row.work / np.asarray(row.seconds),
+        }
+        frames.append(pd.DataFrame(speedups).assign(**place))
+    return pd.concat(frames, ignore_index=True)

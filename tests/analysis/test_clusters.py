@@ -1,0 +1,33 @@
+"""Intervals that resample clusters: wider where clusters differ, as usual where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.analysis.clusters import ClusterBootstrap
+from pipeline.analysis.statistics import Bootstrap
+
+
+def width(bootstrap: Bootstrap, values: np.ndarray) -> float:
+    _, found = bootstrap.estimates(values[None])
+    return found.high - found.low
+
+
+def test_clusters_that_differ_make_the_interval_wide() -> None:
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(["a", "b", "c", "d"], 10)
+    apart = np.repeat([0.0, 1.0, 2.0, 3.0], 10) + 0.01 * rng.random(40)
+    alike = rng.permutation(apart)
+    clustered = ClusterBootstrap(list(clusters), 500, 0.95)
+    assert width(clustered, apart) > 2 * width(Bootstrap(40, 500, 0.95), apart)
+    assert width(clustered, alike) < width(clustered, apart)
+
+
+def test_every_resample_draws_whole_clusters_as_often_as_there_are() -> None:
+    """With one member each, a resample of clusters is one of members."""
+    single = ClusterBootstrap([str(k) for k in range(30)], 400, 0.95)
+    values = np.random.default_rng(1).random(30)
+    assert 0.8 < width(single, values) / width(Bootstrap(30, 400, 0.95), values) < 1.25
+    one = ClusterBootstrap(["a"] * 30, 400, 0.95)
+    assert 0.8 < width(one, values) / width(Bootstrap(30, 400, 0.95), values) < 1.25
+    assert width(one, values) == width(ClusterBootstrap(["b"] * 30, 400, 0.95), values)  # names do not matter

@@ -1,0 +1,48 @@
+"""The roofline by hand, memory that counts where it can bind, and what is missing is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.config.devices import Device
+from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from pipeline.graphs.corpus.roofline import problem_of, seconds
+
+DEVICE = Device(flops_per_second=100.0, bytes_per_second=10.0, launch_seconds=0.5, memory_bytes=50.0)
+
+
+def pair(own: np.ndarray | None = None) -> Graph:
+    """One operation bound by arithmetic, one by memory."""
+    operations = Operations(
+        kinds=["mm", "add"],
+        flops=np.array([1000.0, 10.0]),
+        bytes_read=np.array([10, 20]),
+        bytes_written=np.array([20, 10]),
+        bytes_kept=np.array([5, 0]),
+        seconds=own,
+    )
+    return graph("pair", "none", "forward", operations, np.array([0]), np.array([1]))[0]
+
+
+def test_by_hand() -> None:
+    assert seconds(pair(), DEVICE).tolist() == [0.5 + 10.0, 0.5 + 3.0]
+    problem = problem_of(pair(), 2, DEVICE)
+    assert problem.seconds.tolist() == [10.5, 3.5] and problem.sizes.tolist() == [20.0, 10.0]
+    assert problem.weights.tolist() == [5.0, 0.0] and problem.transfers.delay == problem.transfers.slope == 0
+
+
+def test_memory_counts_where_it_can_be_too_small() -> None:
+    """All results and weights are 35 bytes."""
+    assert np.isinf(problem_of(pair(), 2, DEVICE).memory)
+    assert problem_of(pair(), 2, DEVICE, memory=34.0).memory == 34.0
+    assert np.isinf(problem_of(pair(), 2, DEVICE, memory=35.0).memory)
+    assert problem_of(pair(), 2, DEVICE.model_copy(update={"memory_bytes": 30.0})).memory == 30.0
+
+
+def test_own_run_times_win_and_none_at_all_is_refused() -> None:
+    own = np.array([1.0, 2.0])
+    assert problem_of(pair(own), 2, DEVICE).seconds.tolist() == [1.0, 2.0]
+    assert np.isinf(problem_of(pair(own), 2).memory)
+    with pytest.raises(ValueError, match="graph pair: it brings no run times along; name the device"):
+        problem_of(pair(), 2)

@@ -1,0 +1,134 @@
+"""The page of computation graphs: tables of what is there, figures that can be drawn, and what is missing is said."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.analysis import published
+from pipeline.report import build
+from pipeline.report.devices import comparison, simulator
+from pipeline.report.evidence import Evidence
+from pipeline.report.pages import PAGES
+from pipeline.report.plots import render
+from pipeline.report.templates import template
+from tests.report.made import PARAMS, results
+
+METHODS = ["list_scheduling", "randomised_list", "annealing_on_target"]
+SETTINGS = {
+    "task": "devices", "sets": ["unseen_real", "unseen_synthetic"], "targets": ["proxy", "noisy"], "methods": METHODS,
+    "seeds": [0],
+}  # fmt: skip
+
+
+def rows(experiment: str) -> list[dict[str, Any]]:
+    place = {"experiment": experiment, "judge": "simulator", "dependencies": "none"}
+    every = []
+    for name, target, method, rule in product(SETTINGS["sets"], SETTINGS["targets"], METHODS, ("best", "spread")):
+        whose = place | {"set": name, "target": target, "method": method, "decoder": rule}
+        if method == "list_scheduling" and rule == "spread":
+            continue
+        cost = 1.0 - 0.125 * METHODS.index(method)
+        every.append(
+            whose | {"metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling", "value": cost}
+        )
+        every.append(whose | {"metric": "speedup", "value": 3.25 / cost})
+        if target == "proxy":
+            every += [whose | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.5}]
+            every += [whose | {"metric": "diversity", "value": 0.25 * METHODS.index(method)}]
+    return every
+
+
+def part(**columns: Any) -> dict[str, Any]:
+    plain = dict.fromkeys(published.columns("parts"), "none") | {"rank": 0, "low": np.nan, "high": np.nan, "n": 1}
+    return plain | {"confidence": np.nan, "seed": "all"} | columns
+
+
+def evidence(experiment: str = "devices") -> Evidence:
+    parts = [
+        part(experiment=experiment, set="all", metric="strength", by="target", part="noisy", value=0.61625),
+    ]
+    parts += [
+        part(experiment=experiment, set="unseen_real", metric=name, by="kind", part="gnmt forward part", value=value)
+        for name, value in (("graphs_looked_at", 20), ("graphs_counted", 7))
+    ]
+    parts += [
+        part(experiment=experiment, set="unseen_real", target="proxy", method=method, metric="makespan",
+             by="evaluations", part=str(count), rank=k, value=1 / count)
+        for method in METHODS[1:] for k, count in enumerate((1, 3, 10))
+    ]  # fmt: skip
+    bars = [
+        {"rank": 0, "graph": "g", "method": method, "place": k, "operation": i, "kind": "mm", "device": i % 2,
+         "begin": float(i), "end": i + 1.0, "bound": 2.0}
+        for k, method in enumerate(METHODS[:2]) for i in range(4)
+    ]  # fmt: skip
+    held = [
+        {"rank": 0, "graph": "g", "method": method, "place": k, "device": i % 2, "seconds": float(i), "bytes": 5.0 * i}
+        for k, method in enumerate(METHODS[:2])
+        for i in range(4)
+    ]
+    points = [
+        {"graph": "g", "method": "randomised_list", "kept_by": "best", "target": target, "proxy_speedup": 3 + k / 9,
+         "speedup": 2 + k / 9}
+        for target in ("noisy", "bandwidth") for k in range(5)
+    ]  # fmt: skip
+    speeds = [
+        {"experiment": "simulator_speed", "method": "simulator", "metric": "schedules_per_second", "lengths": size,
+         "value": 2e7 / int(size)}
+        for size in ("200", "50")
+    ]  # fmt: skip
+    speeds.append({"experiment": "simulator_speed", "metric": "growth_exponent", "lengths": "50-200", "value": 1.02})
+    params = PARAMS | {
+        "experiments": PARAMS["experiments"] | {experiment: SETTINGS},
+        "graphs": {experiment: {"graph_sets": {"unseen_real": {"device": "v100", "devices": 4}}}},
+    }
+    made = {"parts": parts, "gantts": bars, "memory_curves": held, "kept_points": points}
+    return Evidence(
+        params, results(rows(experiment) + speeds), {name: pd.DataFrame(lines) for name, lines in made.items()}
+    )
+
+
+def page(evidence: Evidence) -> str:
+    """The page alone: the others' evidence is not here."""
+    (shown,) = (one for one in PAGES if one.name == "devices")
+    sections = {name: section(evidence) for name, section in build.SECTIONS["devices"].items()}
+    context = sections | {"page": shown, "pages": PAGES, "params": evidence.params, "provenance": ""}
+    return template("devices/page.md.j2").render(context)
+
+
+def test_the_page_shows_every_table_and_figure() -> None:
+    text = page(evidence())
+    for said in (
+        "4 × v100", "0.616", "| gnmt forward part | 20 | 7 |", "Randomised list", "0.8750", "BRKGA", "GFlowNet",
+        "1.5000", "figures/devices_gantt_1.png", "figures/devices_anytime.png", "| 50 | 400,000",
+    ):  # fmt: skip
+        assert said in text, said
+    assert "few graphs and seeds" not in text
+    drawn = comparison.section(evidence())["figures"]
+    assert len(drawn) == 5 and all(render(draw())[:4] == b"\x89PNG" for draw in drawn.values())
+
+
+def test_the_few_graphs_of_every_report_stand_in_for_what_is_not_published() -> None:
+    text = page(evidence("devices_quick"))
+    assert "few graphs and seeds" in text and "0.8750" in text
+
+
+def test_what_is_not_there_is_said() -> None:
+    empty = Evidence(PARAMS, evidence().results[:0], {})
+    assert comparison.section(empty) == {"to_list": {}}
+    assert not simulator.section(empty)["speeds"]
+    text = page(empty)
+    assert "Not measured yet: `snakemake data/published/devices.done`" in text
+    assert "Not measured yet: `python -m benchmarks.simulator_speed`" in text
+
+
+@pytest.mark.parametrize("name", ["gflownet", "list_scheduling"])
+def test_the_papers_figures_stand_beside_ours(name: str) -> None:
+    shown = comparison.section(evidence())["paper_targets"]
+    line = next(cells for cells in shown.lines if cells[0] == comparison.label(name))
+    assert line[2] == {"gflownet": "2.71", "list_scheduling": "2.74"}[name]
+    assert line[1].startswith({"gflownet": "-", "list_scheduling": "3.25"}[name])
