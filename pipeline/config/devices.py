@@ -33,5 +33,6 @@ class Machines(Section):
 
     device: Device | None  # of which they are; none: the graphs bring their run times along
     devices: Positive
+    memory_bytes: Rate | None = None  # of each device; none: the device's own
     links: dict[str, Link]
     targets: Annotated[list[str], Field(min_length=1)]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config.devices import Device, Link
+from pipeline.config.devices import Device
 from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.problems.problem import Problem, Transfers
+from pipeline.graphs.problems.problem import Problem
 
 
 def seconds(graph: Graph, device: Device) -> np.ndarray:
@@ -19,30 +19,25 @@ def seconds(graph: Graph, device: Device) -> np.ndarray:
     return device.launch_seconds + np.maximum(graph.flops / device.flops_per_second, moved)
 
 
-def problem_of(graph: Graph, devices: int, device: Device | None = None, link: Link | None = None) -> Problem:
-    """The graph on so many devices of this kind; without a link there are no transfers.
+def problem_of(graph: Graph, devices: int, device: Device | None = None, memory: float | None = None) -> Problem:
+    """The graph on so many devices of this kind, without transfers.
 
-    Run times that the graph brings along win over the roofline's. The devices' memory counts where it could be too
-    small for some schedule; a graph that fits any one device as a whole has devices without limit, which is the same.
-    Raises ValueError where neither graph nor device tells run times.
+    memory: bytes of each device, by default the device's own. It counts where it could be too small for some schedule:
+    a graph that fits one device as a whole has devices without limit, which is the same. Run times that the graph
+    brings along win over the roofline's. Raises ValueError where neither graph nor device tells run times.
     """
     own = len(graph.seconds) == len(graph)
     if not own and device is None:
         raise ValueError(f"graph {graph.name}: it brings no run times along; name the device that they are of")
     sizes, kept = graph.bytes_written.astype(np.float64), graph.bytes_kept.astype(np.float64)
     most = float(sizes.sum() + kept.sum())  # no device can ever hold more: every result once, and all weights
-    limit = np.inf if device is None or most <= device.memory_bytes else device.memory_bytes
+    own_memory = np.inf if device is None else device.memory_bytes
+    limit = own_memory if memory is None else memory
     return Problem(
         seconds=graph.seconds if own or device is None else seconds(graph, device),
         sizes=sizes,
         children=graph.children,
         devices=devices,
-        transfers=Transfers() if link is None else transfers(link),
         kept=kept,
-        memory=limit,
+        memory=np.inf if most <= limit else limit,
     )
-
-
-def transfers(link: Link) -> Transfers:
-    """What a link takes to hand a result to another device."""
-    return Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)

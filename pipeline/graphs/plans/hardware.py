@@ -10,6 +10,7 @@ from typing import Literal
 
 from pipeline.config.devices import Device, Link
 from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices.targets import linked
 from pipeline.graphs.plans.sources import Source
 from pipeline.graphs.problems.problem import Problem
 
@@ -44,5 +45,5 @@ def on_devices(
 ) -> Problem:
     """The graph of a source on these devices. devices, memory (GB of each): None for what the source says."""
     room = source.memory if memory is None else memory * _GB
-    named = DEVICES[device] if room is None else DEVICES[device].model_copy(update={"memory_bytes": room})
-    return problem_of(source.graph, devices or source.devices, named, LINKS[link])
+    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room)
+    return linked(problem, LINKS[link]).mean

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.config.params import load
 from pipeline.graphs.corpus.workloads import read_workload
-from pipeline.graphs.plans.hardware import DEVICES, on_devices
+from pipeline.graphs.plans.hardware import DEVICES, LINKS, on_devices
 from pipeline.graphs.plans.sources import export_module, read_file
+from pipeline.wiring import ROOT
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
 MODULE = """
@@ -69,6 +71,12 @@ def test_a_result_is_part_of_its_nodes_size() -> None:
 def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, said: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"mine.json: {said}"):
         read_file(workload(tmp_path, nodes, [], **changes), {})
+
+
+def test_devices_and_links_are_those_of_the_experiments() -> None:
+    """The command knows them without params.yaml, which is not in the package."""
+    params = load(ROOT / "params.yaml")
+    assert (params.devices, params.links) == (DEVICES, LINKS)
 
 
 def test_other_files_are_no_models(tmp_path: Path) -> None:
