@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pipeline.command import order
+from pipeline.command import graph, order
 from pipeline.stages.command import explained
 
 
@@ -19,9 +19,13 @@ class _Verbs(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Verbs, no_args_is_help=True, help="Schedule code of your own with what this laboratory has learned."
+    cls=_Verbs,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # brackets are what they mean
+    help="Schedule code and neural networks of your own with what this laboratory has.",
 )
 app.command("order")(order.main)
+app.command("graph")(graph.main)
 
 
 @app.callback()

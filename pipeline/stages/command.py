@@ -27,8 +27,8 @@ def repeated(argv: list[str]) -> list[str]:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """End the process with a message on stderr and exit code 1 at an expected error.
+def explained(code: int = 1) -> Iterator[None]:
+    """End the process with a message on stderr and this exit code at an expected error.
 
     Expected are ValueError and OSError: bad settings, damaged table, full disk; a fault of our own keeps its traceback.
     """
@@ -38,7 +38,7 @@ def explained() -> Iterator[None]:
         full = isinstance(error, OSError) and error.errno == errno.ENOSPC
         remedy = "; the disk is full: free some space and start again, nothing half-written was left" if full else ""
         print(f"error: {error}{remedy}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(code)
 
 
 def run(main: Callable[..., Any]) -> None:

@@ -185,4 +185,4 @@ def _check_costs(name: str, labels: Sequence[str], kinds: Sequence[str], costs: 
         # Bytes are stored as 64-bit integers; what does not fit there is no number of bytes.
         if len(wrong := np.flatnonzero(~(np.isfinite(values) & (values >= 0) & (values < 2.0**63)))):
             i = wrong[0]
-            raise ValueError(f"graph {name}: operation {labels[i]} has {values[i]} {cost}; it must be 0 or more")
+            raise ValueError(f"graph {name}: operation {labels[i]} has {values[i]} {cost}; 0 to 2**63 are possible")

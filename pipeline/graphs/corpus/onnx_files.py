@@ -8,7 +8,7 @@ ConvTranspose, MatMul and Gemm; none where data only move; one an element of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from pipeline.graphs.corpus.source_files import content
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
 _MOVES = {
     *("Concat", "Transpose", "Slice", "Split", "Gather", "GatherElements", "GatherND", "Expand", "Pad", "Cast", "Tile"),
     *("Constant", "ConstantOfShape", "Shape", "Size", "Range", "DepthToSpace", "SpaceToDepth"),
 }
+
+
+_LARGEST = 2**31  # bytes; a protobuf message is smaller, and keeps what is larger in files beside it
+_FEW_ELEMENTS = 1024  # of constants whose values are looked at: shapes, axes, lengths of parts
+_MISSING = "reading ONNX needs the package onnx: pip install 'learned-schedulers[graphs]'"
 
 
 class OnnxError(ValueError):
@@ -42,15 +48,24 @@ class _Tensor(NamedTuple):
 
 
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
-    """The graph of a file; weights in other files beside it are not read. Its name is the file's.
+    """The graph of a file; its name is the file's.
 
     dimensions: sizes for those that the model leaves open, by their names in it: {"batch": 8}.
+    Weights count by their sizes alone: their numbers are not looked at, and other files are not opened.
     Raises OnnxError naming file and node.
     """
-    model = _model(path, dimensions or {})
-    tensors = _tensors(model)
+    return read_with_names(path, family, dimensions)[0]
+
+
+def read_with_names(
+    path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None
+) -> tuple[Graph, tuple[str, ...]]:
+    """The graph of a file as `read_onnx`, and what the file calls each operation, (n,)."""
+    model, weights = _model(path, dimensions or {})
+    tensors = _tensors(path, model) | weights
     labels = [_label(node, number) for number, node in enumerate(model.graph.node)]
     owner: dict[str, int | str | None] = {value.name: None for value in model.graph.input}
+    owner |= {name: name for name in weights}
     for constant in (*model.graph.initializer, *(sparse.values for sparse in model.graph.sparse_initializer)):
         owner[constant.name] = constant.name
     kept_already: set[str] = set()
@@ -64,8 +79,11 @@ def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, in
     def tensor(name: str, label: str) -> _Tensor:
         if name not in tensors:
             raise OnnxError(
-                f"{path}: node {label}: the size of {name!r} is not known; give the model fixed input sizes"
+                f"{path}: node {label}: the size of {name!r} is not known; give the model fixed input sizes, and no "
+                "operators but those of ONNX itself"
             )
+        if not 0 <= tensors[name].bytes < 2**63:
+            raise OnnxError(f"{path}: node {label}: {name!r} of shape {tensors[name].shape} is no tensor that can be")
         return tensors[name]
 
     for node, label in zip(model.graph.node, labels, strict=True):
@@ -86,9 +104,13 @@ def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, in
         kept_already |= {name for name in constants if isinstance(name, str)}
         parts = [tensor(name, label) for name in inputs]
         results = [tensor(name, label) for name in outputs]
+        try:
+            flops_of_node = _flops(node, parts, results)
+        except IndexError as error:
+            raise OnnxError(f"{path}: node {label} has too few inputs, or inputs of too few dimensions") from error
         costs.append(
             (
-                _flops(node, parts, results),
+                flops_of_node,
                 sum(part.bytes for part in parts),
                 sum(result.bytes for result in results),
                 sum(tensor(str(name), label).bytes for name in constants),
@@ -102,54 +124,103 @@ def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, in
     pairs = np.array(edges, np.int64).reshape(-1, 2)
     operations = Operations(kinds, flops, read, written, kept, labels=chosen)
     try:
-        return graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])[0]
+        made, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
     except ValueError as error:
         raise OnnxError(f"{path}: {error}") from error
+    return made, tuple(chosen[i] for i in order)
 
 
-def _model(path: Path, dimensions: Mapping[str, int]) -> Any:
-    """The model with the sizes of all its results, as far as they can be told."""
-    import onnx
+def _model(path: Path, dimensions: Mapping[str, int]) -> tuple[Any, dict[str, _Tensor]]:
+    """The model with the sizes of all its results, as far as they can be told, and the sizes of its large weights."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise OnnxError(f"{path}: {_MISSING}") from error
     from google.protobuf.message import DecodeError
 
     try:
-        model = onnx.load(path, load_external_data=False)
-    except OSError as error:
-        raise OnnxError(f"{path}: cannot be read: {error.strerror}") from error
+        data = content(path, _LARGEST)
+    except ValueError as error:
+        raise OnnxError(str(error)) from error
+    try:
+        model = onnx.load_model_from_string(data)
     except (DecodeError, ValueError) as error:
-        raise OnnxError(f"{path}: this is no ONNX model, or only a part of one") from error
+        raise OnnxError(f"{path}: this is no ONNX model, or only a part of one; export it again") from error
+    if not model.HasField("graph"):
+        raise OnnxError(f"{path}: this is no ONNX model: it holds no graph; export it again")
+    if model.functions:
+        raise OnnxError(f"{path}: the model holds functions of its own; inline them (onnx.inliner)")
     for value in model.graph.input:
         for dimension in value.type.tensor_type.shape.dim:
             if dimension.dim_param in dimensions:
                 dimension.dim_value = dimensions[dimension.dim_param]
             elif dimension.dim_param:
                 raise OnnxError(
-                    f"{path}: input {value.name!r} leaves dimension {dimension.dim_param!r} open; say how large it is"
+                    f"{path}: input {value.name!r} leaves dimension {dimension.dim_param!r} open; say how large it is: "
+                    f"--size {dimension.dim_param}=8"
                 )
+    weights = _without_weights(path, model)
     try:
         onnx.checker.check_model(model)
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return onnx.shape_inference.infer_shapes(model, data_prop=True), weights
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise OnnxError(f"{path}: {error}") from error
+        raise OnnxError(f"{path}: {_one_line(error)}; correct the model and export it again") from error
     except (RuntimeError, ValueError, UnicodeDecodeError) as error:
-        raise OnnxError(f"{path}: the model cannot be checked: {error}") from error
+        raise OnnxError(f"{path}: the model cannot be checked: {_one_line(error)}") from error
 
 
-def _tensors(model: Any) -> dict[str, _Tensor]:
+def _without_weights(path: Path, model: Any) -> dict[str, _Tensor]:
+    """Make the model's large constants inputs of the same sizes, which are returned by name.
+
+    So no number of them is copied or checked, none of another file is looked for, and what a file declares is not
+    allocated.
+    """
+    from onnx.helper import make_tensor_value_info
+
+    large = [
+        constant
+        for constant in model.graph.initializer
+        if constant.data_location or not 0 <= prod(constant.dims) <= _FEW_ELEMENTS
+    ]
+    names = {constant.name for constant in large}
+    inputs = {value.name for value in model.graph.input}
+    weights = {constant.name: _size(path, constant.name, constant.data_type, constant.dims) for constant in large}
+    model.graph.input.extend(
+        make_tensor_value_info(constant.name, constant.data_type, constant.dims)
+        for constant in large
+        if constant.name not in inputs
+    )
+    small = [constant for constant in model.graph.initializer if constant.name not in names]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(small)
+    return weights
+
+
+def _tensors(path: Path, model: Any) -> dict[str, _Tensor]:
     """Size of every tensor that has one in all dimensions."""
-    from onnx.helper import tensor_dtype_to_np_dtype
-
     tensors = {
-        constant.name: _Tensor(tuple(constant.dims), tensor_dtype_to_np_dtype(constant.data_type).itemsize)
+        constant.name: _size(path, constant.name, constant.data_type, constant.dims)
         for constant in model.graph.initializer
     }
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         kind = value.type.tensor_type
         shape = [dimension.dim_value if dimension.HasField("dim_value") else None for dimension in kind.shape.dim]
         if kind.elem_type and kind.HasField("shape") and None not in shape:
-            sizes = tuple(size for size in shape if size is not None)
-            tensors[value.name] = _Tensor(sizes, tensor_dtype_to_np_dtype(kind.elem_type).itemsize)
+            tensors[value.name] = _size(path, value.name, kind.elem_type, [size for size in shape if size is not None])
     return tensors
+
+
+def _size(path: Path, name: str, data_type: int, dims: Iterable[int]) -> _Tensor:
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    try:
+        return _Tensor(tuple(dims), tensor_dtype_to_np_dtype(data_type).itemsize)
+    except (KeyError, TypeError, ValueError) as error:
+        raise OnnxError(f"{path}: {name!r} is of type {data_type}, which ONNX does not have") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _label(node: Any, number: int) -> str:

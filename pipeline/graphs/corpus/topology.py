@@ -39,6 +39,7 @@ def topological_order(
         raise ValueError(
             f"graph {name}: operation {cycle[0]} needs its own result: "
             + " -> ".join([*cycle[:_SHOWN], "..." if len(cycle) > _SHOWN else cycle[0]])
+            + "; take one of these edges out"
         )
     number = np.empty(n, np.int64)
     number[order] = np.arange(n)

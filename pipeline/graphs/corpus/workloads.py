@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -19,13 +20,17 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from pipeline.graphs.corpus.source_files import content
 from pipeline.tables import replacing
 
+MOST_DEVICES = 4096
 CPU = -1  # where a node is that no accelerator runs
+_LARGEST = 2**28  # bytes; 100,000 nodes take a tenth of them
 _LINK = 2.0**31 / 1000  # bytes per millisecond at which the authors computed the cost of an edge from its size
 
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Name = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+Count = Annotated[int, Field(ge=0, le=MOST_DEVICES)]
 
 
 class WorkloadError(ValueError):
@@ -56,8 +61,8 @@ class _Edge(_Part):
 
 class _File(_Part):
     maxSizePerFPGA: Cost
-    maxFPGAs: int = Field(ge=0)
-    maxCPUs: int = Field(ge=0)
+    maxFPGAs: Count
+    maxCPUs: Count
     nodes: list[_Node]
     edges: list[_Edge]
 
@@ -97,7 +102,7 @@ def read_workload(path: Path, family: str | None = None) -> Workload:
     ids = [node.id for node in file.nodes]
     if len(set(ids)) < len(ids):
         twice = next(i for i, count in Counter(ids).items() if count > 1)
-        raise WorkloadError(f"{path}: node {twice} is there more than once")
+        raise WorkloadError(f"{path}: node {twice} is there more than once; give each an id of its own")
     number = {name: i for i, name in enumerate(ids)}
     transfer, size = np.zeros(len(ids)), np.zeros(len(ids))
     seen: dict[int, float] = {}
@@ -109,7 +114,9 @@ def read_workload(path: Path, family: str | None = None) -> Workload:
                 )
         # As the published program: costs that differ by less are the same one, printed twice.
         if abs(seen.setdefault(edge.sourceId, edge.cost) - edge.cost) > 1e-6:
-            raise WorkloadError(f"{path}: the edges of node {edge.sourceId} have different costs; its result is one")
+            raise WorkloadError(
+                f"{path}: the edges of node {edge.sourceId} have different costs; its result is one, so give them one"
+            )
         source = number[edge.sourceId]
         transfer[source] = edge.cost / 1000
         size[source] = max(size[source], _LINK * edge.cost if edge.size is None else edge.size)
@@ -179,12 +186,22 @@ def write_split(path: Path, workload: Workload, placement: np.ndarray) -> None:
             f"{path}: node {workload.ids[i]} of {workload.graph.name} cannot be on device {placement[i]}; "
             f"there are {workload.accelerators} accelerators"
         )
-    split = {
-        "cpus": [{"nodes": workload.ids[placement == CPU].tolist()}],
-        "fpgas": [{"nodes": workload.ids[placement == device].tolist()} for device in range(workload.accelerators)],
-    }
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(split) + "\n")
+        temporary.write_text(split_of(workload.ids, placement, workload.accelerators))
+
+
+def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequence[str] | None = None) -> str:
+    """A split in the published form, as JSON: the ids, (n,), on CPUs and on each accelerator.
+
+    names: (n,), where ids alone do not tell what they are: a further key of each device, as long as `nodes`.
+    """
+
+    def part(device: int) -> dict[str, list[object]]:
+        here = np.flatnonzero(placement == device).tolist()
+        nodes: dict[str, list[object]] = {"nodes": ids[here].tolist()}
+        return nodes if names is None else nodes | {"names": [names[i] for i in here]}
+
+    return json.dumps({"cpus": [part(CPU)], "fpgas": [part(device) for device in range(devices)]}) + "\n"
 
 
 Kind = TypeVar("Kind", bound=_Part)
@@ -192,23 +209,25 @@ Kind = TypeVar("Kind", bound=_Part)
 
 def _parsed(kind: type[Kind], path: Path) -> Kind:
     try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise WorkloadError(f"{path}: this is no JSON, or only a part of it: {error}") from error
+        data = content(path, _LARGEST)
+    except ValueError as error:
+        raise WorkloadError(str(error)) from error
     try:
-        return kind.model_validate(content)
+        parsed = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"{path}: this is no JSON, or only a part of it: {error}; write it again") from error
+    try:
+        return kind.model_validate(parsed)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise WorkloadError(f"{path}: {_place(content, fault['loc'])}: {fault['msg']}") from error
+        raise WorkloadError(f"{path}: {_place(parsed, fault['loc'])}: {fault['msg']}; correct it") from error
 
 
-def _place(content: object, place: tuple[int | str, ...]) -> str:
+def _place(parsed: object, place: tuple[int | str, ...]) -> str:
     """Where a fault is, with the node's id or the edge's ends where they can be told."""
     words = ".".join(str(part) for part in place) or "(whole file)"
-    if isinstance(content, dict) and len(place) > 1 and isinstance(place[1], int):
-        part = content[place[0]][place[1]]
+    if isinstance(parsed, dict) and len(place) > 1 and isinstance(place[1], int):
+        part = parsed[place[0]][place[1]]
         if isinstance(part, dict):
             names = [f"{key} {part[key]}" for key in ("id", "sourceId", "destId") if key in part]
             return f"{words} ({', '.join(names)})" if names else words

@@ -32,11 +32,11 @@ class Annealing:
         moves = budget.evaluations - 1 if len(problem) else 0
         start = float(seen.seconds(order[None], placement[None])[0])
         temperatures = start * np.geomspace(self._settings.hot, self._settings.cold, moves)
-        costs, orders, placements = _walk(seen, order, placement, start, temperatures, rng, budget.proposals)
+        costs, orders, placements = annealed(seen, order, placement, start, temperatures, rng, budget.proposals)
         return Proposals(orders, placements, stats=curve(costs, time.perf_counter() - began))
 
 
-def _walk(
+def annealed(
     seen: Target,
     order: np.ndarray,
     placement: np.ndarray,
@@ -45,7 +45,11 @@ def _walk(
     rng: np.random.Generator,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Costs of all evaluated schedules, (E,), and the best `count` of these as orders and placements, (S, n)."""
+    """Costs of all evaluated schedules, (E,), and the best `count` of these as orders and placements, (S, n).
+
+    seen: what costs are of; order, placement: (n,), the schedule to start from, and its cost `start`; temperatures: of
+    each move, (moves,).
+    """
     problem = seen.draws[0]
     transfers, moves = problem.transfers, len(temperatures)
     costs = np.empty(moves + 1)
@@ -60,8 +64,8 @@ def _walk(
         np.stack([draw.seconds for draw in seen.draws]),
         transfers.slope * problem.sizes + transfers.delay,
         problem.devices,
-        order[None],
-        placement[None],
+        order[None].copy(),  # the walk changes them
+        placement[None].copy(),
         temperatures,
         rng.random((moves, 4)),
         costs,

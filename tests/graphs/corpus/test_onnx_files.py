@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import tracemalloc
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,11 @@ import pytest
 onnx = pytest.importorskip("onnx")
 
 from pipeline.graphs.corpus import exported  # noqa: E402
-from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx  # noqa: E402
+from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx, read_with_names  # noqa: E402
+from tests.graphs.corpus import mutated  # noqa: E402
 
 FLOAT = 1
+NAMES = ("conv", "relu", "gemm", "product", "split", "join", "softmax")
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
 
@@ -87,6 +91,64 @@ def test_faults_name_file_and_node(faulty: list, said: str, tmp_path: Path) -> N
     parts = [node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in faulty]
     with pytest.raises(OnnxError, match=f"(?s)mine.onnx: .*{said}"):
         read_onnx(written(tmp_path, parts))
+
+
+def with_weights(weight: Callable[[onnx.TensorProto], None]) -> bytes:
+    """A small model whose 64 x 64 weights are changed."""
+    model = onnx.load_model_from_string(mutated.with_weights())
+    weight(next(constant for constant in model.graph.initializer if constant.name == "v"))
+    return model.SerializeToString()
+
+
+def elsewhere(constant: onnx.TensorProto) -> None:
+    """In a file that no program but ours should find."""
+    constant.ClearField("raw_data")
+    constant.data_location = onnx.TensorProto.EXTERNAL
+    constant.external_data.add(key="location", value="../../../../etc/passwd")
+
+
+def test_weights_in_other_files_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "whole.onnx").write_bytes(mutated.with_weights())
+    (tmp_path / "apart.onnx").write_bytes(with_weights(elsewhere))
+    opened = []
+    sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
+    assert read_onnx(tmp_path / "apart.onnx").graph_id == read_onnx(tmp_path / "whole.onnx").graph_id
+    assert any("apart.onnx" in name for name in opened) and not any("passwd" in name for name in opened)
+
+
+@pytest.mark.parametrize("sizes", [(2**62, 2**62), (2**40, 64), (-(2**40), 64)])
+def test_declared_sizes_are_not_allocated(sizes: tuple[int, int], tmp_path: Path) -> None:
+    def declare(constant: onnx.TensorProto) -> None:
+        constant.ClearField("dims")
+        constant.dims.extend(sizes)
+
+    (tmp_path / "huge.onnx").write_bytes(with_weights(declare))
+    tracemalloc.start()
+    with pytest.raises(OnnxError, match=r"huge\.onnx"):
+        read_onnx(tmp_path / "huge.onnx")
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_operators_of_others_and_functions_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, [node("Relu", ["x"], ["a"]), node("Strange", ["a"], ["y"], domain="com.example")])
+    model = onnx.load(path)
+    model.opset_import.add(domain="com.example", version=1)
+    for dimension in model.graph.output[0].type.tensor_type.shape.dim:
+        dimension.Clear()
+    onnx.save(model, path)
+    with pytest.raises(OnnxError, match=r"mine.onnx: node Strange_y \(Strange\): the size of 'y' is not known; give"):
+        read_onnx(path)
+    model.functions.add(name="Strange", domain="com.example")
+    onnx.save(model, path)
+    with pytest.raises(OnnxError, match=r"mine.onnx: the model holds functions of its own; inline them"):
+        read_onnx(path)
+
+
+def test_names_are_the_files(tmp_path: Path) -> None:
+    (tmp_path / "small.onnx").write_bytes(mutated.with_weights())
+    graph, names = read_with_names(tmp_path / "small.onnx")
+    assert names == tuple(f"{name} ({kind})" for name, kind in zip(NAMES, graph.kinds, strict=True))
 
 
 @pytest.mark.parametrize("path", sorted(LIGHT.glob("*.onnx")), ids=lambda path: path.stem)

@@ -97,6 +97,7 @@ def content(nodes: list, edges: list, **changes: object) -> dict:
         (content([node(3), node(4)], [edge(3, 4, None)]), r"edges.0.cost \(sourceId 3, destId 4\)"),
         (content([node(1), node(2), node(3)], [edge(1, 2, 0.5), edge(1, 3, 0.6)]), "edges of node 1 have different"),
         (content([node(3)], [], maxFPGAs=-1), "maxFPGAs: .*greater than or equal to 0"),
+        (content([node(3)], [], maxFPGAs=10**30), "maxFPGAs: .*less than or equal to 4096; correct it"),
         (content(["node"], []), "nodes.0: "),
         ({"nodes": []}, "maxSizePerFPGA: Field required"),
         ([], r"\(whole file\): "),

@@ -16,14 +16,18 @@ def fits(problem: Problem, order: np.ndarray, placement: np.ndarray) -> bool:
     return bool(np.isinf(problem.memory) or (peaks(problem, order, placement) <= problem.memory).all())
 
 
-def repaired(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def repaired(
+    problem: Problem, placement: np.ndarray, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Order and placement, (n,) int32 each, that fit the devices; None where this rule finds none.
 
     While a device holds too much in the schedule of the one rule of ordering, the largest operations of the fullest
     one (by weights and result) move to the emptiest, as long as there is room and too much is held.
+    groups: (n,) numbers from 0 on; operations of the same one are on one device, and move together.
     """
     placement = placement.astype(np.int32)
-    size = problem.weights + problem.sizes
+    groups = np.arange(len(problem)) if groups is None else groups
+    size = np.bincount(groups, problem.weights + problem.sizes)
     for _ in range(_ROUNDS):
         order = ordered(problem, placement[None])[0]
         if fits(problem, order, placement):
@@ -31,12 +35,14 @@ def repaired(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, np.nd
         most = peaks(problem, order, placement)
         fullest, emptiest = int(most.argmax()), int(most.argmin())
         excess, room = most[fullest] - problem.memory, problem.memory - most[emptiest]
-        there = np.flatnonzero(placement == fullest)
+        there = np.unique(groups[placement == fullest])
+        moving = np.zeros(len(size), bool)
         moved = 0.0
-        for i in there[np.argsort(-size[there], kind="stable")]:
-            if moved < excess and 0 < size[i] <= room - moved:
-                placement[i] = emptiest
-                moved += size[i]
+        for group in there[np.argsort(-size[there], kind="stable")]:
+            if moved < excess and 0 < size[group] <= room - moved:
+                moving[group] = True
+                moved += size[group]
         if not moved:
             return None
+        placement[moving[groups]] = emptiest
     return None

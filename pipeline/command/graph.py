@@ -1,0 +1,156 @@
+"""Place and schedule a neural network of one's own on several devices: no training, no experiment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from pipeline import tables
+from pipeline.graphs.corpus.workloads import MOST_DEVICES, split_of
+from pipeline.graphs.devices.timeline import Timeline, timeline
+from pipeline.graphs.plans import summary
+from pipeline.graphs.plans.best import Trial, chosen, trials, why_nothing_fits
+from pipeline.graphs.plans.hardware import DEVICES, LINKS, DeviceName, LinkName, on_devices
+from pipeline.graphs.plans.sources import Source, export_module, read_file
+from pipeline.graphs.plans.trace import trace
+from pipeline.graphs.problems.problem import Problem
+from pipeline.stages.command import explained
+
+_BAD_INPUT = 2  # exit code, as of unknown options
+
+
+def main(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN."),
+    ],
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_DEVICES, help="How many. By default as many as a workload says, otherwise 4."),
+    ] = None,
+    device: Annotated[DeviceName, typer.Option(help="What each is; a workload brings its own times along.")] = "v100",
+    link: Annotated[LinkName, typer.Option(help="Between any two: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")] = (
+        "pcie"
+    ),
+    memory: Annotated[
+        float | None, typer.Option(min=0, help="GB of each. By default the workload's, otherwise the device's.")
+    ] = None,
+    size: Annotated[
+        list[str] | None, typer.Option(help="Of a dimension that an ONNX file leaves open: batch=8. Repeatable.")
+    ] = None,
+    input: Annotated[
+        list[str] | None,
+        typer.Option(help="Shape of an input of module:Class: 8,3,99,99 or int64:8,128. Repeatable."),
+    ] = None,
+    training: Annotated[bool, typer.Option("--training", help="Of module:Class, with loss and gradients.")] = False,
+    moves: Annotated[
+        int | None, typer.Option(min=0, help="Schedules that annealing tries. By default as many as take ten seconds.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all random draws: the same seed, the same schedule.")] = 0,
+    gantt: Annotated[Path | None, typer.Option(help="Chart to write, PNG: the best schedule and one device.")] = None,
+    split: Annotated[Path | None, typer.Option(help="Placement to write, JSON as of Tarnawski et al. 2020.")] = None,
+    trace_out: Annotated[
+        Path | None, typer.Option("--trace", help="Schedule to write, JSON for Perfetto (ui.perfetto.dev).")
+    ] = None,
+) -> None:
+    """Place and schedule a neural network on several devices by the best of six classical methods.
+
+    Printed: each method's predicted makespan, against one device and against a lower bound; then what each device does
+    and the memory that it needs. Operations take what a roofline of the device says (its peaks: real ones take longer),
+    or as profiled in a workload; results travel as the link says. Nothing is run on any device, and no data of a file
+    is run as code. module:Class imports your module, which runs it.
+
+    Examples:
+
+    \b
+    learned-schedulers graph resnet50.onnx --devices 4
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --link nvlink --gantt bert.png
+    learned-schedulers graph workload.json --split split.json --trace trace.json
+    learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
+    learned-schedulers graph mine:Network --input int64:16,128 --training
+
+    ONNX files and torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
+    message that asks for it. Exit code 2: what is given cannot be read or scheduled; nothing is written then.
+    """
+    with explained(_BAD_INPUT):
+        files = {name: path for name, path in (("gantt", gantt), ("split", split), ("trace", trace_out)) if path}
+        _check_outputs(model, files)
+        source = _read(model, size or [], input or [], training)
+        problem = on_devices(source, devices, device, link, memory)
+        print(_head(model, problem, source, device, link), flush=True)
+        tried = trials(problem, seed, source.groups, moves)
+        best = chosen(tried)
+        if best.order is None or best.placement is None:
+            raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
+        times = timeline(problem, best.order, best.placement)
+        print(summary.of_methods(problem, tried, best))
+        print()
+        print(summary.of_devices(problem, best.order, best.placement, times))
+        contents = {name: _content(name, problem, source, best, times) for name in files}
+        for name, path in files.items():
+            with tables.replacing(path) as temporary:
+                temporary.write_bytes(contents[name])
+            print(f"{name}: {path}")
+
+
+def _check_outputs(model: str, files: dict[str, Path]) -> None:
+    """Raises ValueError where two files to write are the same one, or one is the model."""
+    for name, path in files.items():
+        others = [model, *(str(other) for key, other in files.items() if key != name)]
+        if any(path.resolve() == Path(other).resolve() for other in others):
+            raise ValueError(f"--{name} {path}: another file has this name; choose one of its own")
+        if path.is_dir():
+            raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
+
+
+def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> Source:
+    path = Path(model)
+    if ":" in model and not path.exists():
+        return export_module(model, inputs, training)
+    if inputs or training:
+        raise ValueError(f"{model}: --input and --training are for module:Class; a file tells its inputs itself")
+    dimensions = {}
+    for text in sizes:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
+            raise ValueError(f"--size {text}: write the dimension's name and a whole number above 0: batch=8")
+        dimensions[name] = int(number)
+    return read_file(path, dimensions)
+
+
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName) -> str:
+    kind = DEVICES[device]
+    profiled = len(source.graph.seconds) == len(problem) > 0
+    timed = (
+        "run times as profiled"
+        if profiled
+        else f"{device} ({kind.flops_per_second / 1e12:g} TFLOP/s, {kind.bytes_per_second / 1e9:g} GB/s)"
+    )
+    bytes_each = source.memory if source.memory is not None else kind.memory_bytes
+    memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"
+    speed = f"{LINKS[link].bytes_per_second / 1e9:g} GB/s, {LINKS[link].seconds * 1e6:g} us"
+    edges = len(problem.children.targets)
+    return (
+        f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
+        f"link {link} ({speed})\n"
+    )
+
+
+def _content(name: str, problem: Problem, source: Source, best: Trial, times: Timeline) -> bytes:
+    """What a file holds."""
+    assert best.order is not None and best.placement is not None
+    if name == "split":
+        return split_of(source.ids, best.placement, problem.devices, source.names).encode()
+    if name == "trace":
+        return trace(times, source.names, source.graph.kinds).encode()
+    from pipeline.report.gantt import gantt  # slow to import: pandas and matplotlib
+    from pipeline.report.plots import render
+
+    alone = replace(problem, devices=1)
+    order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)
+    panels = {f"best ({best.method})": times, "one device": timeline(alone, order, placement)}
+    return render(gantt(panels, problem.bound))

@@ -1,0 +1,52 @@
+"""When everything of a schedule happens: operations on devices, and results on their way between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.graphs.devices.simulator import starts
+from pipeline.graphs.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """n operations and K transfers, in seconds from the start of the schedule."""
+
+    devices: int
+    placement: np.ndarray  # (n,) device of each operation
+    begins: np.ndarray  # (n,)
+    ends: np.ndarray  # (n,)
+    results: np.ndarray  # (K,) operation whose result is sent
+    receivers: np.ndarray  # (K,) device that it is sent to; it is sent once for all readers there
+    arrivals: np.ndarray  # (K,) it is sent when its operation ends
+
+    @property
+    def senders(self) -> np.ndarray:
+        """(K,) device that each result is sent from."""
+        return self.placement[self.results]
+
+    @property
+    def departures(self) -> np.ndarray:
+        """(K,) seconds at which each result is sent."""
+        return self.ends[self.results]
+
+    @property
+    def makespan(self) -> float:
+        return float(self.ends.max(initial=0.0))
+
+
+def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Timeline:
+    """The times of one schedule; order and placement: (n,). Transfers by operation, then by receiver.
+
+    Raises ValueError as `simulator.makespans`.
+    """
+    begins = starts(problem, order, placement)
+    ends = begins + problem.seconds
+    sources, targets = problem.children.sources, problem.children.targets
+    away = placement[sources] != placement[targets]
+    pairs = np.unique(sources[away].astype(np.int64) * problem.devices + placement[targets[away]])
+    results, receivers = pairs // problem.devices, pairs % problem.devices
+    arrivals = ends[results] + problem.transfers.slope * problem.sizes[results] + problem.transfers.delay
+    return Timeline(problem.devices, placement, begins, ends, results, receivers, arrivals)

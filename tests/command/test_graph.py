@@ -1,0 +1,168 @@
+"""The verb `graph` as a user types it: what is printed and written, and what bad input comes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pipeline.command.main import app
+from pipeline.graphs.corpus.workloads import read_split, read_workload
+from pipeline.graphs.devices.simulator import makespans
+from pipeline.graphs.plans.hardware import on_devices
+from pipeline.graphs.plans.sources import read_file
+from tests.graphs.corpus.test_workloads import FILES, content, edge, node
+
+RESNET = FILES / "resnet50_inference.json"
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ["graph", *map(str, words)])
+
+
+def refused(*words: str | Path) -> str:
+    """What is said of bad input: one line, exit code 2, no traceback."""
+    result = run(*words)
+    assert result.exit_code == 2 and isinstance(result.exception, SystemExit), result.output
+    lines = result.stderr.splitlines()
+    assert lines[-1].lower().startswith("error: ") and "Traceback" not in result.stderr
+    return lines[-1]
+
+
+def written(folder: Path, nodes: list, edges: list, **changes: object) -> Path:
+    (folder / "mine.json").write_text(json.dumps(content(nodes, edges, **{"maxSizePerFPGA": 1e9, **changes})))
+    return folder / "mine.json"
+
+
+def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
+    split, trace, gantt = tmp_path / "new/split.json", tmp_path / "trace.json", tmp_path / "gantt.png"
+    words = ("--devices", "5", "--link", "nvlink", "--moves", "200", "--memory", "8")
+    result = run(RESNET, *words, "--split", split, "--trace", trace, "--gantt", gantt)
+    assert result.exit_code == 0, result.output
+    source = read_file(RESNET, {})
+    problem = on_devices(source, 5, link="nvlink", memory=8)
+    placement = read_split(split, read_workload(RESNET))
+    assert placement.min() >= 0 and placement.max() < 5
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    operations = [event for event in events if event["cat"] != "transfer"]
+    order = np.array([event["args"]["operation"] for event in operations], np.int32)
+    assert [event["tid"] for event in operations] == placement[order].tolist()
+    milliseconds = 1e3 * makespans(problem, order[None], placement[None])[0]
+    assert f"{milliseconds:,.4g} ms" in next(line for line in result.stdout.splitlines() if "<- chosen" in line)
+    assert max(event["ts"] + event["dur"] for event in operations) == pytest.approx(1e3 * milliseconds)
+    assert gantt.read_bytes().startswith(b"\x89PNG")
+    assert f"{1e3 * problem.bound:,.4g} ms" in result.stdout and "177 operations, 193 edges" in result.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gantt.png", "new", "trace.json"]
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        assert run(RESNET, "--moves", "100", "--seed", "3", "--trace", tmp_path / name).exit_code == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
+    path = written(tmp_path, [node(7 + i, size=1e6) for i in range(count)], [])
+    out = {name: tmp_path / f"{name}.out" for name in ("split", "trace", "gantt")}
+    result = run(path, *(word for name, file in out.items() for word in (f"--{name}", file)))
+    assert result.exit_code == 0, result.output
+    assert f"{count} operations, 0 edges" in result.stdout
+    assert json.loads(out["split"].read_text())["fpgas"][0]["nodes"] == [7][:count]
+
+
+def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, [node(i) for i in range(10_001)], [edge(i, 10_000) for i in range(10_000)], maxSizePerFPGA=1e12
+    )
+    result = run(path, "--moves", "10")
+    assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
+
+
+BAD = {
+    "cyclic": ([node(1), node(2)], [edge(1, 2), edge(2, 1)], {}, r"operation 1 needs its own result: .*take one of"),
+    "negative": ([node(4, fpgaLatency=-3)], [], {}, r"\(id 4\): .*greater than or equal to 0; correct it"),
+    "NaN": ([node(4, cpuLatency=float("nan"))], [], {}, r"\(id 4\): .*finite number; correct it"),
+    "no such node": ([node(4)], [edge(4, 5)], {}, r"edge 4 -> 5: there is no node 5; correct the edge"),
+    "too large": ([node(4, size=2e9)], [], {}, r"operation 4 needs 2 GB for .*a device has 1 GB; give more --memory"),
+    "too many": ([node(i, size=6e8) for i in range(9)], [], {}, r"its weights are 5.4 GB, .* more --devices"),
+    "for CPUs": ([node(4, supportedOnFpga=False)], [], {}, r"node 4 runs on CPUs alone"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_workloads_name_file_and_node_and_nothing_is_written(name: str, tmp_path: Path) -> None:
+    nodes, edges, changes, said = BAD[name]
+    path = written(tmp_path, nodes, edges, **changes)
+    message = refused(path, "--split", tmp_path / "split.json", "--gantt", tmp_path / "gantt.png", "--moves", "5")
+    assert str(path) in message and re.search(said, message), message
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    (tmp_path / "cut.json").write_bytes(RESNET.read_bytes()[:999])
+    assert "cut.json: this is no JSON, or only a part of it" in refused(tmp_path / "cut.json")
+    (tmp_path / "model.pt").write_bytes(b"PK")
+    assert "model.pt: this is no model that can be read" in refused(tmp_path / "model.pt")
+    assert "nothing.json: cannot be read: No such file" in refused(tmp_path / "nothing.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    assert "pipe.json: cannot be read: this is no file" in refused(tmp_path / "pipe.json")
+
+
+def test_bad_options(tmp_path: Path) -> None:
+    assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000")
+    assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string")
+    assert "--devices" in refused(RESNET, "--devices", "0")
+    assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
+    assert "--input and --training are for module:Class" in refused(RESNET, "--input", "3,4")
+    assert "no_such_module" in refused("no_such_module:Class", "--input", "3,4")
+    assert "another file has this name" in refused(RESNET, "--trace", RESNET)
+    assert "another file has this name" in refused(
+        RESNET, "--trace", tmp_path / "same", "--split", tmp_path / "." / "same"
+    )
+    assert "this is a folder" in refused(RESNET, "--trace", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_onnx_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    (tmp_path / "mine.onnx").write_bytes(b"")
+    message = refused(tmp_path / "mine.onnx")
+    assert "mine.onnx" in message and "pip install 'learned-schedulers[graphs]'" in message
+
+
+def test_onnx_names_and_open_sizes(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = Path(onnx.__file__).parent / "backend/test/data/light"
+    result = run(folder / "light_squeezenet.onnx", "--moves", "100", "--split", tmp_path / "split.json")
+    assert result.exit_code == 0, result.output
+    parts = json.loads((tmp_path / "split.json").read_text())["fpgas"]
+    assert len(parts) == 4 and sum(len(part["nodes"]) for part in parts) == 65
+    assert {name for part in parts for name in part["names"]} >= {"n0 (Conv)", "n1 (Relu)"}
+    model = onnx.load(folder / "light_squeezenet.onnx")
+    data = next(value for value in model.graph.input if len(value.type.tensor_type.shape.dim) == 4)
+    data.type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(model, tmp_path / "open.onnx")
+    assert "leaves dimension 'batch' open; say how large it is: --size batch=8" in refused(tmp_path / "open.onnx")
+
+
+def test_help_teaches_by_examples() -> None:
+    said = run("--help").stdout
+    assert said.count("learned-schedulers graph ") >= 4 and "learned-\n  schedulers[graphs]" in said
+    assert "RUN" in said  # module:Class is code
+
+
+def test_what_is_slow_to_import_is_not_imported() -> None:
+    code = (
+        "import sys; from pipeline.command.main import app; app(standalone_mode=False);"
+        "print(sorted({'pandas', 'matplotlib', 'ortools', 'onnx', 'torch._dynamo'} & set(sys.modules)))"
+    )
+    words = [sys.executable, "-c", code, "graph", RESNET, "--moves", "10"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "[]"

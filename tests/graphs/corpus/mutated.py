@@ -1,0 +1,227 @@
+"""Damaged models: ONNX files and JSON workloads, whole ones changed at random, by bytes and by what they mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WORKLOADS = Path(__file__).parents[2] / "fixtures/graphs"
+NAMES = ("bert_l-3_inference", "bert_l-3_training", "resnet50_inference")
+# What a field may be that should not be there.
+ODD: list[Any] = [
+    *(-1, 0, 1, 3.5, 2**31, 2**63, 10**30, -(10**30), 1e308, -1e-308, float("nan"), float("inf")),
+    *(None, True, False, "", "0", "x" * 1000, "\u0000\ud800", [], {}, [[]], {"id": 1}),
+]
+SIZES = [-(2**63), -1, 0, 1, 2, 3, 1000, 2**20, 2**31, 2**40, 2**62, 2**63 - 1]
+
+Mutation = Callable[[bytes, np.random.Generator], bytes]
+
+
+def inputs(seed: int, count: int, onnx_files: list[bytes]) -> Iterator[tuple[str, str, bytes]]:
+    """Suffix, kind of damage and content of so many files: half of them ONNX, if there are whole ones to damage."""
+    rng = np.random.default_rng(seed)
+    workloads = [(WORKLOADS / f"{name}.json").read_bytes() for name in NAMES]
+    kinds = [(".json", workloads, _JSON), *([(".onnx", onnx_files, _ONNX)] if onnx_files else [])]
+    for number in range(count):
+        suffix, files, mutations = kinds[number % len(kinds)]
+        mutation = mutations[int(rng.integers(len(mutations)))]
+        whole = files[int(rng.integers(len(files)))]
+        yield suffix, mutation.__name__, mutation(whole, rng)
+
+
+def with_weights() -> bytes:
+    """A small ONNX model that has weights in it, some of them large enough not to be looked at."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = {"k": (8, 4, 3, 3), "b": (8,), "w": (72, 64), "v": (64, 64)}
+    nodes = [
+        helper.make_node("Conv", ["x", "k", "b"], ["a"], name="conv"),
+        helper.make_node("Relu", ["a"], ["r"], name="relu"),
+        helper.make_node("Reshape", ["r", "shape"], ["flat"], name="flat"),
+        helper.make_node("Gemm", ["flat", "w"], ["g"], name="gemm"),
+        helper.make_node("MatMul", ["g", "v"], ["m"], name="product"),
+        helper.make_node("Split", ["m", "parts"], ["left", "right"], name="split", axis=1),
+        helper.make_node("Concat", ["right", "left"], ["c"], name="join", axis=1),
+        helper.make_node("Softmax", ["c"], ["y"], name="softmax", axis=-1),
+    ]
+    initial = [numpy_helper.from_array(np.zeros(shape, np.float32), name) for name, shape in weights.items()]
+    initial += [
+        numpy_helper.from_array(np.array(numbers, np.int64), name)
+        for name, numbers in (("shape", [2, -1]), ("parts", [16, 48]))
+    ]
+    shapes = (("x", [2, 4, 5, 5]), ("y", [2, 64]))
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes)
+    model = helper.make_model(
+        helper.make_graph(nodes, "small", [x], [y], initial), opset_imports=[helper.make_opsetid("", 18)]
+    )
+    onnx.checker.check_model(model)
+    whole: bytes = model.SerializeToString()
+    return whole
+
+
+def truncated(data: bytes, rng: np.random.Generator) -> bytes:
+    return data[: int(rng.integers(len(data)))]
+
+
+def flipped(data: bytes, rng: np.random.Generator) -> bytes:
+    changed = bytearray(data)
+    for at in rng.integers(0, len(data), int(rng.integers(1, 8))).tolist():
+        changed[at] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def spliced(data: bytes, rng: np.random.Generator) -> bytes:
+    """A piece is repeated, taken out, or put elsewhere."""
+    a, b, at = np.sort(rng.integers(0, len(data), 3)).tolist()
+    piece = data[a : min(b, a + 500)]
+    match int(rng.integers(3)):
+        case 0:
+            return data[:a] + data[a + len(piece) :]
+        case 1:
+            return data[:at] + piece + data[at:]
+        case _:
+            return data[:a] + data[a + len(piece) : at] + piece + data[at:]
+
+
+def noise(data: bytes, rng: np.random.Generator) -> bytes:
+    return rng.bytes(int(rng.integers(300)))
+
+
+def _field(data: bytes, rng: np.random.Generator) -> bytes:
+    """Some values of a workload are odd ones, or not there."""
+    content = json.loads(data)
+    for _ in range(int(rng.integers(1, 4))):
+        place: Any = content
+        part = content.get(("nodes", "edges")[int(rng.integers(2))])
+        if isinstance(part, list) and part and rng.random() < 0.9:
+            place = part[int(rng.integers(len(part)))]
+        if isinstance(place, dict) and place:
+            key = list(place)[int(rng.integers(len(place)))]
+            if rng.random() < 0.2:
+                del place[key]
+            else:
+                place[key] = ODD[int(rng.integers(len(ODD)))]
+    return json.dumps(content).encode("utf-8", "surrogatepass")
+
+
+def _wired(data: bytes, rng: np.random.Generator) -> bytes:
+    """Edges of a workload go elsewhere: cycles, loops, nodes that do not exist, all into one node."""
+    content = json.loads(data)
+    nodes, edges = content.get("nodes", []), content.get("edges", [])
+    ids = [node["id"] for node in nodes]
+    if not edges:
+        return data
+    for _ in range(int(rng.integers(1, 5))):
+        edge = edges[int(rng.integers(len(edges)))]
+        match int(rng.integers(5)):
+            case 0:
+                edge["sourceId"], edge["destId"] = edge["destId"], edge["sourceId"]
+            case 1:
+                edge["destId"] = edge["sourceId"]
+            case 2:
+                edge["destId"] = max(ids) + 1
+            case 3:
+                edge["destId"] = ids[int(rng.integers(len(ids)))]
+            case _:
+                for other in edges:
+                    if other["sourceId"] != edge["destId"]:
+                        other["destId"] = edge["destId"]
+    return json.dumps(content).encode()
+
+
+def _model(change: Callable[[Any, np.random.Generator], None]) -> Mutation:
+    def mutation(data: bytes, rng: np.random.Generator) -> bytes:
+        import onnx
+
+        model = onnx.load_model_from_string(data)
+        for _ in range(int(rng.integers(1, 4))):
+            change(model, rng)
+        mutated: bytes = model.SerializeToString()
+        return mutated
+
+    mutation.__name__ = change.__name__
+    return mutation
+
+
+def _node(model: Any, rng: np.random.Generator) -> Any:
+    nodes = model.graph.node
+    return nodes[int(rng.integers(len(nodes)))] if len(nodes) else model.graph.node.add(op_type="Relu")
+
+
+def renamed(model: Any, rng: np.random.Generator) -> None:
+    """Another operator, or another tensor to read or to write."""
+    node, other = _node(model, rng), _node(model, rng)
+    match int(rng.integers(5)):
+        case 0:
+            node.op_type = ["Frobnicate", "", "MatMul", "Conv", "Gemm", "Reshape", "If", "Loop", "ConstantOfShape"][
+                int(rng.integers(9))
+            ]
+        case 1:
+            node.domain = "com.example"
+        case 2:
+            if node.input and other.output:
+                node.input[int(rng.integers(len(node.input)))] = other.output[0]
+        case 3:
+            if node.input:
+                node.input[int(rng.integers(len(node.input)))] = ["", "nothing", "\u00e9"][int(rng.integers(3))]
+        case _:
+            if node.output and other.output:
+                node.output[0] = other.output[0]
+
+
+def resized(model: Any, rng: np.random.Generator) -> None:
+    """Inputs, weights or attributes declare other sizes or types than they have."""
+    size = SIZES[int(rng.integers(len(SIZES)))]
+    value = model.graph.input[int(rng.integers(len(model.graph.input)))] if len(model.graph.input) else None
+    match int(rng.integers(5)):
+        case 0 if value is not None and len(value.type.tensor_type.shape.dim):
+            dims = value.type.tensor_type.shape.dim
+            dims[int(rng.integers(len(dims)))].dim_value = size
+        case 1 if value is not None:
+            value.type.tensor_type.elem_type = int(rng.integers(-1, 40))
+        case 2 if len(model.graph.initializer):
+            weight = model.graph.initializer[int(rng.integers(len(model.graph.initializer)))]
+            weight.dims.append(size) if rng.random() < 0.5 else weight.ClearField("dims")
+            weight.data_type = int(rng.integers(0, 40)) if rng.random() < 0.3 else weight.data_type
+        case 3 if len(model.graph.initializer):
+            weight = model.graph.initializer[int(rng.integers(len(model.graph.initializer)))]
+            weight.data_location = 1
+            weight.external_data.add(
+                key="location", value=["../../etc/passwd", "/etc/passwd", "w.bin"][int(rng.integers(3))]
+            )
+            weight.external_data.add(key="length", value=str(size))
+        case _:
+            for attribute in _node(model, rng).attribute:
+                if attribute.HasField("i"):
+                    attribute.i = size
+                elif attribute.ints:
+                    attribute.ints[int(rng.integers(len(attribute.ints)))] = size
+                elif attribute.HasField("t"):
+                    attribute.t.dims.append(size)
+
+
+def reordered(model: Any, rng: np.random.Generator) -> None:
+    """Nodes are missing, there twice, or elsewhere."""
+    nodes = list(model.graph.node)
+    if len(nodes) < 2:
+        return
+    a, b = rng.integers(0, len(nodes), 2).tolist()
+    match int(rng.integers(3)):
+        case 0:
+            nodes[a], nodes[b] = nodes[b], nodes[a]
+        case 1:
+            nodes.insert(a, nodes[b])
+        case _:
+            del nodes[a]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+_BYTES: list[Mutation] = [truncated, flipped, spliced, noise]
+_JSON: list[Mutation] = [*_BYTES, _field, _field, _field, _wired, _wired]
+_ONNX: list[Mutation] = [*_BYTES, *(_model(change) for change in (renamed, resized, reordered)), _model(resized)]

@@ -1,0 +1,104 @@
+"""The best classical schedule: valid, as cheap as it says, within memory and groups, the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.graphs.devices.simulator import makespans, peaks
+from pipeline.graphs.plans import best
+from pipeline.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_fits
+from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from tests.graphs.devices import oracle
+from tests.graphs.problems import drawn
+
+
+def schedule(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+    assert trial.order is not None and trial.placement is not None, trial.message
+    return trial.order, trial.placement
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_makespan_is_that_of_its_schedule(seed: int) -> None:
+    problem = drawn.problem(np.random.default_rng(seed), 30, 3)
+    tried = trials(problem, seed, moves=300)
+    assert [trial.method for trial in tried] == [*METHODS, "annealing"]
+    for trial in tried:
+        order, placement = schedule(trial)
+        assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
+        assert trial.seconds >= problem.bound * (1 - 1e-12)
+    assert tried[0].seconds == pytest.approx(problem.seconds.sum()) and set(schedule(tried[0])[1]) == {0}
+    assert chosen(tried).seconds == min(trial.seconds for trial in tried)
+    assert tried[-1].seconds <= min(trial.seconds for trial in tried[:-1])  # annealing starts from the best of them
+
+
+def test_the_same_seed_gives_the_same_schedules() -> None:
+    problem = drawn.problem(np.random.default_rng(5), 40, 4)
+    first, second, other = (trials(problem, seed, moves=500) for seed in (3, 3, 4))
+    for a, b in zip(first, second, strict=True):
+        assert [part.tolist() for part in schedule(a)] == [part.tolist() for part in schedule(b)]
+    assert any(a.seconds != b.seconds for a, b in zip(first, other, strict=True))
+
+
+def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() -> None:
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(10):
+        problem = drawn.problem(rng, 24, 3)
+        groups = np.arange(24) // 2
+        order, placement = np.arange(24), np.zeros(24, int)
+        tight = replace(problem, memory=0.8 * float(peaks(problem, order, placement)[0]))
+        for trial in trials(tight, 0, groups, moves=100):
+            if trial.order is None:
+                assert trial.message
+                continue
+            order, placement = schedule(trial)
+            held += 1
+            assert (placement[0::2] == placement[1::2]).all()
+            assert (peaks(tight, order, placement) <= tight.memory).all()
+            assert trial.seconds == pytest.approx(makespans(tight, order[None], placement[None])[0])
+    assert held > 20
+
+
+def test_a_group_goes_where_most_of_its_run_time_is() -> None:
+    problem = drawn.problem(np.random.default_rng(0), 6, 3)
+    timed = replace(problem, seconds=np.array([1.0, 3.0, 1.0, 0.0, 0.0, 0.0]))
+    placement = united(timed, np.array([0, 2, 0, 1, 2, 2]), np.array([0, 0, 0, 1, 1, 1]))
+    assert placement.tolist() == [2, 2, 2, 2, 2, 2]
+    assert united(timed, np.array([1, 0, 1, 1, 0, 1]), np.arange(6)).tolist() == [1, 0, 1, 1, 0, 1]
+
+
+def test_none_and_one_operation_and_10_000_parents_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(best, "_PROPOSALS", 20)
+    for n in (0, 1):
+        for trial in trials(drawn.problem(np.random.default_rng(0), n, 4), 0, moves=10):
+            assert len(schedule(trial)[0]) == n
+    n = 10_001
+    fan = Problem(
+        seconds=np.ones(n),
+        sizes=np.ones(n),
+        children=Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.full(n - 1, n - 1, np.int32)),
+        devices=4,
+        transfers=Transfers(delay=0.5),
+    )
+    assert 2501 <= chosen(trials(fan, 0, moves=5)).seconds <= 2502
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (12.0, "operation second needs 1.3e-08 GB for its inputs, result and weights, and a device has 1.2e-08 GB"),
+        (20.0, "its weights are 4.4e-08 GB, and a device has 2e-08 GB; give more --memory or more --devices"),
+        (22.5, "no schedule that fits the memory was found: a device has 2.25e-08 GB"),
+    ],
+)
+def test_what_fits_nowhere_is_told(memory: float, said: str) -> None:
+    """Four operations in a chain, of 11 bytes of weights each and results of 1 byte, on two devices."""
+    children = Edges(np.array([0, 1, 2, 3, 3], np.int32), np.array([1, 2, 3], np.int32))
+    chain = Problem(np.ones(4), np.ones(4), children, 2, kept=np.full(4, 11.0), memory=memory)
+    tried = trials(chain, 0, moves=5)
+    assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in tried)
+    assert why_nothing_fits(chain, ["first", "second", "third", "fourth"]).startswith(said)
+    assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0

@@ -1,0 +1,127 @@
+"""What a user names becomes a graph, with names and groups, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config.params import load
+from pipeline.graphs.corpus.workloads import read_workload
+from pipeline.graphs.plans.hardware import DEVICES, LINKS, on_devices
+from pipeline.graphs.plans.sources import export_module, read_file
+from pipeline.wiring import ROOT
+from tests.graphs.corpus.test_workloads import FILES, content, edge, node
+
+MODULE = """
+import torch
+from torch import nn
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(100, 8)
+        self.layer = nn.Linear(8, 4)
+    def forward(self, tokens, x):
+        return torch.relu(self.layer(self.words(tokens) + x))
+
+class Data(Small):
+    def forward(self, tokens, x):
+        return x * tokens.sum().item()
+
+def nothing():
+    return 3
+"""
+
+
+def workload(folder: Path, nodes: list, edges: list, **changes: object) -> Path:
+    (folder / "mine.json").write_text(json.dumps(content(nodes, edges, **changes)))
+    return folder / "mine.json"
+
+
+def test_a_workload_says_what_shares_a_device(tmp_path: Path) -> None:
+    nodes = [node(5, colorClass=7), node(6), node(8, colorClass=7) | {"name": "last"}, node(9)]
+    path = workload(tmp_path, nodes, [edge(5, 6), edge(6, 8), edge(8, 9)], maxSizePerFPGA=1e9)
+    source = read_file(path, {})
+    assert (source.names, source.ids.tolist()) == (("5", "6", "8 (last)", "9"), [5, 6, 8, 9])
+    assert source.groups is not None and source.groups[0] == source.groups[2]
+    assert len(set(source.groups.tolist())) == 3 and source.groups.max() == 2
+    problem = on_devices(source)
+    assert (problem.devices, problem.seconds.tolist()) == (2, [0.001] * 4)
+    assert on_devices(source, devices=3, memory=1e-9).devices == 3
+    assert on_devices(source, memory=1e-9).memory == 1.0
+
+
+def test_a_result_is_part_of_its_nodes_size() -> None:
+    whole = read_workload(FILES / "resnet50_inference.json").graph
+    kept = read_file(FILES / "resnet50_inference.json", {}).graph.bytes_kept
+    assert (kept + whole.bytes_written >= whole.bytes_kept).all() and (kept <= whole.bytes_kept).all()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "said"),
+    [
+        ([node(1), node(2, supportedOnFpga=0)], {}, "node 2 runs on CPUs alone"),
+        ([node(1)], {"maxFPGAs": 0}, "maxFPGAs is 0; there must be one device"),
+    ],
+)
+def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"mine.json: {said}"):
+        read_file(workload(tmp_path, nodes, [], **changes), {})
+
+
+def test_devices_and_links_are_those_of_the_experiments() -> None:
+    """The command knows them without params.yaml, which is not in the package."""
+    params = load(ROOT / "params.yaml")
+    assert (params.devices, params.links) == (DEVICES, LINKS)
+
+
+def test_other_files_are_no_models(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("none")
+    with pytest.raises(ValueError, match=r"notes.txt: this is no model that can be read"):
+        read_file(tmp_path / "notes.txt", {})
+    with pytest.raises(ValueError, match=r"folder.json: cannot be read: this is no file, but a folder"):
+        (tmp_path / "folder.json").mkdir()
+        read_file(tmp_path / "folder.json", {})
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small_module.py").write_text(MODULE)
+    monkeypatch.delitem(sys.modules, "small_module", raising=False)
+    return tmp_path
+
+
+def test_a_module_of_the_current_folder(here: Path) -> None:
+    source = export_module("small_module:Small", ["int64:3,5", "3,5,8"], False)
+    assert source.graph.kinds == ("embedding", "add", "addmm", "relu")
+    assert source.names[0] == "words (embedding)" and source.names[2] == "layer (addmm)"
+    assert source.graph.flops[2] == 2 * 15 * 8 * 4
+    assert len(export_module("small_module:Small", ["int64:3,5", "3,5,8"], True).graph) > 8
+    problem = on_devices(source, 2)
+    assert problem.seconds[2] >= DEVICES["v100"].launch_seconds and np.isinf(problem.memory)
+    assert "" not in sys.path or sys.path.count("") == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "inputs", "said"),
+    [
+        ("small_module:Small", [], "needs the shapes of its inputs"),
+        ("small_module:Small", ["int64:3,5"], "torch cannot export it: TypeError"),
+        ("small_module:Small", ["int64:3,5", "3,5,9"], "torch cannot export it"),
+        ("small_module:Data", ["int64:3,5", "3,5,8"], "torch cannot export it"),
+        ("small_module:nothing", ["3"], "makes a int, not a torch.nn.Module"),
+        ("small_module:Missing", ["3"], "no attribute 'Missing'"),
+        ("no_such_module:Small", ["3"], r"cannot be imported: No module named 'no_such_module'.*\[graphs\]"),
+        ("small_module:Small", ["a,b"], "--input a,b: this is no shape"),
+        ("small_module:Small", ["float99:3"], "--input float99:3: this is no shape"),
+        ("small_module:Small", ["3,-1"], "--input 3,-1: this is no shape"),
+    ],
+)
+def test_modules_that_cannot_be_exported(named: str, inputs: list[str], said: str, here: Path) -> None:
+    with pytest.raises(ValueError, match=said):
+        export_module(named, inputs, False)
