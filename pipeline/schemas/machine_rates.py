@@ -8,7 +8,7 @@ PLACE = "data/experiments/{experiment}/executed/{graph_set}/machine_rates.parque
 SCHEMA = pa.schema(
     [
         ("process", pa.int16()),
-        ("measured_at", pa.timestamp("s")),  # UTC
+        ("measured_at", pa.timestamp("ms")),  # UTC
         ("operation_seconds", pa.float64()),  # of any operation, whatever it does
         ("flops_per_second", pa.float64()),
         ("swept_bytes_per_second", pa.float64()),

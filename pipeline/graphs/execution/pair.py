@@ -22,6 +22,7 @@ from pipeline.graphs.execution.programs import stamps
 from pipeline.graphs.execution.shared_memory import SharedMemory
 
 _NANO = 1e-9
+_START_SECONDS = 120.0  # a process takes to import torch, on a busy machine too
 
 
 class ExecutionError(ValueError):
@@ -82,7 +83,7 @@ class Pair:
             theirs.close()
             self.processes.append(process)
             self._connections.append(ours)
-        self._answers("starting")
+        self._answers("starting", _START_SECONDS)
 
     def run(self, executed: Graph, orders: np.ndarray, placements: np.ndarray, sequence: np.ndarray) -> Record:
         """Run schedules of an executable graph one after the other.
@@ -90,11 +91,12 @@ class Pair:
         orders, placements: (S, n); sequence: (R,) which schedule each run is of. Raises ValueError where one is no
         schedule, naming it, or the graph is not one of `executable`; OSError where there is too little memory.
         """
-        if other := set(executed.kinds) - {KIND}:
-            raise ValueError(
-                f"graph {executed.name}: operation {executed.kinds.index(min(other))} is of the kind {min(other)!r}; "
-                "graphs are executed in the form that the stage coarsen_graphs gives them"
-            )
+        for i, kind in enumerate(executed.kinds):
+            if kind != KIND:
+                raise ValueError(
+                    f"graph {executed.name}: operation {i} is of the kind {kind!r}; "
+                    "graphs are executed in the form that the stage coarsen_graphs gives them"
+                )
         makespans(problem(executed), orders, placements)
         costs = Costs(executed.flops, executed.bytes_read, executed.bytes_written)
         parents = executed.children.reversed()
@@ -103,7 +105,7 @@ class Pair:
         try:
             for connection, process in zip(self._connections, self.processes, strict=True):
                 self._send(connection, process, task, shared.descriptor)
-            self._answers(f"executing graph {executed.name}", shared)
+            self._answers(f"executing graph {executed.name}", self._limit, shared)
         finally:
             os.close(shared.descriptor)
         wrong = np.argwhere(shared.stamps != stamps(parents, np.arange(len(sequence))))
@@ -123,12 +125,12 @@ class Pair:
             self.close()
             raise ExecutionError("a process had been lost before; start a new pair") from error
 
-    def _answers(self, what: str, shared: SharedMemory | None = None) -> None:
-        """Wait until both devices have answered. shared: where their progress is seen."""
+    def _answers(self, what: str, limit: float, shared: SharedMemory | None = None) -> None:
+        """Wait until both devices have answered. limit: seconds without progress, which is seen in `shared`."""
         waiting = dict(zip(self._connections, self.processes, strict=True))
-        progress = -1
+        progress = 0
         while waiting:
-            ready = wait([*waiting, *(process.sentinel for process in waiting.values())], self._limit)
+            ready = wait([*waiting, *(process.sentinel for process in waiting.values())], limit)
             for connection in [connection for connection in waiting if connection in ready]:
                 process = waiting.pop(connection)
                 if fault := self._answer(connection, process):
@@ -138,7 +140,7 @@ class Pair:
                 self._lose(what, f"a process died with code {dead[0].exitcode}")
             moved = 0 if shared is None else int(np.count_nonzero(shared.ends))
             if not ready and moved <= progress:
-                self._lose(what, f"nothing has happened for {self._limit:g} seconds")
+                self._lose(what, f"nothing has happened for {limit:g} seconds")
             progress = moved
 
     @staticmethod

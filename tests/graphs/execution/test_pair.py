@@ -72,9 +72,9 @@ def test_what_cannot_be_run_is_refused_and_the_pair_goes_on(pair: Pair) -> None:
     with pytest.raises(ValueError, match=r"schedule 1, slot 0: operation .* comes before operation"):
         pair.run(graph, backwards, placements, np.array([0]))
     with pytest.raises(ValueError, match=r"schedule 0, slot 0: operation .* is on device 2; there are 2"):
-        pair.run(graph, orders, placements + 2, np.array([0]))
+        pair.run(graph, orders, np.full_like(placements, 2), np.array([0]))
     original = shuffled(4, 4, np.random.default_rng(0))[0]
-    with pytest.raises(ValueError, match=r"graph drawn: operation 0 is of the kind 'kind_0'; .* coarsen_graphs"):
+    with pytest.raises(ValueError, match=r"graph drawn: operation 0 is of the kind 'kind_.'; .* coarsen_graphs"):
         pair.run(original, np.arange(4)[None], np.zeros((1, 4), int), np.array([0]))
     assert len(pair.run(graph, orders, placements, np.array([0, 1])).makespans) == 2
 
@@ -94,11 +94,6 @@ def _killed(lost: Pair) -> None:
 
 
 def _stopped(lost: Pair) -> None:
-    for process in lost.processes:
-        os.kill(process.pid, signal.SIGSTOP)
-
-
-def _one_stopped(lost: Pair) -> None:
     os.kill(lost.processes[0].pid, signal.SIGSTOP)
 
 
@@ -107,8 +102,7 @@ def _one_stopped(lost: Pair) -> None:
     ("lose", "said"),
     [
         (_killed, "a process died with code -9"),
-        (_stopped, "nothing has happened for 1 seconds"),
-        (_one_stopped, "device 0 does not answer|nothing has happened for 1 seconds"),
+        (_stopped, "TimeoutError: device 0 does not answer|nothing has happened for 1 seconds"),
     ],
 )
 def test_a_lost_process_is_an_error_and_leaves_nothing(lose: Callable[[Pair], None], said: str) -> None:
@@ -118,10 +112,9 @@ def test_a_lost_process_is_an_error_and_leaves_nothing(lose: Callable[[Pair], No
     with Pair(1.0) as lost:
         timer = threading.Timer(0.3, lose, (lost,))
         timer.start()
-        with pytest.raises(ExecutionError, match=f"graph drawn_executable on two cores: ({said}|TimeoutError)"):
-            pair_of_runs = np.zeros(2000, int)
+        with pytest.raises(ExecutionError, match=f"graph drawn_executable on two cores: ({said})"):
             for _ in range(100):
-                lost.run(graph, orders, placements, pair_of_runs)
+                lost.run(graph, orders, placements, np.zeros(2000, int))
         timer.join()
         assert not any(process.is_alive() for process in lost.processes)
         with pytest.raises(ExecutionError, match="start a new pair"):
