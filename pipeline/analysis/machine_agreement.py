@@ -4,7 +4,7 @@ Within a graph: the rank correlation between a target's makespans and those meas
 over the pairs. The control is that between two pairs of processes, the same schedules measured twice. Both are of one
 pair's figures, so a perfect simulator would not reach 1: it reaches about the root of the control (attenuation of a
 correlation by the error of one of its two sides; Spearman 1904). A measurement is the fastest of a pair's repeats:
-whatever else this machine does only ever adds time.
+whatever else this machine does only ever adds time. How much it did is said as the share of runs without disturbance.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ def agreement(timings: pd.DataFrame, simulated: pd.DataFrame, intervals: Interva
     Means over graphs with bootstrap intervals over them. timings: table graph_timings; simulated: graph_id, method,
     seed, schedule, target, seconds, of every schedule that was timed on every target.
     Statistics: spearman, kendall; of the control also relative_difference, the mean over schedules of
-    |a - b| / min(a, b) for two pairs of processes a and b.
+    |a - b| / min(a, b) for two pairs of processes a and b, and undisturbed_share, of the runs.
     Raises ValueError naming a graph and a target where a schedule is not simulated.
     """
     values: dict[tuple[str, str], list[float]] = {}
     graphs = list(timings.groupby("graph_id", sort=True))
     for number, (graph_id, of_graph) in enumerate(graphs):
-        fastest = measured(of_graph)
         costs = simulated[simulated["graph_id"] == graph_id]
-        for target, statistic, value in _of_graph(str(graph_id), fastest, costs):
+        undisturbed = float((of_graph["disturbances"] == 0).mean())
+        of_targets = _of_graph(str(graph_id), measured(of_graph), costs)
+        for target, statistic, value in [(CONTROL, "undisturbed_share", undisturbed), *of_targets]:
             values.setdefault((target, statistic), [np.nan] * len(graphs))[number] = value
     bootstrap = Bootstrap(len(graphs), intervals.bootstrap_samples, intervals.confidence)
     rows = []

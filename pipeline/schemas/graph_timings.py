@@ -14,5 +14,6 @@ SCHEMA = pa.schema(
         ("process", pa.int16()),  # which pair of processes; another pair is the control
         ("repeat", pa.int16()),
         ("seconds", pa.float64()),  # makespan; methods that found the same schedule share its runs
+        ("disturbances", pa.int32()),  # how often another process had one of the two cores meanwhile
     ]
 )

@@ -16,12 +16,14 @@ def timings(seconds: np.ndarray, graph_id: str = "g") -> pd.DataFrame:
     """seconds: (processes, repeats, schedules)."""
     processes, repeats, schedules = seconds.shape
     rows = [
-        (graph_id, "list", 0, s, p, r, seconds[p, r, s])
+        (graph_id, "list", 0, s, p, r, seconds[p, r, s], r)
         for p in range(processes)
         for r in range(repeats)
         for s in range(schedules)
     ]
-    return pd.DataFrame(rows, columns=["graph_id", "method", "seed", "schedule", "process", "repeat", "seconds"])
+    return pd.DataFrame(
+        rows, columns=["graph_id", "method", "seed", "schedule", "process", "repeat", "seconds", "disturbances"]
+    )
 
 
 def simulated(target: str, seconds: np.ndarray, graph_id: str = "g") -> pd.DataFrame:
@@ -51,6 +53,7 @@ def test_by_hand() -> None:
     assert found["latency", "spearman"] == found["latency", "kendall"] == -1.0
     assert found["noisy", "spearman"] == pytest.approx(0.8) and found["noisy", "kendall"] == pytest.approx(4 / 6)
     assert found["this_machine", "relative_difference"] == pytest.approx(0.1)
+    assert found["this_machine", "undisturbed_share"] == 0.5
     assert not any(target == "constant" for target, _ in found)
 
 
@@ -77,4 +80,5 @@ def test_what_was_not_simulated_is_named() -> None:
 
 
 def test_two_schedules_have_no_ranks_to_speak_of() -> None:
-    assert agreement(timings(np.ones((2, 2, 2))), simulated("proxy", np.arange(2.0)), INTERVALS).empty
+    found = agreement(timings(np.ones((2, 2, 2))), simulated("proxy", np.arange(2.0)), INTERVALS)
+    assert found["statistic"].tolist() == ["undisturbed_share"]

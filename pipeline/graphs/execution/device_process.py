@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ class _Device:
         begins, ends, stamps = shared.begins[run], shared.ends[run], shared.stamps[run]
         shared.arrived[run, self._device] = now()
         self._wait(shared.arrived[run], 1 - self._device)
+        before = _switches()
         for step in steps:
             i = step.operation
             for parent in step.fetched:
@@ -100,6 +102,7 @@ class _Device:
             stamps[i] = value = stamp(i, run, sum(int(here[parent][-1]) for parent in step.parents))
             self._results[i].fill_(value)
             ends[i] = now()
+        shared.disturbances[run, self._device] = _switches() - before
 
     def _wait(self, moments: np.ndarray, index: int) -> None:
         """Until the moment has come. Whoever else wants this core may have it meanwhile; the other one is left alone.
@@ -111,3 +114,8 @@ class _Device:
             os.sched_yield()
             if time.monotonic_ns() > until:
                 raise TimeoutError(f"device {1 - self._device} does not answer")
+
+
+def _switches() -> int:
+    """How often another process has taken this one's core, by force or because this one waited and let it."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw

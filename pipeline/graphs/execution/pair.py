@@ -35,6 +35,7 @@ class Record:
 
     begins: np.ndarray  # (R, n) an operation has all that it waits for; what it copies, it copies now
     ends: np.ndarray  # (R, n)
+    disturbances: np.ndarray  # (R,) how often another process had one of the two cores
 
     @property
     def makespans(self) -> np.ndarray:
@@ -115,7 +116,7 @@ class Pair:
                 f"graph {executed.name}, schedule {sequence[run]}: operation {i} did not read its parents' results"
             )
         begin = shared.arrived.max(1, keepdims=True)
-        return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO)
+        return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO, shared.disturbances.sum(1))
 
     def _send(self, connection: Connection, process: BaseProcess, task: Task, descriptor: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Memory that the two processes and their parent share: when what began and ended, and the operations' results.
+"""Memory that the two processes and their parent share: when what began and ended, and what operations wrote.
 
 An anonymous file: it has no name that could be left behind, and is gone with the last process that maps it. A moment
 of 0 has not come yet. So `ends` is what the other device waits for, too: a result is written before its moment is
@@ -34,7 +34,7 @@ class Layout:
     def offsets(self) -> np.ndarray:
         """(n + 1,) int64: bytes from the begin of the file to each result, and to the end."""
         n = len(self.written)
-        head = self.runs * (2 + 3 * n) * _WORD
+        head = self.runs * (2 + 2 + 3 * n) * _WORD
         room = -(-self.words * _WORD // _LINE) * _LINE
         return -(-head // _LINE) * _LINE + np.r_[0, np.cumsum(room)]
 
@@ -46,9 +46,10 @@ class SharedMemory:
         self.layout, self.descriptor = layout, descriptor
         self._map = mmap.mmap(descriptor, int(layout.offsets[-1]))
         runs, n = layout.runs, len(layout.written)
-        moments = np.frombuffer(self._map, np.int64, runs * (2 + 3 * n))
-        arrived, begins, ends, stamps = np.split(moments, np.cumsum([2, n, n]) * runs)
+        head = np.frombuffer(self._map, np.int64, runs * (2 + 2 + 3 * n))
+        arrived, disturbances, begins, ends, stamps = np.split(head, np.cumsum([2, 2, n, n]) * runs)
         self.arrived = arrived.reshape(runs, 2)  # when each device was ready for a run
+        self.disturbances = disturbances.reshape(runs, 2)  # how often another process had its core
         self.begins = begins.reshape(runs, n)  # when an operation had what it waits for
         self.ends = ends.reshape(runs, n)
         self.stamps = stamps.reshape(runs, n)  # what it wrote

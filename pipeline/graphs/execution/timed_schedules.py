@@ -18,7 +18,7 @@ from tqdm import tqdm
 from pipeline.config.execution import ExecutionSettings
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.execution.measured_rates import Observed, observed, rates
-from pipeline.graphs.execution.pair import Pair
+from pipeline.graphs.execution.pair import Pair, Record
 from pipeline.graphs.execution.programs import chains
 
 _WARMING = 3  # runs that are not counted: caches, clocks and branch predictors find their state
@@ -77,7 +77,7 @@ def execute(scheduled: Sequence[Scheduled], settings: ExecutionSettings) -> tupl
                     rng = np.random.default_rng([settings.seed, process, number])
                     sequence = runs(len(of.orders), settings.repeats, rng)
                     record = pair.run(of.graph, of.orders, of.placements, sequence)
-                    timings += _rows(of, process, sequence[_WARMING:], record.makespans[_WARMING:])
+                    timings += _rows(of, process, sequence, record)
                     everything.append(observed(of.graph, of.orders, of.placements, sequence, record))
                     progress.update()
             measured.append({"process": process, **rates(everything)})
@@ -90,9 +90,10 @@ def runs(schedules: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([rng.integers(0, schedules, _WARMING), *rounds])
 
 
-def _rows(of: Scheduled, process: int, sequence: np.ndarray, seconds: np.ndarray) -> list[dict[Hashable, Any]]:
+def _rows(of: Scheduled, process: int, sequence: np.ndarray, record: Record) -> list[dict[Hashable, Any]]:
+    counted = zip(sequence.tolist(), record.makespans.tolist(), record.disturbances.tolist(), strict=True)
     return [
-        {**row, "process": process, "repeat": run // len(of.rows), "seconds": seconds[run]}
-        for run, schedule in enumerate(sequence.tolist())
+        {**row, "process": process, "repeat": run // len(of.rows), "seconds": seconds, "disturbances": disturbances}
+        for run, (schedule, seconds, disturbances) in enumerate(list(counted)[_WARMING:])
         for row in of.rows[schedule]
     ]

@@ -41,7 +41,9 @@ def test_durations_are_medians_of_runs_with_the_same_copies() -> None:
     orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
     sequence = np.array([0, 1, 2, 0, 1])
     begins = np.zeros((5, len(graph)))
-    found = observed(graph, orders, placements, sequence, Record(begins, begins + [[1.0], [5.0], [6.0], [2.0], [9.0]]))
+    found = observed(
+        graph, orders, placements, sequence, Record(begins, begins + [[1.0], [5.0], [6.0], [2.0], [9.0]], np.zeros(5))
+    )
     durations: dict[tuple[int, float], list[float]] = {}
     for s, of_runs in ((0, [1.0, 2.0]), (1, [5.0, 9.0]), (2, [6.0])):
         for device in (0, 1):

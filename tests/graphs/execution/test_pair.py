@@ -42,6 +42,7 @@ def check(graph: Graph, orders: np.ndarray, placements: np.ndarray, sequence: np
             chain = orders[schedule][placements[schedule][orders[schedule]] == device]
             assert (record.begins[run, chain[1:]] >= record.ends[run, chain[:-1]]).all()
     assert record.makespans == pytest.approx(record.ends.max(1))
+    assert record.disturbances.shape == (len(sequence),) and (record.disturbances >= 0).all()
 
 
 @needs_two_cores
