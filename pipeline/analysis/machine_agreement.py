@@ -18,6 +18,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from pipeline.analysis.statistics import Bootstrap
 from pipeline.config.intervals import Intervals
+from pipeline.schemas.machine_agreement import SCHEMA
 
 CONTROL = "this_machine"  # the target that is the measurement itself, in other processes
 _SCHEDULE = ["method", "seed", "schedule"]
@@ -30,7 +31,7 @@ CORRELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 def agreement(timings: pd.DataFrame, simulated: pd.DataFrame, intervals: Intervals) -> pd.DataFrame:
-    """One row per target and statistic: target, statistic, value, low, high, graphs.
+    """Table `machine_agreement`.
 
     Means over graphs with bootstrap intervals over them. timings: table graph_timings; simulated: graph_id, method,
     seed, schedule, target, seconds, of every schedule that was timed on every target.
@@ -51,7 +52,7 @@ def agreement(timings: pd.DataFrame, simulated: pd.DataFrame, intervals: Interva
     for (target, statistic), of in sorted(values.items()):
         estimate = bootstrap.estimates(np.array([of]))[1]
         rows.append((target, statistic, estimate.value, estimate.low, estimate.high, estimate.n))
-    return pd.DataFrame(rows, columns=["target", "statistic", "value", "low", "high", "graphs"])
+    return pd.DataFrame(rows, columns=SCHEMA.names)
 
 
 def measured(timings: pd.DataFrame) -> pd.DataFrame:

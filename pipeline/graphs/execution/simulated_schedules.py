@@ -8,7 +8,7 @@ import pandas as pd
 
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.execution.timed_schedules import Scheduled
+from pipeline.graphs.execution.chosen_schedules import Scheduled
 
 
 def simulate(scheduled: Sequence[Scheduled], targets: Callable[[Graph], Mapping[str, Target]]) -> pd.DataFrame:

@@ -7,8 +7,7 @@ a graph the runs of all schedules are shuffled, so that a disturbance from outsi
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,50 +15,11 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.config.execution import ExecutionSettings
-from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.execution.chosen_schedules import Scheduled
 from pipeline.graphs.execution.measured_rates import Observed, observed, rates
 from pipeline.graphs.execution.pair import Pair, Record
-from pipeline.graphs.execution.programs import chains
 
 _WARMING = 3  # runs that are not counted: caches, clocks and branch predictors find their state
-
-
-@dataclass(frozen=True)
-class Scheduled:
-    """The schedules of one graph, (S, n) each, and the rows of `graph_timings` that each one stands for."""
-
-    graph: Graph
-    orders: np.ndarray
-    placements: np.ndarray
-    rows: list[list[dict[Hashable, Any]]]  # S: graph_id, method, seed, schedule; several where methods agree
-
-
-def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Scheduled]:
-    """What is to be executed, graph by graph; of schedules with the same two programs, one.
-
-    schedules: columns graph_id, method, seed, schedule (its number), order, placement.
-    Raises ValueError naming a graph that is missing.
-    """
-    found = []
-    for graph_id, of_graph in schedules.groupby("graph_id", sort=True):
-        if graph_id not in graphs:
-            raise ValueError(f"schedules of graph {graph_id} are to be executed, and the graph is in no table given")
-        distinct: dict[tuple[bytes, bytes], list[int]] = {}
-        orders = [np.asarray(order, np.int32) for order in of_graph["order"]]
-        placements = [np.asarray(placement, np.int32) for placement in of_graph["placement"]]
-        for number, (order, placement) in enumerate(zip(orders, placements, strict=True)):
-            distinct.setdefault(chains(order, placement), []).append(number)
-        names = of_graph[["graph_id", "method", "seed", "schedule"]].to_dict("records")
-        first = [numbers[0] for numbers in distinct.values()]
-        found.append(
-            Scheduled(
-                graphs[str(graph_id)],
-                np.stack([orders[i] for i in first]),
-                np.stack([placements[i] for i in first]),
-                [[names[i] for i in numbers] for numbers in distinct.values()],
-            )
-        )
-    return found
 
 
 def execute(scheduled: Sequence[Scheduled], settings: ExecutionSettings) -> tuple[pd.DataFrame, pd.DataFrame]:

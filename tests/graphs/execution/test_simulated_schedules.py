@@ -8,11 +8,11 @@ import pandas as pd
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.simulator import makespans
+from pipeline.graphs.execution.chosen_schedules import collect
 from pipeline.graphs.execution.executable import problem
 from pipeline.graphs.execution.simulated_schedules import simulate
-from pipeline.graphs.execution.timed_schedules import collect
 from tests.graphs.execution.made import tiny
-from tests.graphs.execution.test_timed_schedules import schedules
+from tests.graphs.execution.test_chosen_schedules import schedules
 
 
 def both(graph: Graph) -> dict[str, targets.Target]:
