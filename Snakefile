@@ -29,5 +29,6 @@ rule all:
 include: "rules/corpus.smk"
 include: "rules/experiments.smk"
 include: "rules/evidence.smk"
+include: "rules/graphs.smk"
 include: "rules/publish.smk"
 include: "rules/versions.smk"

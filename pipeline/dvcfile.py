@@ -1,7 +1,7 @@
 """Derive dvc.yaml from the Snakefile: `python -m pipeline.dvcfile` (or `make dvc.yaml`).
 
 The Snakefile is the only DAG. DVC gets one stage per group of rules, whose inputs and outputs are those
-that Snakemake lists, as folders, so that the file changes with no parameter but report.experiments. DVC decides
+that Snakemake lists, as folders, so that the file changes with no parameter but those of section `report`. DVC decides
 *whether* a stage runs, Snakemake *how*: `--forceall --allowed-rules` keeps the two out of each other's way.
 """
 
@@ -28,7 +28,7 @@ class Stage:
 
     rules: list[str]
     params: list[str]
-    experiment: bool = False  # one stage for every experiment of the report
+    each: str = ""  # the key of section `report` whose every experiment has its own stage; none: one stage for all
 
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
@@ -37,20 +37,32 @@ class Stage:
             return f"{data}/{kind}"
         if data != "data":
             return path
-        if kind in ("sets", "instructions", "following"):  # other files lie beside, which are not DVC's
+        if kind in ("sets", "instructions", "following", "graphs"):  # other files lie beside, which are not DVC's
             return path
         if kind in ("corpus", "dags"):
             return f"{data}/{kind}/{rest[0]}"
         if kind != "experiments":
             return f"{data}/{kind}"
         experiment, folder = rest[0], rest[1]
-        named = _ITEM if self.experiment and experiment in experiments else experiment
+        named = _ITEM if self.each and experiment in experiments else experiment
         return f"{data}/{kind}/{named}/{folder}"
 
 
 _EXPERIMENT = [f"experiments.{_ITEM}", "bases"]
 _INTERVALS = [f"evaluation.{key}" for key in Intervals.model_fields]
-_OF_REPORT = ["evaluation", "experiments", "methods", "report", "residuals", "sets", "split", "tokens", "trials"]
+_GRAPHS = ["devices", "graph_methods", "graph_sets", "links"]
+_OF_REPORT = [
+    *_GRAPHS,
+    "evaluation",
+    "experiments",
+    "methods",
+    "report",
+    "residuals",
+    "sets",
+    "split",
+    "tokens",
+    "trials",
+]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
     "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
@@ -61,12 +73,16 @@ STAGES = {
     "tokens": Stage(["tokens"], ["tokens"]),
     "instructions": Stage(["following", "instructions"], ["corpus"]),
     "residuals": Stage(["residuals"], ["residuals"]),
-    "train": Stage(["train"], [*_EXPERIMENT, "split.sampler"], True),
-    "schedule": Stage(["schedule"], [*_EXPERIMENT, "methods"], True),
-    "sweep": Stage(["sweep"], [*_EXPERIMENT, "evaluation.sweep_iterations"], True),
-    "examples": Stage(["examples"], [*_EXPERIMENT, "evaluation.example_blocks"], True),
-    "judge": Stage(["judge"], [*_EXPERIMENT, "judges", "methods"], True),
-    "evaluate": Stage(["evaluate"], [*_EXPERIMENT, *_INTERVALS, "judges", "methods"], True),
+    "train": Stage(["train"], [*_EXPERIMENT, "split.sampler"], "experiments"),
+    "schedule": Stage(["schedule"], [*_EXPERIMENT, "methods"], "experiments"),
+    "sweep": Stage(["sweep"], [*_EXPERIMENT, "evaluation.sweep_iterations"], "experiments"),
+    "examples": Stage(["examples"], [*_EXPERIMENT, "evaluation.example_blocks"], "experiments"),
+    "judge": Stage(["judge"], [*_EXPERIMENT, "judges", "methods"], "experiments"),
+    "evaluate": Stage(["evaluate"], [*_EXPERIMENT, *_INTERVALS, "judges", "methods"], "experiments"),
+    "graph_sets": Stage(["graph_sets"], ["devices", "graph_sets"]),
+    "schedule_graphs": Stage(["schedule_graphs"], [*_EXPERIMENT, *_GRAPHS], "graph_experiments"),
+    "judge_graphs": Stage(["judge_graphs"], [*_EXPERIMENT, *_GRAPHS], "graph_experiments"),
+    "evaluate_graphs": Stage(["evaluate_graphs"], [*_EXPERIMENT, *_GRAPHS, *_INTERVALS], "graph_experiments"),
     "claims": Stage(["claims"], ["bases", "dag_verification", *_OF_REPORT]),
     "report": Stage(["report"], ["bases", "corpus", "dag_verification", *_OF_REPORT]),
     "track": Stage(["track"], ["bases", "dag_verification", *_OF_REPORT]),
@@ -87,11 +103,11 @@ def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
 
     Raises what Snakemake raises where the Snakefile or params.yaml is not valid.
     """
-    experiments = load(params).report.experiments
+    report = load(params).report
     targets = [
-        f"all_{name}_{experiment}" if stage.experiment else f"all_{name}"
+        f"all_{name}{suffix}"
         for name, stage in STAGES.items()
-        for experiment in (experiments if stage.experiment else experiments[:1])
+        for suffix in ([f"_{experiment}" for experiment in getattr(report, stage.each)] if stage.each else [""])
     ]
     found: dict[str, Files] = {}
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
@@ -118,7 +134,7 @@ def dvcfile(made: dict[str, Files], experiments: list[str]) -> dict[str, object]
         inputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].inputs}
         inputs = {path for path in inputs if path.split("/")[0] in ("data", "pipeline", "reports")}  # not a user's own
         outputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].outputs}
-        target = f"all_{name}_{_ITEM}" if stage.experiment else f"all_{name}"
+        target = f"all_{name}_{_ITEM}" if stage.each else f"all_{name}"
         entry: dict[str, object] = {
             "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
             "deps": sorted(inputs - outputs),
@@ -127,7 +143,7 @@ def dvcfile(made: dict[str, Files], experiments: list[str]) -> dict[str, object]
         }
         if "reports/metrics.json" in outputs:
             entry["metrics"] = _outs({"reports/metrics.json"})
-        stages[name] = {"foreach": "${report.experiments}", "do": entry} if stage.experiment else entry
+        stages[name] = {"foreach": f"${{report.{stage.each}}}", "do": entry} if stage.each else entry
     return {
         "stages": stages,
         "plots": [
@@ -145,7 +161,7 @@ def _outs(paths: set[str]) -> list[object]:
 
 def text() -> str:
     """Content of dvc.yaml for the repository at hand."""
-    return _HEADER + yaml.safe_dump(dvcfile(rules(), load().report.experiments), sort_keys=False, width=120)
+    return _HEADER + yaml.safe_dump(dvcfile(rules(), load().report.all), sort_keys=False, width=120)
 
 
 if __name__ == "__main__":

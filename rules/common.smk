@@ -11,7 +11,7 @@ from typing import get_args
 
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
-from pipeline.config.experiments import GCC, Hardware, Imitation, Processors, Reproduction
+from pipeline.config.experiments import GCC, Devices, Hardware, Imitation, Processors, Reproduction
 from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
@@ -35,6 +35,7 @@ wildcard_constraints:
     source="|".join(P.corpus.sources),
     trial="|".join(map(re.escape, P.trials.models)),
     set="|".join(P.sets),
+    graph_set="|".join(P.graph_sets),
     corpus="released|compiled",
     machine="|".join(P.processors),
     target="|".join([GCC, *P.processors]),

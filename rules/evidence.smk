@@ -101,6 +101,8 @@ rule evaluate:
         results=path("results"),
         parts=path("parts"),
         outcomes=path("outcomes"),
+    wildcard_constraints:
+        experiment=of_task(Reproduction, Imitation, Processors, Hardware),
     params:
         options=options,
         experiment="{experiment}",

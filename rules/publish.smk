@@ -22,6 +22,8 @@ def tables_of(name):
         return [results, *trainings(name, "history"), *sweeps]
     if chosen.task == "imitation":
         return [results, path("parts", experiment=name), *trainings(name, "history")]
+    if chosen.task == "devices":
+        return [results, path("parts", experiment=name)]
     if chosen.task == "processors":
         return [results, path("parts", experiment=name), *([path("timelines", experiment=name)] if chosen.shown else [])]
     return [results, path("outcomes", experiment=name)]
@@ -32,6 +34,8 @@ def inputs_of(name):
     if name not in P.experiments:
         return []
     chosen = P.experiments[name]
+    if isinstance(chosen, Devices):
+        return [*expand(path("graphs"), graph_set=chosen.sets), FROZEN_TARGETS]
     learned = [m.training for m in chosen.models.values()] if isinstance(chosen, Imitation | Processors) else []
     return expand(path("sets"), set=unique([*chosen.sets, *learned]))
 
@@ -41,6 +45,9 @@ def stages_of(name):
     if name not in P.experiments:
         return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
     chosen = P.experiments[name]
+    if isinstance(P.experiments[name], Devices):
+        own = [module for method in P.experiments[name].methods for module in P.graph_methods[method].modules()]
+        return ["graph_sets", "schedule_graphs", "judge_graphs", "evaluate_graphs"], unique(own)
     made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
     stages = ["schedule", "judge", "evaluate"]
     stages += {"reproduction": ["train", "sweep"], "imitation": ["train_ordering"], "processors": ["train_ordering", "learn_policy", "optima"], "hardware": ["time_orders"]}[chosen.task]
@@ -52,6 +59,15 @@ def sources_published(name):
     return closure(*(f"pipeline.stages.{stage}" for stage in stages), *more)
 
 
+def settings_of_graphs(name):
+    """Sets, methods, devices and links of an experiment on computation graphs, resolved."""
+    chosen = P.on_devices[name]
+    devices = unique(d for one in chosen.sets if (d := P.graph_sets[one].device) is not None)
+    named = {"graph_sets": chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
+    resolved = {key: {one: config[key][one] for one in names} for key, names in named.items()}
+    return {"methods": resolved.pop("graph_methods"), **resolved}
+
+
 def settings_published(name):
     """All settings behind what is published under a name, resolved."""
     if name == EVIDENCE:
@@ -59,19 +75,23 @@ def settings_published(name):
     if name in SECTIONS:
         return json.loads(section(name))
     chosen = json.loads(section("experiments", name))
+    if isinstance(P.experiments[name], Devices):
+        return chosen | settings_of_graphs(name) | {"intervals": json.loads(INTERVALS)}
     entries = {method: config["methods"][method] for method in P.experiments[name].methods}
     return chosen | {"methods": entries, "split": config["split"], "intervals": json.loads(INTERVALS)}
 
 
 def shown():
     """The parameters that pages speak of: an experiment that is neither evaluated nor published changes no page."""
-    names = [name for name in P.experiments if name in (*P.report.experiments, *COMMITTED, *ASKED)]
-    methods = {method for name in names for method in P.experiments[name].methods}
-    sets = {name for chosen in names for name in P.experiments[chosen].sets}
+    names = [name for name in P.experiments if name in (*P.report.all, *COMMITTED, *ASKED)]
+    on_blocks = [name for name in names if name not in P.on_devices]
+    methods = {method for name in on_blocks for method in P.experiments[name].methods}
+    sets = {name for chosen in on_blocks for name in P.experiments[chosen].sets}
     sections = {key: config[key] for key in ("corpus", "split", "tokens", "evaluation", "residuals")}
     of = {"methods": sorted(methods), "sets": sorted(sets)}
     whole = {"experiments": {name: P.experiments[name].model_dump(mode="json") for name in names}}  # with defaults
-    return sections | whole | {key: {name: config[key][name] for name in chosen} for key, chosen in of.items()}
+    graphs = {"graphs": {name: settings_of_graphs(name) for name in names if name in P.on_devices}}
+    return sections | whole | graphs | {key: {name: config[key][name] for name in chosen} for key, chosen in of.items()}
 
 
 def settings_now():
@@ -95,7 +115,7 @@ rule publish:
         src=src("publish"),
         tables=lambda w: tables_of(w.experiment),
         inputs=lambda w: inputs_of(w.experiment),
-        weights=lambda w: trainings(w.experiment, "weights") if w.experiment in P.experiments and P.experiments[w.experiment].task != "hardware" else [],
+        weights=lambda w: trainings(w.experiment, "weights") if w.experiment in P.experiments and hasattr(P.experiments[w.experiment], "models") else [],
     output:
         folder=directory(path("published", experiment="{experiment,%s}" % ("|".join(ASKED) or "nothing_is_asked_for"))),
         done=touch("data/published/{experiment}.done"),
@@ -141,7 +161,7 @@ rule claims:
     input:
         src=src("claims"),
         files=recorded(),
-        results=[path("results", experiment=name) for name in P.report.experiments],
+        results=[path("results", experiment=name) for name in P.report.all],
         published=PUBLISHED,
     output:
         out="reports/claims.csv",
@@ -162,7 +182,7 @@ rule report:
     input:
         src=src("report"),
         files=[*sorted(map(str, [*Path("pipeline/report").rglob("*.j2"), *Path("pipeline/report").rglob("*.md")])), *recorded()],
-        results=[path("results", experiment=name) for name in P.report.experiments],
+        results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         sweep=[file for name in P.report.experiments for file in tables_of(name) if "/sweep/" in file],
         examples=[file for name in P.report.experiments for file in expand(path("examples", experiment=name), dependencies=P.experiments[name].dependencies)],
@@ -198,7 +218,7 @@ rule track:
     input:
         src=src("track"),
         files=[*rules.report.output.pages, rules.report.output.results_csv, *recorded()],
-        results=[path("results", experiment=name) for name in P.report.experiments],
+        results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         weights=[file for name in P.report.experiments for file in trainings(name, "weights")],
         splits=expand(path("splits"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
@@ -207,7 +227,7 @@ rule track:
         runs=path("tracked"),
     params:
         options=options,
-        settings=json.dumps({**json.loads(settings_now()), **{name: settings_published(name) for name in P.report.experiments}}, sort_keys=True),
+        settings=json.dumps({**json.loads(settings_now()), **{name: settings_published(name) for name in P.report.all}}, sort_keys=True),
     log:
         "logs/track.log",
     benchmark:

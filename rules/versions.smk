@@ -17,6 +17,16 @@ def of_report(experiment):
     }
 
 
+def of_graphs(experiment):
+    """The same of one experiment on computation graphs."""
+    chosen = P.experiments[experiment]
+    return {
+        "schedule_graphs": graph_schedules(experiment),
+        "judge_graphs": expand(path("makespans", experiment=experiment), graph_set=chosen.sets),
+        "evaluate_graphs": [path("results", experiment=experiment)],
+    }
+
+
 for name, made in {
     "fetch": ARTIFACTS,
     "ingest": [rules.manifest.output, rules.deduplicate.output],
@@ -26,11 +36,13 @@ for name, made in {
     "sets": expand(path("sets"), set=unique(s for e in P.report.experiments for s in P.experiments[e].sets)),
     "tokens": rules.tokens.output,
     "instructions": [path("encodings", corpus="released"), path("instructions", corpus="released")],
+    "graph_sets": expand(path("graphs"), graph_set=unique(s for e in P.report.graph_experiments for s in P.experiments[e].sets)),
     "residuals": rules.residuals.output,
     "claims": rules.claims.output,
     "report": rules.report.output,
     "track": rules.track.output,
     **{f"{stage}_{e}": made for e in P.report.experiments for stage, made in of_report(e).items()},
+    **{f"{stage}_{e}": made for e in P.report.graph_experiments for stage, made in of_graphs(e).items()},
 }.items():
 
     rule:

@@ -192,6 +192,31 @@ def _processors() -> Iterator[Claim]:
     yield Claim("hardware_series", ">= 3", _of("hardware", method="none", judge="hardware", metric="series"))
 
 
+def _devices() -> Iterator[Claim]:
+    """Schedules of computation graphs on several devices, by methods without a network; the speed of the simulator."""
+    unseen = _of("devices", set="unseen_real", metric="makespan", judge="simulator", comparison="ratio")
+    randomised = unseen | {"method": "randomised_list", "baseline": "list_scheduling"}
+    for target in ("proxy", "noisy", "bandwidth", "latency"):
+        for rule, name in (("best", ""), ("spread", "_spread")):
+            row = randomised | {"target": target, "decoder": rule}
+            yield Claim(f"devices_gain_randomised_list{name}_over_list_{target}", "> 0", row, "gain")
+        measured = _of("this_machine", target=target, metric="rank_correlation")
+        yield Claim(f"devices_rank_correlation_{target}_this_machine", "> 0.5", measured)
+    listed = unseen | {"method": "list_scheduling", "baseline": "best", "target": "proxy", "decoder": "best"}
+    yield Claim("devices_gap_list_to_best_proxy", "<= 0.05", listed, "gap")
+    proven = _of(
+        "devices", set="unseen_small", target="proxy", method="cp_sat", metric="proven_optimal_share", judge="simulator"
+    )
+    yield Claim("devices_share_proven_optimal_50", ">= 0.9", proven)
+    learned = unseen | {"method": "projected_slots", "baseline": "list_scheduling", "target": "proxy"}
+    yield Claim("devices_gain_operator_over_list", "> 0", learned | {"decoder": "best"}, "gain")
+    for name, metric, lengths, goal in (
+        ("schedules_per_second", "schedules_per_second", "50", ">= 200000"),
+        ("growth_exponent", "growth_exponent", "50-80000", "<= 1.1"),
+    ):
+        yield Claim(f"simulator_{name}", goal, _of("simulator_speed", metric=metric, lengths=lengths))
+
+
 def _kept() -> Iterator[Claim]:
     """What the laboratory promises of its own numbers, and of its command."""
     for name, metric, target in (
@@ -207,7 +232,7 @@ def _kept() -> Iterator[Claim]:
 
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
-    return [*_papers(), *_verified(), *_operators(), *_imitation(), *_processors(), *_kept()]
+    return [*_papers(), *_verified(), *_operators(), *_imitation(), *_processors(), *_devices(), *_kept()]
 
 
 def table(results: pd.DataFrame) -> pd.DataFrame:

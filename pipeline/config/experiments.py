@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum, auto
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -98,7 +99,23 @@ class Hardware(_Experiment):
     timing: TimingSettings
 
 
-Experiment = Annotated[Reproduction | Imitation | Processors | Hardware, Field(discriminator="task")]
+class GraphTarget(StrEnum):
+    """What schedules of graphs are judged on, beside links with real figures (graphs/devices/judging.py)."""
+
+    PROXY = auto()
+    NOISY = auto()
+    BANDWIDTH = auto()
+    LATENCY = auto()
+
+
+class Devices(_Experiment):
+    """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
+
+    task: Literal["devices"]
+    targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
+
+
+Experiment = Annotated[Reproduction | Imitation | Processors | Hardware | Devices, Field(discriminator="task")]
 
 
 class Trials(Section):

@@ -11,8 +11,21 @@ from pydantic import Field, ValidationError, model_validator
 
 from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
+from pipeline.config.devices import Device, Link
 from pipeline.config.evaluation import Evaluation
-from pipeline.config.experiments import GCC, Experiment, Hardware, Imitation, Processors, Reproduction, Trials
+from pipeline.config.experiments import (
+    GCC,
+    Devices,
+    Experiment,
+    GraphTarget,
+    Hardware,
+    Imitation,
+    Processors,
+    Reproduction,
+    Trials,
+)
+from pipeline.config.graph_methods import GraphEntry
+from pipeline.config.graph_sets import GraphSet
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
@@ -43,6 +56,10 @@ class Params(Section):
     judges: dict[str, Judge]
     processors: dict[str, Processor]
     methods: dict[str, Entry]
+    devices: dict[str, Device]
+    links: dict[str, Link]
+    graph_sets: dict[str, GraphSet]
+    graph_methods: dict[str, GraphEntry]
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
     evaluation: Evaluation
@@ -54,7 +71,11 @@ class Params(Section):
         _known("split.sources", self.split.sources, self.corpus.sources)
         if self.compiled.source in self.corpus.sources:
             raise ValueError(f"compiled.source is {self.compiled.source!r}, a name of corpus.sources; give it another")
-        _known("report.experiments", self.report.experiments, self.experiments)
+        on_devices = self.on_devices
+        _known("report.experiments", self.report.experiments, set(self.experiments) - set(on_devices))
+        _known("report.graph_experiments", self.report.graph_experiments, on_devices)
+        for name, graphs in self.graph_sets.items():
+            _known(f"graph_sets.{name}.device", [graphs.device] if graphs.device else [], self.devices)
         for name, processor in self.processors.items():
             _known(f"processors.{name}.best", [processor.best], self.methods)
         for name, experiment in self.experiments.items():
@@ -62,6 +83,11 @@ class Params(Section):
         return self
 
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
+        if isinstance(experiment, Devices):
+            _known(f"{key}.sets", experiment.sets, self.graph_sets)
+            _known(f"{key}.methods", experiment.methods, self.graph_methods)
+            _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
+            return
         _known(f"{key}.sets", experiment.sets, self.sets)
         _known(f"{key}.judges", experiment.judges, self.judges)
         _known(f"{key}.methods", experiment.methods, self.methods)
@@ -81,6 +107,15 @@ class Params(Section):
         _known(f"{key}.models", learned, self.sets)
         if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
+
+    @property
+    def on_devices(self) -> dict[str, Devices]:
+        """The experiments of task `devices`, by name."""
+        return {name: chosen for name, chosen in self.experiments.items() if isinstance(chosen, Devices)}
+
+    def graph_targets(self, experiment: Devices, name: str) -> list[str]:
+        """What schedules of a set are judged on: links with real figures where its run times are real ones, too."""
+        return [target for target in experiment.targets if target in list(GraphTarget) or self.graph_sets[name].timed]
 
     def methods_of(self, experiment: str) -> list[str]:
         """Names of an experiment's methods; its networks for all lengths are methods by themselves."""
@@ -106,7 +141,7 @@ class Params(Section):
             return None
         of, _, name = model.rpartition(".")
         chosen = self.experiments.get(of or experiment)
-        there = {} if chosen is None or isinstance(chosen, Hardware) else chosen.models
+        there = {} if chosen is None or isinstance(chosen, Hardware | Devices) else chosen.models
         if name not in there:
             raise ValueError(
                 f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({sorted(there)}); "

@@ -10,4 +10,10 @@ from pipeline.config.section import Section
 
 
 class Report(Section):
-    experiments: Annotated[list[str], Field(min_length=1)]
+    experiments: Annotated[list[str], Field(min_length=1)]  # on blocks
+    graph_experiments: Annotated[list[str], Field(min_length=1)]  # on computation graphs
+
+    @property
+    def all(self) -> list[str]:
+        """Every experiment that is evaluated with the report."""
+        return [*self.experiments, *self.graph_experiments]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-PLACE = "data/graphs/{source}.parquet"
+PLACE = "data/graphs/sets/{graph_set}.parquet"
 SCHEMA = pa.schema(
     [
         ("graph_id", pa.string()),  # hash of all arrays below

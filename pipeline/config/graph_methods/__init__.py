@@ -29,6 +29,11 @@ class GraphMethodSettings(Section):
         """What the method is given beside its settings; `target` alone, where it sees the target."""
         return frozenset()
 
+    @property
+    def draws(self) -> bool:
+        """Whether its schedules differ by seed: one that draws nothing is run with one seed."""
+        return True
+
     def modules(self) -> list[str]:
         """Modules that are imported by name for this entry: the method and its settings."""
         return [f"pipeline.graphs.schedulers.{self.method}", f"pipeline.config.graph_methods.{self.method}"]

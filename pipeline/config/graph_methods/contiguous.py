@@ -1,4 +1,4 @@
-"""Settings of graphs/schedulers/contiguous.py: it has none."""
+"""Settings of graphs/schedulers/contiguous.py: it has none, and draws nothing."""
 
 from __future__ import annotations
 
@@ -6,4 +6,6 @@ from pipeline.config.graph_methods import GraphMethodSettings
 
 
 class Settings(GraphMethodSettings):
-    pass
+    @property
+    def draws(self) -> bool:
+        return False

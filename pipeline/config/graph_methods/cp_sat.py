@@ -15,3 +15,7 @@ class Settings(GraphMethodSettings):
         2.0  # of CP-SAT's deterministic time for each graph; some 3 of the clock each
     )
     most_operations: Positive = 50  # a graph with more is not tried
+
+    @property
+    def draws(self) -> bool:
+        return False  # the seed of its search alone: what is proven does not depend on it

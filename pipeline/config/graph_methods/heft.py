@@ -1,4 +1,4 @@
-"""Settings of graphs/schedulers/heft.py: it has none, and always sees the target."""
+"""Settings of graphs/schedulers/heft.py: it has none, always sees the target, and draws nothing."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ class Settings(GraphMethodSettings):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"target"})
+
+    @property
+    def draws(self) -> bool:
+        return False

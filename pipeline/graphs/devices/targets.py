@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.config.devices import Link
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.problems.problem import Problem, Transfers
 
 HIDDEN_DRAWS = 10  # of all run times of a graph, on the target `noisy`
 RATIOS = {"noisy": 0.85, "bandwidth": 0.32, "latency": 0.54}  # speedup of list scheduling, target over proxy: table 1
-_HALVINGS = 50
+_HALVINGS = 30  # of an interval of at most twice the strength: nine digits
 _MOST = 2**20  # strengths above it are not looked for
 
 
@@ -71,6 +72,11 @@ def bandwidth(problem: Problem, slope: float) -> Target:
 def latency(problem: Problem, delay: float) -> Target:
     """Every transfer takes `delay` mean run times, whatever its size."""
     return Target((replace(problem, transfers=Transfers(delay=delay * _unit(problem))),))
+
+
+def linked(problem: Problem, link: Link) -> Target:
+    """Transfers over a link with real figures; run times must be those of real devices, too."""
+    return Target((replace(problem, transfers=Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)),))
 
 
 def _unit(problem: Problem) -> float:

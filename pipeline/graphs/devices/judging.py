@@ -1,0 +1,56 @@
+"""Targets by name: the proxy, three whose strengths are frozen, and links with real figures.
+
+The strengths are read from `frozen/`, a table in git that `python -m benchmarks.frozen_targets` made of development
+graphs before any method was compared. What is hidden on `noisy` follows from the graph's own hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.config.devices import Link
+from pipeline.config.experiments import GraphTarget
+from pipeline.graphs.devices import targets
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.problems.problem import Problem
+
+FROZEN = Path(__file__).parent / "frozen"
+
+
+def strengths(folder: Path = FROZEN) -> dict[str, float]:
+    """Noise, slope and delay by the name of their target. Raises ValueError naming the file where one is missing."""
+    path = folder / "graph_targets.csv"
+    try:
+        table = pd.read_csv(path).set_index("target")["strength"]
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(f"{path}: no table of frozen targets ({error}); restore it from git") from error
+    if missing := sorted(set(GraphTarget) - {GraphTarget.PROXY} - set(table.index)):
+        raise ValueError(f"{path}: no strength of {missing}; restore it from git")
+    return {str(name): float(value) for name, value in table.items()}
+
+
+def hidden_of(graph_id: str, problem: Problem) -> np.ndarray:
+    """What is hidden of the run times of the graph with this hash, (draws, n)."""
+    return targets.hidden(problem, np.random.default_rng(list(bytes.fromhex(graph_id))))
+
+
+def target_of(
+    name: str, graph_id: str, problem: Problem, frozen: Mapping[str, float], links: Mapping[str, Link]
+) -> Target:
+    """The target of this name of a graph on its devices. Raises ValueError for a name that does not exist."""
+    match name:
+        case GraphTarget.PROXY:
+            return targets.proxy(problem)
+        case GraphTarget.NOISY:
+            return targets.noisy(problem, frozen[name], hidden_of(graph_id, problem))
+        case GraphTarget.BANDWIDTH:
+            return targets.bandwidth(problem, frozen[name])
+        case GraphTarget.LATENCY:
+            return targets.latency(problem, frozen[name])
+    if name not in links:
+        raise ValueError(f"no target {name!r}; there are {', '.join([*GraphTarget, *links])}")
+    return targets.linked(problem, links[name])

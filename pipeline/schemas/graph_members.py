@@ -1,0 +1,17 @@
+"""One row per (set, computation graph): which graphs the frozen sets hold (graphs/devices/frozen)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("set", pa.string()),
+        ("graph_id", pa.string()),  # hash of its arrays
+        ("name", pa.string()),
+        ("family", pa.string()),
+        ("variant", pa.string()),
+        ("operations", pa.int64()),
+        ("edges", pa.int64()),
+    ]
+)

@@ -1,0 +1,66 @@
+"""Choose the computation graphs of a set, and write down which were looked at and do not count."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from pipeline import tables
+from pipeline.config.devices import Device
+from pipeline.config.graph_sets import GraphSet
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import write_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.corpus.sets import Candidate, candidates
+from pipeline.graphs.devices import worth
+from pipeline.graphs.problems.problem import Problem
+from pipeline.stages import options
+
+
+def main(
+    name: options.Name,
+    settings: options.Settings,
+    graphs: options.Out,
+    looked_at: Annotated[Path, typer.Option(help="Table graph_candidates to write.")],
+    device: Annotated[str, typer.Option(help="JSON of the set's device; null without one.")] = "null",
+) -> None:
+    """Write the graphs that count, one row each, and all that were looked at.
+
+    A problem counts where there is something to win: one device takes at least 1.5 times the larger of the critical
+    path and an equal share of the work, or it has not enough memory.
+    """
+    chosen, kind = section(GraphSet, settings), section(Device | None, device)  # type: ignore[arg-type]
+    every = candidates(chosen, lambda graph: worth.refused(_problem(graph, chosen, kind)))
+    counted = [candidate.graph for candidate in every if not candidate.refused]
+    if not counted:
+        raise ValueError(f"graph_sets.{name}: none of {len(every)} graphs counts; choose others")
+    rows = [_row(candidate, chosen, kind) for candidate in every]
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["graph_candidates"].names), "graph_candidates", looked_at)
+    write_graphs(graphs, counted)
+    print(f"{name}: {len(counted)} of {len(every)} graphs count", file=sys.stderr)
+
+
+def _problem(graph: Graph, settings: GraphSet, device: Device | None) -> Problem:
+    return problem_of(graph, settings.devices, device, settings.memory_bytes)
+
+
+def _row(candidate: Candidate, settings: GraphSet, device: Device | None) -> dict[str, object]:
+    graph, problem = candidate.graph, _problem(candidate.graph, settings, device)
+    return {
+        "graph_id": graph.graph_id,
+        "name": graph.name,
+        "family": graph.family,
+        "variant": graph.variant,
+        "extent": candidate.extent,
+        "operations": len(graph),
+        "edges": len(graph.children.targets),
+        "headroom": worth.headroom(problem),
+        "fits_one_device": worth.fits_one_device(problem),
+        "counts": not candidate.refused,
+        "refused": candidate.refused,
+    }

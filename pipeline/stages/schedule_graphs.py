@@ -1,0 +1,85 @@
+"""Schedule the graphs of a set with one method and one seed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from pipeline import tables
+from pipeline.config.devices import Machines
+from pipeline.config.experiments import GraphTarget
+from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices import judging
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.schedulers import Budget, Proposals, make
+from pipeline.graphs.schedulers.rules.keeping import RULES, keep
+from pipeline.stages import options
+
+
+def main(
+    settings: options.Settings,
+    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
+    seed: options.Seed,
+    graphs: options.Table,
+    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    graph_schedules: options.Out,
+) -> None:
+    """Write the schedules of a method that are judged: of each graph its best by what it sees, by both rules.
+
+    A method that sees the proxy proposes once for all targets; one that is told the target proposes for each of them.
+    What is random depends on the seed and the graph's hash alone.
+    """
+    entry, where = section(GraphEntry, settings), section(Machines, machines)
+    frozen = judging.strengths(strengths.parent)
+    rows = [
+        row
+        for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr)
+        for row in _scheduled(graph, entry, where, frozen, seed)
+    ]
+    tables.write(
+        pd.DataFrame(rows, columns=tables.SCHEMAS["graph_schedules"].names), "graph_schedules", graph_schedules
+    )
+
+
+def _scheduled(
+    graph: Graph, entry: GraphMethodSettings, where: Machines, frozen: dict[str, float], seed: int
+) -> Iterator[dict[str, object]]:
+    problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
+    proxy = judging.target_of(GraphTarget.PROXY, graph.graph_id, problem, frozen, where.links)
+    for name in where.targets if "target" in entry.needs else [GraphTarget.PROXY]:
+        seen = judging.target_of(name, graph.graph_id, problem, frozen, where.links)
+        method = make(entry, {"target": seen})
+        rng = np.random.default_rng([seed, *bytes.fromhex(graph.graph_id)])
+        proposals = method.propose(proxy.draws[0], rng, Budget.of(entry))
+        yield from _rows(graph, name, seen, proposals)
+
+
+def _rows(graph: Graph, sees: str, seen: Target, proposals: Proposals) -> Iterator[dict[str, object]]:
+    """One for each rule of keeping."""
+    for rule in RULES:
+        kept = keep(proposals, seen, seen, rule=rule)
+        yield {
+            "graph_id": graph.graph_id,
+            "sees": sees,
+            "kept_by": rule,
+            "status": proposals.status,
+            "message": proposals.message,
+            "operations": len(graph),
+            "orders": kept.orders.ravel(),
+            "placements": kept.placements.ravel(),
+            "seen_seconds": kept.seen,
+            "evaluations": proposals.stats.get("evaluations", np.zeros(0, np.int64)),
+            "best_seconds": proposals.stats.get("best", np.zeros(0)),
+            "bound": float(proposals.stats.get("bound", np.nan)),
+        }

@@ -1,0 +1,128 @@
+"""The road of every experiment on computation graphs: sets -> schedule -> judge -> evaluate."""
+
+FROZEN_TARGETS = "pipeline/graphs/devices/frozen/graph_targets.csv"
+EXPORTED = sorted(glob("pipeline/graphs/corpus/exported/*.parquet"))
+
+
+def device_of(set):
+    """The settings of the set's device, as JSON; null without one."""
+    name = P.graph_sets[set].device
+    return "null" if name is None else section("devices", name)
+
+
+def machines(wildcards):
+    """What the schedules of the wildcards' set are made for and judged on, as JSON."""
+    chosen = P.graph_sets[wildcards.graph_set]
+    targets = P.graph_targets(P.experiments[wildcards.experiment], wildcards.graph_set)
+    links = {name: config["links"][name] for name in targets if name in P.links}
+    said = {"device": json.loads(device_of(wildcards.graph_set)), "devices": chosen.devices, "memory_bytes": chosen.memory_bytes, "links": links, "targets": targets}
+    return json.dumps(said, sort_keys=True)
+
+
+def graph_files(wildcards):
+    """Files that a set of graphs is read from."""
+    sources = P.graph_sets[wildcards.graph_set].sources
+    own = [file for source in sources if source.kind == "workloads" for pattern in source.include for file in glob(pattern)]
+    return unique(own + [file for source in sources if source.kind == "exported" for file in EXPORTED])
+
+
+def graph_schedules(experiment, **only):
+    """Paths of an experiment's schedules of graphs, of one set or of all."""
+    chosen = P.experiments[experiment]
+    return [
+        path("graph_schedules", experiment=experiment, graph_set=name, method=method, seed=seed)
+        for name in chosen.sets
+        if only.get("graph_set", name) == name
+        for method in chosen.methods
+        for seed in (chosen.seeds if P.graph_methods[method].draws else chosen.seeds[:1])
+    ]
+
+
+rule graph_sets:
+    input:
+        src=src("graph_sets"),
+        files=graph_files,
+    output:
+        graphs=path("graphs"),
+        looked_at=path("graph_candidates"),
+    params:
+        options=options,
+        name="{graph_set}",
+        settings=lambda w: section("graph_sets", w.graph_set),
+        device=lambda w: device_of(w.graph_set),
+    log:
+        "logs/graph_sets/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/graph_sets/{graph_set}.tsv"
+    message:
+        "Choosing the computation graphs of {wildcards.graph_set}"
+    shell:
+        stage("graph_sets", "name", "settings", "device")
+
+
+rule schedule_graphs:
+    input:
+        src=lambda w: src("schedule_graphs", *P.graph_methods[w.method].modules()),
+        graphs=path("graphs"),
+        strengths=FROZEN_TARGETS,
+    output:
+        graph_schedules=path("graph_schedules"),
+    params:
+        options=options,
+        settings=lambda w: section("graph_methods", w.method),
+        machines=machines,
+        seed="{seed}",
+    log:
+        "logs/schedule_graphs/{experiment}/{graph_set}/{method}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/schedule_graphs/{experiment}/{graph_set}/{method}/{seed}.tsv"
+    message:
+        "Scheduling the graphs of {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell:
+        stage("schedule_graphs", "settings", "machines", "seed")
+
+
+rule judge_graphs:
+    input:
+        src=src("judge_graphs"),
+        graphs=path("graphs"),
+        graph_schedules=lambda w: graph_schedules(w.experiment, graph_set=w.graph_set),
+        strengths=FROZEN_TARGETS,
+    output:
+        makespans=path("makespans"),
+    params:
+        options=options,
+        machines=machines,
+    log:
+        "logs/judge_graphs/{experiment}/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/judge_graphs/{experiment}/{graph_set}.tsv"
+    message:
+        "Simulating every schedule of {wildcards.graph_set} on its targets ({wildcards.experiment})"
+    shell:
+        stage("judge_graphs", "machines")
+
+
+rule evaluate_graphs:
+    input:
+        src=src("evaluate_graphs"),
+        graphs=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].sets),
+        candidates=lambda w: expand(path("graph_candidates"), graph_set=P.experiments[w.experiment].sets),
+        makespans=lambda w: expand(path("makespans", experiment=w.experiment), graph_set=P.experiments[w.experiment].sets),
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints:
+        experiment=of_task(Devices),
+    params:
+        options=options,
+        experiment="{experiment}",
+        intervals=INTERVALS,
+    log:
+        "logs/evaluate_graphs/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/evaluate_graphs/{experiment}.tsv"
+    message:
+        "Numbers with intervals ({wildcards.experiment})"
+    shell:
+        stage("evaluate_graphs", "experiment", "intervals")
