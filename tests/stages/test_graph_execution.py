@@ -12,8 +12,10 @@ import pytest
 
 from pipeline import places, tables
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.devices.judging import FROZEN
+from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.execution.executable import problem
-from pipeline.stages import coarsen_graphs, time_graph_schedules
+from pipeline.stages import agree_with_machine, coarsen_graphs, time_graph_schedules
 from tests.graphs.corpus.drawn import shuffled
 from tests.graphs.execution.made import COARSENING
 from tests.graphs.problems import drawn
@@ -89,3 +91,29 @@ def test_a_chain_has_nothing_to_win(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(ValueError, match=r"graphs\.parquet: in no graph two devices have anything to win"):
         coarsen_graphs.main(COARSENING.model_dump_json(), tmp_path / "graphs.parquet", tmp_path / "out.parquet")
     assert "2 operations are" in capsys.readouterr().err and not (tmp_path / "out.parquet").exists()
+
+
+def test_agreement_of_timings_that_are_the_proxy_itself(tmp_path: Path, executed: Path) -> None:
+    """Made-up timings with the proxy's own costs: its ranks are right, and the control's."""
+    path = scheduled(tmp_path, executed, "list", 0)
+    rows = []
+    for graph in read_graphs(executed):
+        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
+        for s, seconds in enumerate(makespans(problem(graph), orders, placements)):
+            row = {"graph_id": graph.graph_id, "method": "list", "seed": 0, "schedule": s, "repeat": 0}
+            rows += [row | {"process": p, "seconds": seconds, "disturbances": 0} for p in (0, 1)]
+    tables.write(pd.DataFrame(rows), "graph_timings", tmp_path / "timings.parquet")
+    agree_with_machine.main(
+        EXECUTION.replace('"schedules": 2', '"schedules": 3'),
+        json.dumps({"device": None, "devices": 2, "links": {}, "targets": ["proxy", "noisy", "bandwidth", "latency"]}),
+        json.dumps({"bootstrap_samples": 100, "confidence": 0.95}),
+        executed,
+        [path],
+        FROZEN / "graph_targets.csv",
+        tmp_path / "timings.parquet",
+        tmp_path / "agreement.parquet",
+    )
+    found = tables.read("machine_agreement", tmp_path / "agreement.parquet").set_index(["target", "statistic"])
+    assert found.loc[("proxy", "spearman"), "value"] == found.loc[("this_machine", "kendall"), "value"] == 1.0
+    assert {"noisy", "bandwidth", "latency"} < set(found.index.get_level_values("target"))
+    assert (found["graphs"] == 2).all()
