@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import send_handle
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -103,10 +103,15 @@ class Pair:
         parents = executed.children.reversed()
         task = Task(parents, costs, orders, placements, sequence, self._limit)
         shared = SharedMemory.create(task.layout)
+        what = f"executing graph {executed.name}"
         try:
             for connection, process in zip(self._connections, self.processes, strict=True):
-                self._send(connection, process, task, shared.descriptor)
-            self._answers(f"executing graph {executed.name}", self._limit, shared)
+                try:
+                    connection.send(task)
+                    send_handle(connection, shared.descriptor, process.pid)
+                except OSError:
+                    self._lose(what, _died(process))
+            self._answers(what, self._limit, shared)
         finally:
             os.close(shared.descriptor)
         wrong = np.argwhere(shared.stamps != stamps(parents, np.arange(len(sequence))))
@@ -117,14 +122,6 @@ class Pair:
             )
         begin = shared.arrived.max(1, keepdims=True)
         return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO, shared.disturbances.sum(1))
-
-    def _send(self, connection: Connection, process: BaseProcess, task: Task, descriptor: int) -> None:
-        try:
-            connection.send(task)
-            send_handle(connection, descriptor, process.pid)
-        except OSError as error:
-            self.close()
-            raise ExecutionError("a process had been lost before; start a new pair") from error
 
     def _answers(self, what: str, limit: float, shared: SharedMemory | None = None) -> None:
         """Wait until both devices have answered. limit: seconds without progress, which is seen in `shared`."""
@@ -138,7 +135,7 @@ class Pair:
                     self._lose(what, fault)
             dead = [p for p in waiting.values() if p.sentinel in ready and not p.is_alive()]
             if dead:
-                self._lose(what, f"a process died with code {dead[0].exitcode}")
+                self._lose(what, _died(dead[0]))
             moved = 0 if shared is None else int(np.count_nonzero(shared.ends))
             if not ready and moved <= progress:
                 self._lose(what, f"nothing has happened for {limit:g} seconds")
@@ -149,10 +146,9 @@ class Pair:
         try:
             return str(connection.recv())
         except (EOFError, ConnectionError):
-            process.join(5)
-            return f"a process died with code {process.exitcode}"
+            return _died(process)
 
-    def _lose(self, what: str, why: str) -> None:
+    def _lose(self, what: str, why: str) -> NoReturn:
         for process in self.processes:
             process.kill()
         self.close()
@@ -173,3 +169,8 @@ class Pair:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _died(process: BaseProcess) -> str:
+    process.join(5)
+    return f"a process died with code {process.exitcode}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -91,26 +92,29 @@ def test_results_that_are_not_those_of_the_parents_are_found(pair: Pair, monkeyp
 
 
 def _killed(lost: Pair) -> None:
-    os.kill(lost.processes[1].pid, signal.SIGKILL)
+    lost.processes[1].kill()
 
 
 def _stopped(lost: Pair) -> None:
-    os.kill(lost.processes[0].pid, signal.SIGSTOP)
+    with contextlib.suppress(ProcessLookupError):  # on a busy machine it may be lost already
+        os.kill(lost.processes[0].pid, signal.SIGSTOP)
 
 
 @needs_two_cores
 @pytest.mark.parametrize(
-    ("lose", "said"),
+    ("lose", "limit_seconds", "said"),
     [
-        (_killed, "a process died with code -9"),
-        (_stopped, "TimeoutError: device 0 does not answer|nothing has happened for 1 seconds"),
+        (_killed, 60.0, "a process died with code -9"),
+        (_stopped, 1.0, "TimeoutError: device 0 does not answer|nothing has happened for 1 seconds"),
     ],
 )
-def test_a_lost_process_is_an_error_and_leaves_nothing(lose: Callable[[Pair], None], said: str) -> None:
+def test_a_lost_process_is_an_error_and_leaves_nothing(
+    lose: Callable[[Pair], None], limit_seconds: float, said: str
+) -> None:
     graph = tiny()
     orders, placements = schedules(graph, 2)
     before = sorted(Path("/dev/shm").iterdir())
-    with Pair(1.0) as lost:
+    with Pair(limit_seconds) as lost:
         timer = threading.Timer(0.3, lose, (lost,))
         timer.start()
         with pytest.raises(ExecutionError, match=f"graph drawn_executable on two cores: ({said})"):
@@ -118,7 +122,7 @@ def test_a_lost_process_is_an_error_and_leaves_nothing(lose: Callable[[Pair], No
                 lost.run(graph, orders, placements, np.zeros(2000, int))
         timer.join()
         assert not any(process.is_alive() for process in lost.processes)
-        with pytest.raises(ExecutionError, match="start a new pair"):
+        with pytest.raises(ExecutionError, match="a process died with code -9; start again"):
             lost.run(graph, orders, placements, np.array([0]))
     assert sorted(Path("/dev/shm").iterdir()) == before
 
