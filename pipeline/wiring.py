@@ -31,6 +31,7 @@ RANKS: dict[str, int] = {
     "graphs.problems": 3,
     "graphs.corpus": 4,
     "graphs.devices": 4,
+    "graphs.execution": 5,
     "graphs.schedulers": 5,
     "graphs.plans": 8,
     "analysis": 9,

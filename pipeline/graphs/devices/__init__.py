@@ -1,1 +1,1 @@
-"""Devices and links, how long a schedule takes on them and how much memory it needs; targets; real execution."""
+"""Devices and links, how long a schedule takes on them and how much memory it needs; targets."""

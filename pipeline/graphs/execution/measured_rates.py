@@ -1,0 +1,71 @@
+"""What the two cores really did in a second: rates that explain the durations of the operations that were executed.
+
+duration = a + b FLOPs + c bytes swept + d bytes written + e bytes copied, no coefficient negative (Lawson & Hanson
+1974, by SciPy), by least squares of the relative error: each row is divided by its duration. Durations of an operation
+on a device are medians over all runs in which it copied the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import nnls
+
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.execution.pair import Record
+from pipeline.graphs.execution.programs import program
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Operations of one graph in K situations: what each did and how long it took."""
+
+    work: np.ndarray  # (K, 5): 1, FLOPs, bytes swept, bytes written, bytes copied
+    seconds: np.ndarray  # (K,)
+
+
+def observed(
+    executed: Graph, orders: np.ndarray, placements: np.ndarray, sequence: np.ndarray, record: Record
+) -> Observed:
+    """Every operation with every number of bytes that it copied. orders, placements: (S, n); sequence: (R,)."""
+    schedules, n = orders.shape
+    parents = executed.children.reversed()
+    copied = np.zeros((schedules, n))
+    for s in range(schedules):
+        for device in (0, 1):
+            for step in program(parents, orders[s], placements[s], device):
+                copied[s, step.operation] = executed.bytes_written[list(step.fetched)].sum()
+    frame = pd.DataFrame(
+        {
+            "operation": np.tile(np.arange(n), len(sequence)),
+            "copied": copied[sequence].ravel(),
+            "seconds": (record.ends - record.begins).ravel(),
+        }
+    )
+    medians = frame.groupby(["operation", "copied"], as_index=False)["seconds"].median()
+    i = medians["operation"].to_numpy()
+    work = [np.ones(len(i)), executed.flops[i], executed.bytes_read[i], executed.bytes_written[i], medians["copied"]]
+    return Observed(np.stack(work, 1), medians["seconds"].to_numpy())
+
+
+def rates(everything: Sequence[Observed]) -> dict[str, float]:
+    """Columns of table `machine_rates`; infinite where something took no time that could be seen."""
+    work = np.concatenate([observed.work for observed in everything])
+    seconds = np.concatenate([observed.seconds for observed in everything])
+    weighted = work / seconds[:, None]
+    scale = np.maximum(weighted.max(0), np.finfo(float).tiny)
+    coefficients = nnls(weighted / scale, np.ones(len(seconds)))[0] / scale
+    error = np.abs(work @ coefficients / seconds - 1)
+    with np.errstate(divide="ignore"):
+        flops, swept, written, copied = 1 / coefficients[1:]
+    return {
+        "operation_seconds": float(coefficients[0]),
+        "flops_per_second": float(flops),
+        "swept_bytes_per_second": float(swept),
+        "written_bytes_per_second": float(written),
+        "copied_bytes_per_second": float(copied),
+        "median_relative_error": float(np.median(error)),
+    }

@@ -1,0 +1,50 @@
+"""How well every target ranks the schedules that were executed on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import tables
+from pipeline.analysis.machine_agreement import agreement
+from pipeline.config.devices import Machines
+from pipeline.config.execution import ExecutionSettings
+from pipeline.config.intervals import Intervals
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices import judging
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.execution.chosen_schedules import best_schedules, collect
+from pipeline.graphs.execution.simulated_schedules import simulate
+from pipeline.stages import options
+
+
+def main(
+    settings: options.Settings,
+    machines: Annotated[str, typer.Option(help="JSON: number of devices, links, targets.")],
+    intervals: Annotated[str, typer.Option(help="Section intervals, as JSON.")],
+    graphs: options.Table,
+    graph_schedules: options.Tables,
+    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    graph_timings: options.Table,
+    machine_agreement: options.Out,
+) -> None:
+    """Simulate the schedules that were executed on every target, and compare the ranks with those of the timings.
+
+    settings, graphs, graph_schedules: what time_graph_schedules was given.
+    """
+    where, frozen = section(Machines, machines), judging.strengths(strengths.parent)
+
+    def targets(graph: Graph) -> dict[str, Target]:
+        problem = problem_of(graph, where.devices)
+        return {name: judging.target_of(name, graph.graph_id, problem, frozen, where.links) for name in where.targets}
+
+    every = {graph.graph_id: graph for graph in read_graphs(graphs)}
+    chosen = collect(every, best_schedules(graph_schedules, section(ExecutionSettings, settings).schedules))
+    timings = tables.read("graph_timings", graph_timings)
+    rows = agreement(timings, simulate(chosen, targets), section(Intervals, intervals))
+    tables.write(rows, "machine_agreement", machine_agreement)

@@ -1,0 +1,37 @@
+"""Time schedules of computation graphs on two cores of this machine."""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+
+from pipeline import tables
+from pipeline.config.execution import ExecutionSettings
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.execution.chosen_schedules import best_schedules, collect
+from pipeline.graphs.execution.timed_schedules import execute
+from pipeline.stages import options
+
+
+def main(
+    settings: options.Settings,
+    graphs: options.Table,
+    graph_schedules: options.Tables,
+    graph_timings: options.Out,
+    machine_rates: options.Out,
+) -> None:
+    """Execute the best schedules by proxy of every method and seed, in several pairs of processes.
+
+    graphs: in the form of coarsen_graphs. It fails where this machine has one core only, or loses a process: a table of
+    some of the runs would take the place of figures that were published. Whatever else runs here is measured, too.
+    """
+    wanted = section(ExecutionSettings, settings)
+    schedules = best_schedules(graph_schedules, wanted.schedules)
+    every = {graph.graph_id: graph for graph in read_graphs(graphs)}
+    timings, rates = execute(collect(every, schedules), wanted)
+    tables.write(timings, "graph_timings", graph_timings)
+    measured_at = pd.Timestamp.now("UTC").tz_localize(None).floor("s")
+    tables.write(rates.assign(measured_at=measured_at), "machine_rates", machine_rates)
+    print(f"{len(timings)} makespans of {timings['graph_id'].nunique()} graphs", file=sys.stderr)

@@ -1,0 +1,34 @@
+"""Which schedules are executed, and whose rows their runs become."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.execution.chosen_schedules import collect
+from pipeline.graphs.execution.executable import problem
+from tests.graphs.execution.made import tiny
+from tests.graphs.problems import drawn
+
+
+def schedules(graph: Graph, count: int, method: str, seed: int = 0) -> pd.DataFrame:
+    orders, placements = drawn.schedules(problem(graph), np.random.default_rng(seed), count)
+    names = {"graph_id": graph.graph_id, "method": method, "seed": 0, "schedule": range(count)}
+    return pd.DataFrame({**names, "order": list(orders), "placement": list(placements)})
+
+
+def test_schedules_that_are_alike_are_executed_once() -> None:
+    graph = tiny()
+    listed = schedules(graph, 3, "list")
+    same = listed[listed["schedule"] == 1].assign(method="heft", schedule=0)
+    (found,) = collect({graph.graph_id: graph}, pd.concat([listed, same]))
+    assert found.orders.shape == found.placements.shape == (3, len(graph))
+    assert [[row["method"] for row in rows] for rows in found.rows] == [["list"], ["list", "heft"], ["list"]]
+
+
+def test_a_graph_that_is_missing_is_named() -> None:
+    graph = tiny()
+    with pytest.raises(ValueError, match=f"graph {graph.graph_id} .* in no table given"):
+        collect({}, schedules(graph, 1, "list"))

@@ -1,0 +1,31 @@
+"""Every schedule that is executed has a cost on every target, by the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.devices import targets
+from pipeline.graphs.devices.simulator import makespans
+from pipeline.graphs.execution.chosen_schedules import collect
+from pipeline.graphs.execution.executable import problem
+from pipeline.graphs.execution.simulated_schedules import simulate
+from tests.graphs.execution.made import tiny
+from tests.graphs.execution.test_chosen_schedules import schedules
+
+
+def both(graph: Graph) -> dict[str, targets.Target]:
+    return {"proxy": targets.proxy(problem(graph)), "latency": targets.latency(problem(graph), 1.0)}
+
+
+def test_costs_are_those_of_the_simulator_under_every_name_of_a_schedule() -> None:
+    graph = tiny()
+    listed = schedules(graph, 3, "list")
+    given = pd.concat([listed, listed[listed["schedule"] == 1].assign(method="heft", schedule=0)])
+    found = simulate(collect({graph.graph_id: graph}, given), both)
+    assert len(found) == 4 * 2
+    costs = found.set_index(["target", "method", "schedule"])["seconds"].sort_index()
+    orders, placements = np.stack(listed["order"].tolist()), np.stack(listed["placement"].tolist())
+    assert costs["proxy", "list"].tolist() == makespans(problem(graph), orders, placements).tolist()
+    assert costs["latency", "heft", 0] == costs["latency", "list", 1] >= costs["proxy", "list", 1]

@@ -1,0 +1,119 @@
+"""Stages coarsen_graphs and time_graph_schedules: tables in, tables out, nothing where something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline import places, tables
+from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.devices.judging import FROZEN
+from pipeline.graphs.devices.simulator import makespans
+from pipeline.graphs.execution.executable import problem
+from pipeline.stages import agree_with_machine, coarsen_graphs, time_graph_schedules
+from tests.graphs.corpus.drawn import shuffled
+from tests.graphs.execution.made import COARSENING
+from tests.graphs.problems import drawn
+
+EXECUTION = json.dumps({"schedules": 2, "processes": 2, "repeats": 1})
+
+
+@pytest.fixture
+def executed(tmp_path: Path) -> Path:
+    """Two graphs as they are executed."""
+    originals = [shuffled(30, 20, np.random.default_rng(seed))[0] for seed in (0, 1)]
+    write_graphs(tmp_path / "graphs.parquet", originals)
+    out = tmp_path / "executed.parquet"
+    coarsen_graphs.main(COARSENING.model_dump_json(), tmp_path / "graphs.parquet", out)
+    return out
+
+
+def scheduled(folder: Path, graphs: Path, method: str, seed: int) -> Path:
+    """Three schedules of each graph that see the proxy, and what is not to be executed."""
+    rows = []
+    for graph in read_graphs(graphs):
+        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(seed), 3)
+        row = {
+            "graph_id": graph.graph_id, "status": "ok", "message": "", "operations": len(graph), "bound": np.nan,
+            "orders": orders.ravel(), "placements": placements.ravel(), "seen_seconds": np.ones(3),
+            "evaluations": [], "best_seconds": [],
+        }  # fmt: skip
+        nothing = {"orders": [], "placements": [], "seen_seconds": [], "status": "unsupported"}
+        rows += [row | {"sees": "proxy", "kept_by": rule} for rule in ("best", "spread")]
+        rows += [row | {"sees": "latency", "kept_by": "best"}, row | nothing | {"sees": "proxy", "kept_by": "best"}]
+    path = folder / places.path("graph_schedules", experiment="e", graph_set="s", method=method, seed=seed)
+    tables.write(pd.DataFrame(rows), "graph_schedules", path)
+    return path
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
+def test_from_graphs_to_timings(tmp_path: Path, executed: Path) -> None:
+    paths = [scheduled(tmp_path, executed, "list", seed) for seed in (0, 1)]
+    timings, rates = tmp_path / "timings.parquet", tmp_path / "rates.parquet"
+    time_graph_schedules.main(EXECUTION, executed, paths, timings, rates)
+    found = tables.read("graph_timings", timings)
+    assert len(found) == 2 * 2 * 2 * 2, "graphs, seeds, schedules, processes"
+    assert set(found["schedule"]) == {0, 1} and set(found["method"]) == {"list"} and set(found["seed"]) == {0, 1}
+    keys = ["graph_id", "method", "seed", "schedule", "process", "repeat"]
+    assert not found.duplicated(keys).any()
+    least = {graph.graph_id: graph.flops.sum() / 1e12 for graph in read_graphs(executed)}  # no core multiplies so fast
+    assert (found["seconds"] > found["graph_id"].map(least)).all()
+    measured = tables.read("machine_rates", rates)
+    assert measured["process"].tolist() == [0, 1] and (measured["flops_per_second"] > 1e8).all()
+
+
+def test_nothing_to_execute(tmp_path: Path, executed: Path) -> None:
+    path = scheduled(tmp_path, executed, "list", 0)
+    table = tables.read("graph_schedules", path)
+    tables.write(table[table["sees"] != "proxy"], "graph_schedules", path)
+    with pytest.raises(ValueError, match="no method has a schedule that sees the proxy"):
+        time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
+    assert not (tmp_path / "a").exists()
+
+
+def test_one_core_only(tmp_path: Path, executed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    with pytest.raises(ValueError, match="executed on two cores, and this process may use 1"):
+        time_graph_schedules.main(
+            EXECUTION, executed, [scheduled(tmp_path, executed, "list", 0)], tmp_path / "a", tmp_path / "b"
+        )
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_chain_has_nothing_to_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chain = shuffled(2, 4, np.random.default_rng(0))[0]
+    write_graphs(tmp_path / "graphs.parquet", [chain])
+    with pytest.raises(ValueError, match=r"graphs\.parquet: in no graph two devices have anything to win"):
+        coarsen_graphs.main(COARSENING.model_dump_json(), tmp_path / "graphs.parquet", tmp_path / "out.parquet")
+    assert "2 operations are" in capsys.readouterr().err and not (tmp_path / "out.parquet").exists()
+
+
+def test_agreement_of_timings_that_are_the_proxy_itself(tmp_path: Path, executed: Path) -> None:
+    """Made-up timings with the proxy's own costs: its ranks are right, and the control's."""
+    path = scheduled(tmp_path, executed, "list", 0)
+    rows = []
+    for graph in read_graphs(executed):
+        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
+        for s, seconds in enumerate(makespans(problem(graph), orders, placements)):
+            row = {"graph_id": graph.graph_id, "method": "list", "seed": 0, "schedule": s, "repeat": 0}
+            rows += [row | {"process": p, "seconds": seconds, "disturbances": 0} for p in (0, 1)]
+    tables.write(pd.DataFrame(rows), "graph_timings", tmp_path / "timings.parquet")
+    agree_with_machine.main(
+        EXECUTION.replace('"schedules": 2', '"schedules": 3'),
+        json.dumps({"device": None, "devices": 2, "links": {}, "targets": ["proxy", "noisy", "bandwidth", "latency"]}),
+        json.dumps({"bootstrap_samples": 100, "confidence": 0.95}),
+        executed,
+        [path],
+        FROZEN / "graph_targets.csv",
+        tmp_path / "timings.parquet",
+        tmp_path / "agreement.parquet",
+    )
+    found = tables.read("machine_agreement", tmp_path / "agreement.parquet").set_index(["target", "statistic"])
+    assert found.loc[("proxy", "spearman"), "value"] == found.loc[("this_machine", "kendall"), "value"] == 1.0
+    assert {"noisy", "bandwidth", "latency"} < set(found.index.get_level_values("target"))
+    assert (found["graphs"] == 2).all()
