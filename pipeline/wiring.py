@@ -31,6 +31,7 @@ RANKS: dict[str, int] = {
     "graphs.problems": 3,
     "graphs.corpus": 4,
     "graphs.devices": 4,
+    "graphs.models": 4,
     "graphs.schedulers": 5,
     "analysis": 9,
     "report": 10,
