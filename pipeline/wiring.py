@@ -32,6 +32,7 @@ RANKS: dict[str, int] = {
     "graphs.corpus": 4,
     "graphs.devices": 4,
     "graphs.execution": 5,
+    "graphs.models": 4,
     "graphs.schedulers": 5,
     "graphs.plans": 8,
     "analysis": 9,

@@ -91,6 +91,11 @@ class Problem:
         """(n,) seconds from an operation's start to the end of the longest path behind it, itself included."""
         return _tails(self.children.offsets, self.children.targets, self.seconds)
 
+    @cached_property
+    def heads(self) -> np.ndarray:
+        """(n,) seconds of the longest path to an operation's start: no schedule starts it earlier."""
+        return _heads(self.parents.offsets, self.parents.targets, self.seconds)
+
     @property
     def critical_path(self) -> float:
         """Seconds of the longest path: no schedule is shorter, whatever the devices."""
@@ -111,3 +116,12 @@ def _tails(offsets: np.ndarray, targets: np.ndarray, seconds: np.ndarray) -> np.
             longest = max(longest, tails[targets[edge]])
         tails[i] += longest
     return tails
+
+
+@njit(cache=True)
+def _heads(offsets: np.ndarray, parents: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    heads = np.zeros(len(seconds))
+    for i in range(len(seconds)):
+        for edge in range(offsets[i], offsets[i + 1]):
+            heads[i] = max(heads[i], heads[parents[edge]] + seconds[parents[edge]])
+    return heads

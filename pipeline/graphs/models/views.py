@@ -1,0 +1,103 @@
+"""What a network sees of small computation graphs: numbers without a unit, and how any two operations are related.
+
+Nothing depends on how the operations are numbered: another numbering permutes the rows, up to rounding of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from pipeline.graphs.problems.problem import Problem
+from pipeline.operators.orders import PartialOrders, partial_orders
+
+# How operation k is related to operation i: 0 to 5.
+UNRELATED, ITSELF, PARENT, CHILD, ANCESTOR, DESCENDANT = range(6)
+N_RELATIONS = 6
+N_BUMPS = 32  # a place between 0 and 1 as the heights of so many bell curves at equal distances
+_NUMBERS = 13
+N_FEATURES = _NUMBERS + N_BUMPS
+
+
+class View(NamedTuple):
+    """One graph of n operations."""
+
+    features: np.ndarray  # (n, N_FEATURES) float32
+    relations: np.ndarray  # (n, n) int64
+    precedes: np.ndarray  # (n, n) bool: i is a parent of k
+
+
+class Batch(NamedTuple):
+    """B graphs of n operations each."""
+
+    features: torch.Tensor  # (B, n, N_FEATURES)
+    relations: torch.Tensor  # (B, n, n) int64
+    slots: torch.Tensor  # (n, N_BUMPS): each slot by its place between the first and the last
+    orders: PartialOrders
+
+
+def view(problem: Problem) -> View:
+    """What is seen of a graph; memory O(n^2), so of small ones alone."""
+    n = len(problem)
+    precedes = np.zeros((n, n), bool)
+    precedes[problem.children.sources, problem.children.targets] = True
+    reach = _reach(precedes)
+    relations = np.full((n, n), UNRELATED, np.int64)
+    relations[reach.T], relations[reach] = ANCESTOR, DESCENDANT
+    relations[precedes.T], relations[precedes] = PARENT, CHILD
+    np.fill_diagonal(relations, ITSELF)
+    return View(_features(problem, precedes, reach), relations, precedes)
+
+
+def batch(views: Sequence[View]) -> Batch:
+    """The tensors of some graphs, all of one number of operations, at least 1."""
+    features, relations, precedes = (np.stack(part) for part in zip(*views, strict=True))
+    n = features.shape[1]
+    tensors = (torch.from_numpy(part) for part in (features, relations, bumps((np.arange(n) + 0.5) / n)))
+    return Batch(*tensors, partial_orders(precedes))
+
+
+def bumps(places: np.ndarray) -> np.ndarray:
+    """Places (...,) between 0 and 1 -> (..., N_BUMPS) float32, bell curves as wide as they are apart."""
+    centres = (np.arange(N_BUMPS) + 0.5) / N_BUMPS
+    return np.exp(-0.5 * ((places[..., None] - centres) * N_BUMPS) ** 2).astype(np.float32)
+
+
+def priority_places(problem: Problem) -> np.ndarray:
+    """(n,) between 0 and 1: where each operation stands in list scheduling's ranking; equals share the middle."""
+    longer = problem.tails[None] > problem.tails[:, None]  # [i, k]: k comes before i
+    equal = problem.tails[None] == problem.tails[:, None]
+    return (longer.sum(1) + 0.5 * equal.sum(1)) / max(len(problem), 1)
+
+
+def _features(problem: Problem, precedes: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    n, seconds = len(problem), problem.seconds
+    path, total = problem.critical_path or 1.0, float(seconds.sum()) or 1.0
+    bound = problem.bound or 1.0
+    numbers = [
+        seconds / path,
+        np.log1p(seconds * n / total),
+        problem.tails / path,
+        problem.heads / path,
+        (path - problem.heads - problem.tails) / path,  # slack
+        reach @ seconds / total,  # work that waits for it
+        reach.T @ seconds / total,
+        reach.sum(1) / n,
+        reach.sum(0) / n,
+        np.log1p(precedes.sum(1)),
+        np.log1p(precedes.sum(0)),
+        np.full(n, path / bound),  # the same for all: which of path and work binds, and how many devices there are
+        np.full(n, 1 / problem.devices),
+    ]
+    return np.column_stack([*numbers, bumps(priority_places(problem))]).astype(np.float32)
+
+
+def _reach(precedes: np.ndarray) -> np.ndarray:
+    """(n, n) bool: k is behind i. Operations are numbered in a topological order."""
+    reach = precedes.copy()
+    for i in range(len(precedes) - 1, -1, -1):
+        reach[i] |= reach[precedes[i]].any(0)
+    return reach

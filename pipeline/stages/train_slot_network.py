@@ -1,0 +1,57 @@
+"""Train one network that gives operations slots, with one seed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pipeline import tables
+from pipeline.config.section import section
+from pipeline.config.slot_network import SlotNetwork
+from pipeline.graphs.models.slot_training import Example, State, train
+from pipeline.graphs.problems.problem import Edges, Problem
+from pipeline.learning.checkpoints import Checkpoint
+from pipeline.stages import options
+
+
+def main(
+    settings: options.Settings,
+    seed: options.Seed,
+    training: options.Table,
+    development: options.Table,
+    weights: options.Out,
+    history: options.Out,
+) -> None:
+    """Train a network on best known orders, tables job_examples, and keep what was best on the development graphs.
+
+    An interrupted training goes on from its last measurement: the state lies in .cache/checkpoints
+    under the hash of settings, seed, inputs and code.
+    """
+    chosen = section(SlotNetwork, settings)
+    torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
+    inputs = [training, development]
+    checkpoint = Checkpoint(["pipeline.graphs.models.slot_training"], f"{settings}\n{seed}", inputs)
+    resume: State | None = checkpoint.load()
+    if resume is not None:
+        print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
+    parts = [_examples(path, chosen.most_operations) for path in inputs]
+    network, rows = train(*parts, chosen, seed, resume, checkpoint.save)
+    network.save(weights)
+    tables.write(pd.DataFrame(rows), "history", history)
+    checkpoint.remove()
+
+
+def _examples(path: Path, most: int) -> list[Example]:
+    """The examples of a table. Raises TableError where it is none, ValueError for a graph that is too large."""
+    examples = []
+    for row in tables.read("job_examples", path).to_dict("records"):
+        seconds, order = np.asarray(row["seconds"], np.float64), np.asarray(row["order"], np.int64)
+        if not 0 < len(seconds) <= most:
+            raise ValueError(f"{path}: graph {row['name']} has {len(seconds)} operations; 1 to {most} can be learned")
+        edges = Edges(np.asarray(row["offsets"], np.int32), np.asarray(row["children"], np.int32))
+        examples.append(Example.of(Problem(seconds, np.zeros(len(seconds)), edges, int(row["devices"])), order))
+    return examples
