@@ -51,6 +51,7 @@ def train(
     """
     if not training or not development:
         raise ValueError(f"{len(training)} training and {len(development)} development examples; each needs some")
+    threads = torch.get_num_threads()
     torch.manual_seed(seed)
     network = SlotNetwork(settings)
     optimiser = torch.optim.AdamW(
@@ -71,6 +72,7 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = rate
         loss, _ = _loss(network, *_posed(training, items))
+        torch.set_num_threads(threads)  # the projection leaves OpenMP with numba's number
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.graphs.models.slot_training import State, train
+from pipeline.graphs.models.slot_training import State, _batches, measure, train
 from pipeline.learning.diverged import Diverged
 from tests.graphs.models.small_jobs import SETTINGS, examples
 
@@ -44,8 +44,6 @@ def test_the_best_on_development_graphs_is_kept() -> None:
     settings = SETTINGS.model_copy(update={"learning_rate": 3.0, "warmup": 1000, "steps": 200, "measurements": 20})
     network, history = train(*data, settings, 0)
     losses = [row["loss"] for row in history if row["split"] == "development"]
-    from pipeline.graphs.models.slot_training import measure
-
     assert min(losses) < losses[-1]
     assert measure(network, data[1])["loss"] == pytest.approx(min(losses), rel=1e-6)
 
@@ -62,8 +60,6 @@ def test_nothing_to_learn_from_is_an_error() -> None:
 
 
 def test_every_example_is_seen_once_in_an_epoch() -> None:
-    from pipeline.graphs.models.slot_training import _batches
-
     sizes = np.array([4, 5, 4, 4, 5, 6])
     batches = _batches(sizes, 2, 0)
     epoch = [next(batches) for _ in range(4)]
