@@ -38,8 +38,8 @@ def main(
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    parts = [_examples(path, chosen.most_operations) for path in inputs]
-    network, rows = train(*parts, chosen, seed, resume, checkpoint.save)
+    learned, watched = (_examples(path, chosen.most_operations) for path in inputs)
+    network, rows = train(learned, watched, chosen, seed, resume, checkpoint.save)
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()

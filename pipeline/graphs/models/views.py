@@ -56,8 +56,9 @@ def batch(views: Sequence[View]) -> Batch:
     """The tensors of some graphs, all of one number of operations, at least 1."""
     features, relations, precedes = (np.stack(part) for part in zip(*views, strict=True))
     n = features.shape[1]
-    tensors = (torch.from_numpy(part) for part in (features, relations, bumps((np.arange(n) + 0.5) / n)))
-    return Batch(*tensors, partial_orders(precedes))
+    slots = bumps((np.arange(n) + 0.5) / n)
+    nodes, pairs, places = (torch.from_numpy(part) for part in (features, relations, slots))
+    return Batch(nodes, pairs, places, partial_orders(precedes))
 
 
 def bumps(places: np.ndarray) -> np.ndarray:
