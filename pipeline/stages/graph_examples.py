@@ -28,7 +28,7 @@ Rows = list[dict[str, object]]
 def main(
     machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
     methods: Annotated[list[str], typer.Option(help="Whose schedules are drawn, from left to right.")],
-    count: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
+    examples: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
     graphs: options.Table,
     makespans: options.Table,
     graph_schedules: options.Tables,
@@ -42,7 +42,7 @@ def main(
     """
     where = section(Machines, machines)
     judged = tables.read("makespans", makespans)
-    chosen = furthest(judged, methods)[:count]
+    chosen = furthest(judged, methods)[:examples]
     if not chosen:
         raise ValueError(f"{makespans}: no graph has a schedule of each of {', '.join(methods)}; name other methods")
     by_id = {graph.graph_id: graph for graph in read_graphs(graphs)}
