@@ -155,7 +155,7 @@ rule graph_examples:
         options=options,
         machines=lambda w: machines_of(w.experiment, shown_graphs(w).set),
         methods=lambda w: shown_graphs(w).methods,
-        n_graphs=lambda w: shown_graphs(w).graphs,
+        examples=lambda w: shown_graphs(w).graphs,
     log:
         "logs/graph_examples/{experiment}.log",
     benchmark:
@@ -163,4 +163,4 @@ rule graph_examples:
     message:
         "Drawing example schedules ({wildcards.experiment})"
     shell:
-        stage("graph_examples", "machines", "methods", "n_graphs")
+        stage("graph_examples", "machines", "methods", "examples")

@@ -18,7 +18,7 @@ class ClusterBootstrap(Bootstrap):
     is wide, as it should be: it says how far a number would move with other clusters. One cluster: its members alone.
     """
 
-    def __init__(self, clusters: Sequence[str], samples: int, confidence: float) -> None:
+    def __init__(self, clusters: Sequence[str] | np.ndarray, samples: int, confidence: float) -> None:
         """clusters: the cluster of each of the n members."""
         tail = (1 - confidence) / 2
         self._levels = [tail, 1 - tail]

@@ -87,7 +87,7 @@ def _scheduled(makespans: pd.DataFrame, graph_ids: list[str]) -> Table:
         proxies = [np.asarray(seconds if isinstance(seconds, np.ndarray) else []) for seconds in of["proxy_seconds"]]
         work = of["work"].to_numpy(float)
         several = max(map(len, each), default=0) > 1
-        table.setdefault((str(method), str(rule)), {})[int(seed)] = Scheduled(
+        table.setdefault((str(method), str(rule)), {})[int(str(seed))] = Scheduled(
             seconds=np.array([seconds.min() if len(seconds) else np.nan for seconds in each]),
             work=work,
             bound=of["bound"].to_numpy(float),
@@ -198,5 +198,5 @@ def _anytime(place: dict[str, str], makespans: pd.DataFrame, listed: pd.Series) 
 
 def _none(place: dict[str, str]) -> dict[str, object]:
     """Columns of table `parts`."""
-    own = {name: place[name] for name in ("experiment", "set", "judge")}
+    own: dict[str, object] = {name: place[name] for name in ("experiment", "set", "judge")}
     return own | {"target": place.get("target", "none"), "method": "none", "decoder": "none", "seed": "all"}

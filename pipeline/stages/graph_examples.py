@@ -28,7 +28,7 @@ Rows = list[dict[str, object]]
 def main(
     machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
     methods: Annotated[list[str], typer.Option(help="Whose schedules are drawn, from left to right.")],
-    n_graphs: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
+    examples: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
     graphs: options.Table,
     makespans: options.Table,
     graph_schedules: options.Tables,
@@ -42,7 +42,7 @@ def main(
     """
     where = section(Machines, machines)
     judged = tables.read("makespans", makespans)
-    chosen = furthest(judged, methods)[:n_graphs]
+    chosen = furthest(judged, methods)[:examples]
     if not chosen:
         raise ValueError(f"{makespans}: no graph has a schedule of each of {', '.join(methods)}; name other methods")
     by_id = {graph.graph_id: graph for graph in read_graphs(graphs)}
@@ -80,7 +80,8 @@ def _best(path: Path, graph_id: str) -> tuple[np.ndarray, np.ndarray]:
     rows = table[(table["graph_id"] == graph_id) & (table["sees"] == GraphTarget.PROXY) & (table["kept_by"] == "best")]
     row = rows.iloc[0]
     n, best = int(row["operations"]), int(np.argmin(row["seen_seconds"]))
-    return tuple(np.asarray(row[name])[best * n : (best + 1) * n].astype(np.int32) for name in ("orders", "placements"))
+    orders, placements = (np.asarray(row[name]).astype(np.int32) for name in ("orders", "placements"))
+    return orders[best * n : (best + 1) * n], placements[best * n : (best + 1) * n]
 
 
 def _drawn(graph: Graph, where: Machines, order: np.ndarray, placement: np.ndarray) -> tuple[Rows, Rows]:
@@ -102,12 +103,13 @@ def _drawn(graph: Graph, where: Machines, order: np.ndarray, placement: np.ndarr
 def _points(makespans: pd.DataFrame, graph: str) -> pd.DataFrame:
     """Rows of kept_points: of every method's first seed."""
     frames = []
-    work = {str(row.target): row.work for row in makespans.itertuples()}
-    for row in makespans.sort_values("seed").drop_duplicates(["method", "target", "kept_by"]).itertuples():
-        place = {"graph": graph, "method": row.method, "kept_by": row.kept_by, "target": row.target}
+    work = dict(zip(makespans["target"], makespans["work"], strict=True))
+    first = makespans.sort_values("seed", kind="stable").drop_duplicates(["method", "target", "kept_by"])
+    for row in first.to_dict("records"):
+        place = {"graph": graph, "method": row["method"], "kept_by": row["kept_by"], "target": row["target"]}
         speedups = {
-            "proxy_speedup": work[GraphTarget.PROXY] / np.asarray(row.proxy_seconds),
-            "speedup": row.work / np.asarray(row.seconds),
+            "proxy_speedup": work[GraphTarget.PROXY] / np.asarray(row["proxy_seconds"]),
+            "speedup": row["work"] / np.asarray(row["seconds"]),
         }
-        frames.append(pd.DataFrame(speedups).assign(**place))
+        frames.append(pd.DataFrame(place | speedups))
     return pd.concat(frames, ignore_index=True)

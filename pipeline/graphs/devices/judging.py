@@ -28,7 +28,7 @@ def strengths(folder: Path = FROZEN) -> dict[str, float]:
         table = pd.read_csv(path).set_index("target")["strength"]
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: no table of frozen targets ({error}); restore it from git") from error
-    if missing := sorted(set(GraphTarget) - {GraphTarget.PROXY} - set(table.index)):
+    if missing := sorted({str(name) for name in GraphTarget} - {str(GraphTarget.PROXY)} - set(table.index)):
         raise ValueError(f"{path}: no strength of {missing}; restore it from git")
     return {str(name): float(value) for name, value in table.items()}
 

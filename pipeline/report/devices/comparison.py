@@ -52,7 +52,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     best, spread_out = (rows[rows["decoder"] == rule] for rule in ("best", "spread"))
     of_set = {name: best[best["set"] == name] for name in sets}
     gantts, held, points = (evidence.table(name) for name in ("gantts", "memory_curves", "kept_points"))
-    examples = {f"devices_gantt_{rank + 1}": (pictures.gantt, bars) for rank, bars in gantts.groupby("rank")}
+    examples = {f"devices_gantt_{k}": (pictures.gantt, bars) for k, (_, bars) in enumerate(gantts.groupby("rank"), 1)}
     return {
         "experiment": experiment,
         "machines": _machines(evidence, experiment),

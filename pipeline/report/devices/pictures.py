@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -59,15 +60,16 @@ def memory(curves: pd.DataFrame) -> Figure:
     schedules = list(curves.sort_values(["place", "device", "seconds"]).groupby("place"))
     with subplots(1 + 3.4 * len(schedules), 2.8, 1, len(schedules)) as (figure, axes):
         for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
-            for device, held in schedule.groupby("device"):
-                ax.step(held["seconds"], held["bytes"], where="post", color=_COLOURS[int(device)], linewidth=1.3)
+            for colour, (_, held) in zip(cycle(_COLOURS), schedule.groupby("device"), strict=False):
+                ax.step(held["seconds"], held["bytes"], where="post", color=colour, linewidth=1.3)
             ax.set(xlim=(0, 1.02 * curves["seconds"].max()), ylim=(0, 1.05 * curves["bytes"].max()), xlabel="time")
             ax.xaxis.set_major_formatter(EngFormatter("s"))
             ax.xaxis.set_major_locator(MaxNLocator(4))
             ax.yaxis.set_major_formatter(EngFormatter("B"))
             ax.set_title(label(schedule["method"].iloc[0]))
         devices = sorted(set(curves["device"]))
-        legend(figure, [key(f"device {k}", color=_COLOURS[int(k)]) for k in devices], len(devices))
+        keys = [key(f"device {k}", color=colour) for k, colour in zip(devices, cycle(_COLOURS), strict=False)]
+        legend(figure, keys, len(keys))
     return figure
 
 
