@@ -73,7 +73,7 @@ def main(
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
 
-    ONNX files and torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
+    Modules of torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
     message that asks for it. Exit code 2: what is given cannot be read or scheduled; nothing is written then.
     """
     with explained(_BAD_INPUT):

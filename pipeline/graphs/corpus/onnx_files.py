@@ -1,4 +1,4 @@
-"""An ONNX file -> its computation graph; the package `onnx` is in the optional extra `graphs`.
+"""An ONNX file -> its computation graph.
 
 The rules are those of `export.py`: what has constants alone as inputs is a constant, as if it had been folded, and
 kept by the first operation that reads it; what costs nothing (Reshape, Identity, Dropout at inference) belongs to the
@@ -27,7 +27,6 @@ _MOVES = {
 
 _LARGEST = 2**31  # bytes; a protobuf message is smaller, and keeps what is larger in files beside it
 _FEW_ELEMENTS = 1024  # of constants whose values are looked at: shapes, axes, lengths of parts
-_MISSING = "reading ONNX needs the package onnx: pip install 'learned-schedulers[graphs]'"
 
 
 class OnnxError(ValueError):
@@ -132,10 +131,7 @@ def read_with_names(
 
 def _model(path: Path, dimensions: Mapping[str, int]) -> tuple[Any, dict[str, _Tensor]]:
     """The model with the sizes of all its results, as far as they can be told, and the sizes of its large weights."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise OnnxError(f"{path}: {_MISSING}") from error
+    import onnx  # slow to import; most graphs are read from other files
     from google.protobuf.message import DecodeError
 
     try:

@@ -1,7 +1,7 @@
 """BRKGA, a genetic algorithm over random keys, by pymoo (Gonçalves & Resende 2011); it may see the target (`sees`).
 
 2 n keys in [0, 1] a schedule: n priorities, and n devices (key times m, rounded down); the one rule of ordering makes
-a schedule of them. It is the baseline of Zhang et al. 2023. pymoo is an optional dependency.
+a schedule of them. It is the baseline of Zhang et al. 2023.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import time
 from typing import Any
 
 import numpy as np
+from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
+from pymoo.core.problem import Problem as Keys
+from pymoo.optimize import minimize
 
 from pipeline.config.graph_methods.brkga import Settings
 from pipeline.graphs.devices.targets import Target
@@ -27,12 +30,6 @@ class Brkga:
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
         n = len(problem)
-        try:
-            from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
-            from pymoo.core.problem import Problem as Keys
-            from pymoo.optimize import minimize
-        except ImportError:
-            return Proposals.unsupported(n, "pymoo is not installed: pip install learned-schedulers[graphs]")
         seen = self._target or Target((problem,))
         if not n:
             nothing = np.zeros((1, 0), np.int32)

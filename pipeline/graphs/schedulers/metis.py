@@ -1,7 +1,7 @@
 """METIS: as many parts as devices, of about equal run time, with few bytes between them (Karypis & Kumar 1998).
 
 METIS sees an undirected graph with whole numbers above 0 as weights. Its parts ignore the direction of edges and the
-memory: the one repair step and the one rule of ordering follow. pymetis is an optional dependency.
+memory: the one repair step and the one rule of ordering follow.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pymetis
 
 from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.problems.problem import Problem
@@ -16,7 +17,6 @@ from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import placed
 
 _TOTAL = 100_000_000  # of all weights together; METIS adds them up in 32 bits
-_MISSING = "pymetis is not installed: pip install learned-schedulers[graphs]"
 
 
 class Metis:
@@ -25,10 +25,6 @@ class Metis:
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
-        try:
-            import pymetis
-        except ImportError:
-            return Proposals.unsupported(len(problem), _MISSING)
         children, parents = problem.children, problem.parents
         sources = np.r_[children.sources, parents.sources]
         by_source = np.argsort(sources, kind="stable")

@@ -1,4 +1,4 @@
-"""ONNX files: costs by hand, what is folded or merged, and faults; where the optional package `onnx` is."""
+"""ONNX files: costs by hand, what is folded or merged, and faults."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
-onnx = pytest.importorskip("onnx")
-
-from pipeline.graphs.corpus import exported  # noqa: E402
-from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx, read_with_names  # noqa: E402
-from tests.graphs.corpus import mutated  # noqa: E402
+from pipeline.graphs.corpus import exported
+from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx, read_with_names
+from tests.graphs.corpus import mutated
 
 FLOAT = 1
 NAMES = ("conv", "relu", "gemm", "product", "split", "join", "softmax")
