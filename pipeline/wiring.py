@@ -40,14 +40,14 @@ RANKS: dict[str, int] = {
     "stages": 11,
     "command": 12,
 }
-WINGS = ("blocks", "graphs")
+WINGS = tuple(sorted({room.split(".")[0] for room in RANKS if "." in room}))
 _TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"__init__"}
 
 
 def room(module: str) -> str:
     """The room that a module of the pipeline is in: `pipeline.blocks.dag.effects` -> `blocks.dag`."""
     _, *parts = module.split(".")
-    return ".".join(parts[: 2 if parts[:1] in (["blocks"], ["graphs"]) else 1])
+    return ".".join(parts[: 2 if parts and parts[0] in WINGS else 1])
 
 
 def may_import(here: str, there: str) -> bool:

@@ -24,6 +24,11 @@ from pipeline.config.section import Section, explain
 Unknown = Literal["unknown"]
 # Packages whose version can change a number.
 PACKAGES = ["numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"]
+# Sources that decide no number: which settings there are (their values are compared), and which sources are compared.
+_NO_NUMBERS = {
+    *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report")),
+    *("pipeline/wiring.py", "pipeline/analysis/provenance.py"),
+}
 _LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for
 
@@ -85,8 +90,9 @@ def older(provenance: Provenance, settings_now: Mapping[str, Any] | None = None,
     if isinstance(provenance.sources, str):
         why.append("older or unknown: sources were not recorded")
     else:
-        now = digests.of_sources(provenance.sources, root)
-        for path, digest in provenance.sources.items():
+        recorded = _deciding(provenance.sources)
+        now = digests.of_sources(recorded, root)
+        for path, digest in recorded.items():
             if now.get(path) != digest:
                 why.append(f"{path} has changed" if path in now else f"{path} is no longer there")
     if settings_now is None:
@@ -114,10 +120,15 @@ def state(provenance: Provenance, settings_now: Mapping[str, Any] | None = None)
 
 def differs(provenance: Provenance, settings_now: Mapping[str, Any] | None = None, root: Path = Path(".")) -> bool:
     """Whether a source or a setting is not as it was recorded; nobody can tell where nothing was."""
-    now = {} if isinstance(provenance.sources, str) else provenance.sources
+    then = {} if isinstance(provenance.sources, str) else _deciding(provenance.sources)
     settings = provenance.settings
     changed = settings_now is not None and not isinstance(settings, str) and flat(settings) != flat(plain(settings_now))
-    return changed or digests.of_sources(now, root) != dict(now)
+    return changed or digests.of_sources(then, root) != then
+
+
+def _deciding(sources: Mapping[str, str]) -> dict[str, str]:
+    """The sources that numbers depend on."""
+    return {path: digest for path, digest in sources.items() if path not in _NO_NUMBERS}
 
 
 def plain(settings: Mapping[str, Any]) -> dict[str, Any]:

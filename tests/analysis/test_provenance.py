@@ -106,3 +106,10 @@ def test_a_tree_is_dirty_by_tracked_files_outside_of_the_reports(
     assert len(head) == 40 and dirty is False
     (tmp_path / "code.py").write_text("b\n")
     assert provenance.commit() == (head, True)
+
+
+def test_what_decides_no_number_makes_none_older(recorded: Provenance, tmp_path: Path) -> None:
+    container = {"pipeline/config/params.py": "", "pipeline/wiring.py": ""}
+    origin = recorded.model_copy(update={"sources": container | {"pipeline/stage.py": ""}, "older": []})
+    assert older(origin, root=tmp_path) == ["pipeline/stage.py is no longer there"]
+    assert not differs(origin.model_copy(update={"sources": container}), root=tmp_path)
