@@ -184,6 +184,7 @@ rule report:
         src=src("report"),
         files=[*sorted(map(str, [*Path("pipeline/report").rglob("*.j2"), *Path("pipeline/report").rglob("*.md")])), *recorded()],
         results=[path("results", experiment=name) for name in P.report.all],
+        parts=[path("parts", experiment=name) for name in P.report.graph_experiments],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         sweep=[file for name in P.report.experiments for file in tables_of(name) if "/sweep/" in file],
         examples=[file for name in P.report.experiments for file in expand(path("examples", experiment=name), dependencies=P.experiments[name].dependencies)],

@@ -81,13 +81,15 @@ def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], 
 
     `results`: the experiment's; `hashes`: SHA-256 of every file of `files`.
     """
-    name = f"{experiment}/report"
+    name, over_seeds = f"{experiment}/report", results[results["seed"] == "all"]
+    on_graphs = over_seeds[(over_seeds["metric"] == "makespan") & (over_seeds["baseline"] == "list_scheduling")]
     note = "Tables and report of the experiment: Artifacts, report/index.html."
     return Run(
         name=name,
         tags={"experiment": experiment, "group": name, "mlflow.note.content": note},
         parameters={"experiment": experiment},
-        metrics=_metrics(tidy.main(results[results["seed"] == "all"]), "set", "method", "decoder"),
+        metrics=_metrics(tidy.main(over_seeds), "set", "method", "decoder")
+        | _metrics(on_graphs.dropna(subset=["value"]), "set", "target", "method", "decoder"),
         files=files,
         hashes=hashes,
     )

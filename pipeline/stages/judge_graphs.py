@@ -26,7 +26,9 @@ from pipeline.stages import options
 
 UNFIT = "no schedule fits"
 _ROUNDING = 1 - 1e-9  # sums of the same seconds in another sequence
+_LISTS = ("orders", "placements")
 Row = Mapping[Any, Any]
+Schedules = tuple[np.ndarray, np.ndarray]
 
 
 def main(
@@ -53,10 +55,13 @@ def main(
         for scheduled in table.to_dict("records"):
             graph_id = str(scheduled["graph_id"])
             of_graph = targets[graph_id]
+            schedules = _schedules(scheduled)
+            whose = {"graph_id": graph_id, "method": said["method"], "seed": int(said["seed"])}
+            whose |= _on_proxy(scheduled, schedules, of_graph[GraphTarget.PROXY])
             for name in [scheduled["sees"]] if told else where.targets:
-                place = {"graph_id": graph_id, "target": name, "method": said["method"], "seed": int(said["seed"])}
                 bound = max(of_graph[name].bound, 0.0 if name == GraphTarget.NOISY else proven.get(graph_id, 0.0))
-                rows.append(place | _judged(scheduled, of_graph[name], of_graph[GraphTarget.PROXY], bound, place))
+                what = f"graph {graph_id}, {said['method']} with seed {said['seed']}, on {name}"
+                rows.append(whose | {"target": name} | _on_target(schedules, of_graph[name], bound, what))
     tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["makespans"].names), "makespans", makespans)
 
 
@@ -74,27 +79,32 @@ def _proven(paths: list[Path]) -> dict[str, float]:
     return {str(graph_id): float(bound) for graph_id, bound in bounds.items()}
 
 
-def _judged(scheduled: Row, target: Target, proxy: Target, bound: float, place: Row) -> dict[str, object]:
-    n = len(target.draws[0])
-    count = len(np.asarray(scheduled["seen_seconds"]))
-    orders, placements = (
-        np.asarray(scheduled[name]).astype(np.int32).reshape(count, n) for name in ("orders", "placements")
-    )
-    seconds = target.seconds(orders, placements)
-    if (seconds < bound * _ROUNDING).any():
-        raise ValueError(f"{dict(place)}: a schedule takes {seconds.min()} s, and none can take less than {bound} s")
-    unfit = count == 0 and scheduled["status"] != "unsupported"
+def _schedules(scheduled: Row) -> Schedules:
+    """Orders and placements, (K, n) each, of a row of table graph_schedules."""
+    shape = (len(scheduled["seen_seconds"]), int(scheduled["operations"]))
+    orders, placements = (np.asarray(scheduled[name]).astype(np.int32).reshape(shape) for name in _LISTS)
+    return orders, placements
+
+
+def _on_proxy(scheduled: Row, schedules: Schedules, proxy: Target) -> dict[str, object]:
+    """What is the same on every target."""
+    unfit = not len(schedules[0]) and scheduled["status"] != "unsupported"
+    exact = bool(np.isfinite(scheduled["bound"]))
     return {
         "kept_by": scheduled["kept_by"],
         "status": UNFIT if unfit else scheduled["status"],
         "message": scheduled["message"],
-        "seconds": seconds,
-        "proxy_seconds": proxy.seconds(orders, placements),
-        "diversity": diversity(orders, placements),
+        "proxy_seconds": proxy.seconds(*schedules),
+        "diversity": diversity(*schedules),
         "evaluations": scheduled["evaluations"],
         "best_seconds": scheduled["best_seconds"],
-        "work": float(target.mean.seconds.sum()) if n else 0.0,
-        "exact": bool(np.isfinite(scheduled["bound"])),
-        "proven": bool(np.isfinite(scheduled["bound"]) and scheduled["status"] == "ok"),
-        "bound": bound,
+        "exact": exact,
+        "proven": exact and scheduled["status"] == "ok",
     }
+
+
+def _on_target(schedules: Schedules, target: Target, bound: float, what: str) -> dict[str, object]:
+    seconds = target.seconds(*schedules)
+    if (seconds < bound * _ROUNDING).any():
+        raise ValueError(f"{what}: a schedule takes {seconds.min()} s, and none can take less than {bound} s")
+    return {"seconds": seconds, "work": float(target.mean.seconds.sum()), "bound": bound}

@@ -38,6 +38,7 @@ def main(
     splits: options.Tables,
     residuals: options.Table,
     out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")] = Path("reports"),
+    parts: options.SomeTables = None,
     published: options.Published = None,
     claims: Annotated[Path | None, typer.Option(help="The claims, as CSV.")] = None,
     settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
@@ -54,6 +55,10 @@ def main(
         "results": pd.concat([*measured, residual_rows(violations, params["residuals"]["shown"])], ignore_index=True),
         "history": gather("history", history),
         "sweep": gather("sweep", sweep),
+        "parts": pd.concat(
+            [tables.SCHEMAS["parts"].empty_table().to_pandas(), *(tables.read("parts", path) for path in parts or [])],
+            ignore_index=True,
+        ),
     }
     both = {name: tidy.merge(frame, old.tables[name]) for name, frame in fresh.items()}
     evidence = Evidence(

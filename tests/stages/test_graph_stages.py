@@ -105,7 +105,9 @@ def test_a_schedule_below_the_bound_of_its_target_ends_the_run(
     where = place(folder, "graph_schedules", experiment="devices", graph_set="s", method="list_scheduling", seed=0)
     right = judge_graphs.Target.seconds
     monkeypatch.setattr(judge_graphs.Target, "seconds", lambda *given: right(*given) / 4)
-    with pytest.raises(ValueError, match=r"'method': 'list_scheduling'.*none can take less than"):
+    with pytest.raises(
+        ValueError, match=r"list_scheduling with seed 0, on .*: a schedule takes .* none can take less than"
+    ):
         graphs = place(folder, "graphs", graph_set="s")
         judge_graphs.main(MACHINES, graphs, [where], STRENGTHS, tmp_path / "makespans.parquet")
     assert not (tmp_path / "makespans.parquet").exists()
