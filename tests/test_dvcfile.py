@@ -56,6 +56,11 @@ CHANGES: list[tuple[str, object]] = [
     ("experiments.quick.seeds", [5]),
     ("experiments.quick.judges", ["atom"]),
     ("methods.popocs_20.iterations", 9),
+    ("experiments.devices_quick.seeds", [5]),
+    ("graph_methods.randomised_list.least_noise", 0.2),
+    ("graph_sets.tiny_synthetic.devices", 3),
+    ("devices.v100.launch_seconds", 1e-6),
+    ("links.pcie.seconds", 1e-6),
     ("evaluation.bootstrap_samples", 9),
     ("evaluation.sweep_iterations", [9]),
     ("evaluation.example_blocks", 9),
@@ -88,7 +93,8 @@ def test_a_stage_names_the_parameters_that_change_it(
     assert moved
     for name, stage in STAGES.items():
         if moved & set(stage.rules):
-            named = [param.replace("${item}", "quick") for param in stage.params]
+            item = {"experiments": "quick", "graph_experiments": "devices_quick"}.get(stage.each, "")
+            named = [param.replace("${item}", item) for param in stage.params]
             assert any(f"{key}.".startswith(f"{param}.") for param in named), f"stage {name} does not name {key}"
 
 

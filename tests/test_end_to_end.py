@@ -77,6 +77,7 @@ def test_second_run_does_nothing(undisturbed: Path) -> None:
 
 
 SHOWN = {"report", "track", "all"}
+EVALUATED_GRAPHS = {"evaluate_graphs"} | EVALUATED - {"evaluate"}
 JUDGED = {"schedule", "judge"} | EVALUATED
 DECODED = {"sweep", "examples"} | JUDGED
 LEARNED = {"train"} | DECODED
@@ -86,7 +87,7 @@ LEARNED = {"train"} | DECODED
     ("path", "old", "new", "rules"),
     [
         ("README.md", "#", "# ", set()),
-        ("params.yaml", "bootstrap_samples: 50", "bootstrap_samples: 51", EVALUATED),
+        ("params.yaml", "bootstrap_samples: 50", "bootstrap_samples: 51", {"evaluate_graphs"} | EVALUATED),
         ("params.yaml", "example_blocks: 3", "example_blocks: 2", {"examples"} | SHOWN),
         ("params.yaml", "cpu: atom", "cpu: silvermont", {"judge"} | EVALUATED),
         ("params.yaml", "steps: 30", "steps: 31", LEARNED),  # of the base of all networks
@@ -94,6 +95,8 @@ LEARNED = {"train"} | DECODED
         ("pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n', {"judge"} | EVALUATED),
         ("pipeline/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
         ("pipeline/operators/greedy.py", '"""', '"""\n', DECODED),  # a decoder: nothing is trained again
+        ("params.yaml", "least_noise: 0.3", "least_noise: 0.2", {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS),
+        ("pipeline/graphs/schedulers/heft.py", '"""', '"""\n', {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS),
         ("pipeline/report/index/page.md.j2", "#", "##", SHOWN),
         ("pipeline/stages/track.py", '"""', '"""\n', {"track", "all"}),
     ],

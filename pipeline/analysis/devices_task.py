@@ -172,8 +172,9 @@ def _by_family(
 
 
 def _best(makespans: pd.DataFrame) -> pd.Series:
-    """graph_id -> seconds of list scheduling on the target."""
+    """graph_id -> seconds of list scheduling on the target, of graphs whose schedule fits the memory."""
     listed = makespans[(makespans["method"] == LIST) & (makespans["kept_by"] == "best")]
+    listed = listed[listed["seconds"].map(len) > 0]
     return pd.Series([seconds.min() for seconds in listed["seconds"]], listed["graph_id"])
 
 
@@ -183,6 +184,7 @@ def _anytime(place: dict[str, str], makespans: pd.DataFrame, listed: pd.Series) 
     Of the target that a method saw: of the proxy, or for methods that are told the target of that one.
     """
     own = makespans[(makespans["kept_by"] == "best") & (makespans["evaluations"].map(len) > 1)]
+    own = own[own["graph_id"].isin(listed.index)]
     for method, of_method in own.groupby("method", sort=True):
         if place["target"] != PROXY and not str(method).endswith("_on_target"):
             continue

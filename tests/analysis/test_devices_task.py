@@ -89,3 +89,12 @@ def test_parts_count_graphs_and_follow_the_curve() -> None:
 def test_without_the_baseline_nothing_is_said() -> None:
     with pytest.raises(ValueError, match="devices: s has no schedules of list_scheduling"):
         evaluated([row for row in ROWS if row["method"] != "list_scheduling"])
+
+
+def test_where_list_scheduling_fits_no_memory_ratios_to_it_are_of_the_other_graphs() -> None:
+    unfit = makespan("h", "list_scheduling", [], status="no schedule fits")
+    results, parts = evaluated([unfit, *(row for row in ROWS if row is not ROWS[1])])
+    ratio, n = value(results, method="search", metric="makespan", baseline="list_scheduling")
+    assert ratio == pytest.approx(0.5**0.5) and n == 1
+    assert value(results, method="list_scheduling", metric="scheduled_share") == (0.5, 2)
+    assert parts.loc[parts["by"] == "evaluations", "n"].max() == 2  # of one graph, two seeds
