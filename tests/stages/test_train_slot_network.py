@@ -77,7 +77,7 @@ def test_a_trained_network_schedules_unseen_graphs(graphs: Path, tmp_path: Path)
     assert tables.read("history", history)["step"].max() == SETTINGS.steps
     graph = synthetic.draw("erdos_renyi", 30, np.random.default_rng(1))
     problem = Problem(graph.seconds, np.ones(30), graph.children, 3)
-    method = make(graph_entry("projected_slots", model="popocs"), {"weights": weights})
+    method = make(graph_entry("projected_slots"), {"weights": weights})
     proposals = method.propose(problem, np.random.default_rng(0), Budget(20))
     assert proposals.status == OK and len(proposals.orders) == 20
     assert makespans(problem, proposals.orders, proposals.placements).min() >= problem.bound * (1 - 1e-9)

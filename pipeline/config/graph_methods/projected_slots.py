@@ -12,7 +12,7 @@ Level = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
-    model: str  # the trained network that it loads, of the same experiment
+    model: str = "popocs"  # the trained network that it loads, of the same experiment
     least_noise: Level = 0.01  # drawn log-uniform between these two; in standard deviations of the network's scores
     most_noise: Level = 1.0
 

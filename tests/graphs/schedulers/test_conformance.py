@@ -29,7 +29,7 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "brkga": graph_entry("brkga", evaluations=100, population=20),
     "brkga on the target": graph_entry("brkga", evaluations=100, population=20, sees="target"),
     "cp_sat": graph_entry("cp_sat", seconds=0.1),
-    "projected_slots": graph_entry("projected_slots", model="popocs"),
+    "projected_slots": graph_entry("projected_slots"),
 }
 SMALL_ONLY = ("cp_sat", "projected_slots")  # at most 50 operations
 FOLDER = TemporaryDirectory()
