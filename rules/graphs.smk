@@ -64,11 +64,55 @@ rule graph_sets:
         stage("graph_sets", "name", "settings", "device")
 
 
+rule job_examples:
+    input:
+        src=src("job_examples"),
+        graphs=path("graphs"),
+    output:
+        job_examples=path("job_examples"),
+    params:
+        options=options,
+        settings=section("job_examples"),
+        device=lambda w: device_of(w.graph_set),
+        devices=lambda w: P.graph_sets[w.graph_set].devices,
+    log:
+        "logs/job_examples/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/job_examples/{graph_set}.tsv"
+    message:
+        "Best known orders of the small graphs of {wildcards.graph_set}"
+    shell:
+        stage("job_examples", "settings", "device", "devices")
+
+
+rule train_slot_network:
+    input:
+        src=src("train_slot_network"),
+        training=lambda w: expand(path("job_examples"), graph_set=P.experiments[w.experiment].models[w.model].training),
+        development=lambda w: path("job_examples", graph_set=P.experiments[w.experiment].models[w.model].development),
+    output:
+        weights=path("slot_weights"),
+        history=path("slot_history"),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "models", w.model),
+        seed="{seed}",
+    log:
+        "logs/train_slot_network/{experiment}/{model}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/train_slot_network/{experiment}/{model}/{seed}.tsv"
+    message:
+        "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell:
+        stage("train_slot_network", "settings", "seed")
+
+
 rule schedule_graphs:
     input:
         src=lambda w: src("schedule_graphs", *P.graph_methods[w.method].modules()),
         graphs=path("graphs"),
         strengths=FROZEN_TARGETS,
+        weights=lambda w: path("slot_weights", experiment=w.experiment, model=network, seed=w.seed) if (network := P.graph_methods[w.method].network) else [],
     output:
         graph_schedules=path("graph_schedules"),
     params:

@@ -110,13 +110,21 @@ def recorded():
     return unique(file for file in made if os.path.isfile(file))
 
 
+def weights_of(name):
+    """Trained networks behind the numbers."""
+    chosen = P.experiments.get(name)
+    if isinstance(chosen, Devices):
+        return [path("slot_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
+    return trainings(name, "weights") if hasattr(chosen, "models") else []
+
+
 rule publish:
     """Freeze numbers beside the report, with where they come from: `snakemake data/published/<name>.done`."""
     input:
         src=src("publish"),
         tables=lambda w: tables_of(w.experiment),
         inputs=lambda w: inputs_of(w.experiment),
-        weights=lambda w: trainings(w.experiment, "weights") if w.experiment in P.experiments and hasattr(P.experiments[w.experiment], "models") else [],
+        weights=lambda w: weights_of(w.experiment),
     output:
         folder=directory(path("published", experiment="{experiment,%s}" % ("|".join(ASKED) or "nothing_is_asked_for"))),
         done=touch("data/published/{experiment}.done"),

@@ -11,6 +11,7 @@ from pipeline.config.dags import Dependencies
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.section import Positive, Section
+from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.timing import TimingSettings
 
 Seeds = Annotated[list[int], Field(min_length=1)]
@@ -120,6 +121,7 @@ class Devices(_Experiment):
     """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
 
     task: Literal["devices"]
+    models: dict[str, SlotNetwork] = {}
     shown: ShownGraphs | None = None
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 

@@ -34,6 +34,7 @@ from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
 from pipeline.config.section import ConfigError, Section, explain
 from pipeline.config.sets import BlockSet, Split
+from pipeline.config.slot_network import JobExamples
 from pipeline.config.tokens import Tokens
 from pipeline.config.verification import Verification
 
@@ -59,6 +60,7 @@ class Params(Section):
     devices: dict[str, Device]
     links: dict[str, Link]
     graph_sets: dict[str, GraphSet]
+    job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
@@ -87,6 +89,10 @@ class Params(Section):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
             _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
+            networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
+            _known(f"{key}.methods", networks, experiment.models)
+            learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
+            _known(f"{key}.models", learned, self.graph_sets)
             if experiment.shown is not None:
                 _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
                 _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)

@@ -12,12 +12,13 @@ from pipeline.config.section import Positive, Section
 class JobExamples(Section):
     """How the best orders are found that a network learns from."""
 
-    devices: Positive
     most_operations: Positive  # a graph with more is left out
     seconds: Annotated[float, Field(gt=0)]  # of CP-SAT's deterministic time for each graph
 
 
 class SlotNetwork(Section):
+    training: Annotated[list[str], Field(min_length=1)]  # sets of graphs that it learns from
+    development: str  # set of graphs that it is measured on meanwhile
     operator: Literal["popocs", "sinkhorn"]  # sinkhorn: the same network without the projection onto the precedence
     width: Positive
     layers: Positive

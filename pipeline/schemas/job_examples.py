@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-PLACE = "data/graphs/examples/{set}.parquet"
+PLACE = "data/graphs/examples/{graph_set}.parquet"
 SCHEMA = pa.schema(
     [
         ("graph_id", pa.string()),  # of table graphs

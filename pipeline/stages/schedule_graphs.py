@@ -34,6 +34,7 @@ def main(
     graphs: options.Table,
     strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
     graph_schedules: options.Out,
+    weights: Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")] = None,
 ) -> None:
     """Write the schedules of a method that are judged: of each graph its best by what it sees, by both rules.
 
@@ -45,7 +46,7 @@ def main(
     rows = [
         row
         for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr)
-        for row in _scheduled(graph, entry, where, frozen, seed)
+        for row in _scheduled(graph, entry, where, frozen, seed, weights)
     ]
     tables.write(
         pd.DataFrame(rows, columns=tables.SCHEMAS["graph_schedules"].names), "graph_schedules", graph_schedules
@@ -53,13 +54,13 @@ def main(
 
 
 def _scheduled(
-    graph: Graph, entry: GraphMethodSettings, where: Machines, frozen: dict[str, float], seed: int
+    graph: Graph, entry: GraphMethodSettings, where: Machines, frozen: dict[str, float], seed: int, weights: Path | None
 ) -> Iterator[dict[str, object]]:
     problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
     proxy = judging.target_of(GraphTarget.PROXY, graph.graph_id, problem, frozen, where.links)
     for name in where.targets if "target" in entry.needs else [GraphTarget.PROXY]:
         seen = judging.target_of(name, graph.graph_id, problem, frozen, where.links)
-        method = make(entry, {"target": seen})
+        method = make(entry, {"target": seen} | ({} if weights is None else {"weights": weights}))
         rng = np.random.default_rng([seed, *bytes.fromhex(graph.graph_id)])
         proposals = method.propose(proxy.draws[0], rng, Budget.of(entry))
         yield from _rows(graph, name, seen, proposals)

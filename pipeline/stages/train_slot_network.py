@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from pipeline.stages import options
 def main(
     settings: options.Settings,
     seed: options.Seed,
-    training: options.Table,
+    training: options.Tables,
     development: options.Table,
     weights: options.Out,
     history: options.Out,
@@ -33,13 +34,13 @@ def main(
     """
     chosen = section(SlotNetwork, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
-    inputs = [training, development]
+    inputs = [*training, development]
     checkpoint = Checkpoint(["pipeline.graphs.models.slot_training"], f"{settings}\n{seed}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    learned, watched = (_examples(path, chosen.most_operations) for path in inputs)
-    network, rows = train(learned, watched, chosen, seed, resume, checkpoint.save)
+    *learned, watched = (_examples(path, chosen.most_operations) for path in inputs)
+    network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, resume, checkpoint.save)
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()

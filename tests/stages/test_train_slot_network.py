@@ -21,26 +21,26 @@ from pipeline.graphs.schedulers.rules.settling import by_tails, makespan
 from pipeline.stages import job_examples, train_slot_network
 from tests.graphs.models.small_jobs import SETTINGS
 
-EXAMPLES = '{"devices": 3, "most_operations": 12, "seconds": 0.02}'
+EXAMPLES = '{"most_operations": 12, "seconds": 0.02}'
 
 
 @pytest.fixture
 def graphs(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     drawn = [synthetic.draw("layered", n, rng, f"layered_{k}") for k, n in enumerate([8, 12, 8, 12, 13, 0])]
-    write_graphs(tmp_path / "graphs.parquet", [*drawn, drawn[0]])
+    write_graphs(tmp_path / "graphs.parquet", drawn)
     return tmp_path / "graphs.parquet"
 
 
-def examples(graphs: list[Path], out: Path, seed: int = 0) -> pd.DataFrame:
-    job_examples.main(EXAMPLES, seed, graphs, out)
+def examples(graphs: Path, out: Path, device: str = "null") -> pd.DataFrame:
+    job_examples.main(EXAMPLES, device, 3, graphs, out)
     return tables.read("job_examples", out)
 
 
 def test_best_orders_are_no_worse_than_list_scheduling_nor_better_than_the_bound(
     graphs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = examples([graphs, graphs], tmp_path / "examples.parquet")
+    rows = examples(graphs, tmp_path / "examples.parquet")
     assert "4 graphs, 2 left out" in capsys.readouterr().err
     given = {graph.graph_id: graph for graph in read_graphs(graphs)}
     assert set(rows["graph_id"]) <= set(given) and set(rows["seconds"].map(len)) == {8, 12}
@@ -55,22 +55,25 @@ def test_best_orders_are_no_worse_than_list_scheduling_nor_better_than_the_bound
 def test_the_same_seed_gives_the_same_examples(graphs: Path, tmp_path: Path) -> None:
     paths = [tmp_path / f"{k}.parquet" for k in range(2)]
     for path in paths:
-        examples([graphs], path)
+        examples(graphs, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_graphs_without_run_times_are_refused(graphs: Path, tmp_path: Path) -> None:
     untimed = [replace(graph, seconds=np.zeros(0)) for graph in read_graphs(graphs)]
     write_graphs(tmp_path / "untimed.parquet", untimed)
-    with pytest.raises(ValueError, match="graph layered_0 has no run times"):
-        examples([tmp_path / "untimed.parquet"], tmp_path / "examples.parquet")
+    with pytest.raises(ValueError, match="graph layered_0: it brings no run times along"):
+        examples(tmp_path / "untimed.parquet", tmp_path / "examples.parquet")
     assert not (tmp_path / "examples.parquet").exists()
+    device = '{"flops_per_second": 1e12, "bytes_per_second": 1e11, "launch_seconds": 1e-6, "memory_bytes": 1e9}'
+    rows = examples(tmp_path / "untimed.parquet", tmp_path / "examples.parquet", device)
+    assert (rows["makespan"] >= rows["bound"] * (1 - 1e-9)).all() and (rows["bound"] >= 1e-6).all()
 
 
 def test_a_trained_network_schedules_unseen_graphs(graphs: Path, tmp_path: Path) -> None:
     path, weights, history = (tmp_path / name for name in ("examples.parquet", "slots.safetensors", "history.parquet"))
-    examples([graphs], path)
-    train_slot_network.main(SETTINGS.model_dump_json(), 0, path, path, weights, history)
+    examples(graphs, path)
+    train_slot_network.main(SETTINGS.model_dump_json(), 0, [path], path, weights, history)
     assert tables.read("history", history)["step"].max() == SETTINGS.steps
     graph = synthetic.draw("erdos_renyi", 30, np.random.default_rng(1))
     problem = Problem(graph.seconds, np.ones(30), graph.children, 3)
@@ -82,7 +85,7 @@ def test_a_trained_network_schedules_unseen_graphs(graphs: Path, tmp_path: Path)
 
 def test_a_graph_that_is_too_large_to_learn_is_named(graphs: Path, tmp_path: Path) -> None:
     path = tmp_path / "examples.parquet"
-    examples([graphs], path)
+    examples(graphs, path)
     settings = SETTINGS.model_copy(update={"most_operations": 8}).model_dump_json()
     with pytest.raises(ValueError, match=re.escape(f"{path}: graph layered_1 has 12 operations; 1 to 8 can be")):
-        train_slot_network.main(settings, 0, path, path, tmp_path / "w.safetensors", tmp_path / "h.parquet")
+        train_slot_network.main(settings, 0, [path], path, tmp_path / "w.safetensors", tmp_path / "h.parquet")

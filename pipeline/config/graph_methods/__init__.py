@@ -30,6 +30,11 @@ class GraphMethodSettings(Section):
         return frozenset()
 
     @property
+    def network(self) -> str | None:
+        """The trained network that it loads, by its name in `models` of the experiment."""
+        return None
+
+    @property
     def draws(self) -> bool:
         """Whether its schedules differ by seed: one that draws nothing is run with one seed."""
         return True

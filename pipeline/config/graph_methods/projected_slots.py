@@ -12,9 +12,13 @@ Level = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
-    model: str = "popocs"  # the trained network that it loads
+    model: str = "popocs"  # the trained network that it loads, of the same experiment
     least_noise: Level = 0.01  # drawn log-uniform between these two; in standard deviations of the network's scores
     most_noise: Level = 1.0
+
+    @property
+    def network(self) -> str:
+        return self.model
 
     @property
     def needs(self) -> frozenset[str]:

@@ -13,6 +13,8 @@ from pipeline.graphs.schedulers.rules.settling import by_tails
 from tests.graphs.problems import drawn
 
 SETTINGS = Settings(
+    training=["training"],
+    development="development",
     operator="popocs",
     width=16,
     layers=1,
