@@ -12,6 +12,7 @@ import pandas as pd
 ROOT = Path(__file__).parents[1]
 BLOCKS = ["test_5", "test_4_40", "test_programs_4_40"]
 PROCESSORS = ["atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
+TARGETS = ["proxy", "noisy", "bandwidth", "latency", "pcie", "nvlink"]
 COLUMNS = [("quick", "full"), ("quick", "paper"), ("paper", "paper")]
 LEARNED = [(mode, decoder) for mode in ("full", "paper") for decoder in ("hungarian", "best")]
 
@@ -121,6 +122,17 @@ def test_the_numbers_of_the_prose_are_in_the_results() -> None:
     cycles = committed("test_10_40")["processors", "full"]
     milp, random = (cycles[method, "none", "btver2"] for method in ("milp", "random_legal"))
     assert f"({milp:.4f} against {random:.4f})" in prose
+
+
+def test_every_number_of_the_table_of_graphs_is_in_the_results() -> None:
+    rows = committed_rows().query("experiment == 'devices' and set == 'unseen_real' and metric == 'makespan'")
+    rows = rows[(rows.seed == "all") & (rows.baseline == "list_scheduling")]
+    ratio = rows.set_index(["method", "decoder", "target"]).value
+    readme = (ROOT / "README.md").read_text()
+    table = re.findall(r"^\| `(\w+)` \| (best|spread) \| (.*) \|$", readme, re.MULTILINE)
+    assert len(table) == 10
+    for method, decoder, cells in table:
+        assert cells.split(" | ") == [f"{ratio[method, decoder, target]:.3f}" for target in TARGETS], method
 
 
 def test_what_is_said_of_fresh_blocks_is_in_the_results() -> None:
