@@ -23,6 +23,11 @@ def machines_of(experiment, set):
     return json.dumps(said, sort_keys=True)
 
 
+def sets_of(kind):
+    """Sets of graphs of a kind, as a regular expression."""
+    return "|".join(name for name, chosen in P.graph_sets.items() if isinstance(chosen, kind)) or "none"
+
+
 def graph_files(wildcards):
     """Files that a set of graphs is read from."""
     sources = P.graph_sets[wildcards.graph_set].sources
@@ -49,6 +54,8 @@ rule graph_sets:
     output:
         graphs=path("graphs"),
         looked_at=path("graph_candidates"),
+    wildcard_constraints:
+        graph_set=sets_of(GraphSet),
     params:
         options=options,
         name="{graph_set}",
@@ -62,6 +69,27 @@ rule graph_sets:
         "Choosing the computation graphs of {wildcards.graph_set}"
     shell:
         stage("graph_sets", "name", "settings", "device")
+
+
+rule coarsen_graphs:
+    input:
+        src=src("coarsen_graphs"),
+        graphs=lambda w: path("graphs", graph_set=P.graph_sets[w.graph_set].executes),
+    output:
+        out=path("graphs"),
+    wildcard_constraints:
+        graph_set=sets_of(ExecutedSet),
+    params:
+        options=options,
+        settings=lambda w: section("graph_sets", w.graph_set, "coarsening"),
+    log:
+        "logs/coarsen_graphs/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/coarsen_graphs/{graph_set}.tsv"
+    message:
+        "Merging small operations: {wildcards.graph_set}"
+    shell:
+        stage("coarsen_graphs", "settings")
 
 
 rule job_examples:
@@ -208,3 +236,80 @@ rule graph_examples:
         "Drawing example schedules ({wildcards.experiment})"
     shell:
         stage("graph_examples", "machines", "methods", "examples")
+
+
+rule time_graph_schedules:
+    """Executes graphs on two cores of this machine, and times them; so only when asked for."""
+    input:
+        src=src("time_graph_schedules"),
+        graphs=path("graphs"),
+        graph_schedules=lambda w: graph_schedules(w.experiment, graph_set=w.graph_set),
+    output:
+        graph_timings=path("graph_timings"),
+        machine_rates=path("machine_rates"),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "execution"),
+    threads: 1024  # all there are: whatever runs beside it is measured, too
+    log:
+        "logs/time_graph_schedules/{experiment}/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/time_graph_schedules/{experiment}/{graph_set}.tsv"
+    message:
+        "Executing schedules of {wildcards.graph_set} on two cores ({wildcards.experiment})"
+    shell:
+        stage("time_graph_schedules", "settings")
+
+
+rule simulate_executed:
+    input:
+        src=src("simulate_executed"),
+        graphs=path("graphs"),
+        graph_schedules=lambda w: graph_schedules(w.experiment, graph_set=w.graph_set),
+        strengths=FROZEN_TARGETS,
+    output:
+        simulated_timings=path("simulated_timings"),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "execution"),
+        machines=machines,
+    log:
+        "logs/simulate_executed/{experiment}/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/simulate_executed/{experiment}/{graph_set}.tsv"
+    message:
+        "Simulating what is executed of {wildcards.graph_set} ({wildcards.experiment})"
+    shell:
+        stage("simulate_executed", "settings", "machines")
+
+
+def executed(kind):
+    """A table of each of the experiment's sets."""
+    return lambda w: expand(path(kind, experiment=w.experiment), graph_set=P.experiments[w.experiment].sets)
+
+
+rule evaluate_execution:
+    input:
+        src=src("evaluate_execution"),
+        graphs=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].sets),
+        graph_timings=executed("graph_timings"),
+        machine_rates=executed("machine_rates"),
+        simulated_timings=executed("simulated_timings"),
+    output:
+        results=path("results"),
+        parts=path("parts"),
+        executed_points=path("executed_points"),
+    wildcard_constraints:
+        experiment=of_task(Execution),
+    params:
+        options=options,
+        experiment="{experiment}",
+        intervals=INTERVALS,
+    log:
+        "logs/evaluate_execution/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/evaluate_execution/{experiment}.tsv"
+    message:
+        "Numbers with intervals ({wildcards.experiment})"
+    shell:
+        stage("evaluate_execution", "experiment", "intervals")

@@ -25,6 +25,8 @@ def tables_of(name):
     if chosen.task == "devices":
         drawn = ["gantts", "memory_curves", "kept_points"] if chosen.shown else []
         return [path(kind, experiment=name) for kind in ("results", "parts", *drawn)]
+    if chosen.task == "execution":
+        return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
         return [results, path("parts", experiment=name), *([path("timelines", experiment=name)] if chosen.shown else [])]
     return [results, path("outcomes", experiment=name)]
@@ -35,7 +37,7 @@ def inputs_of(name):
     if name not in P.experiments:
         return []
     chosen = P.experiments[name]
-    if isinstance(chosen, Devices):
+    if isinstance(chosen, OnGraphs):
         return [*expand(path("graphs"), graph_set=chosen.sets), FROZEN_TARGETS]
     learned = [m.training for m in chosen.models.values()] if isinstance(chosen, Imitation | Processors) else []
     return expand(path("sets"), set=unique([*chosen.sets, *learned]))
@@ -46,9 +48,10 @@ def stages_of(name):
     if name not in P.experiments:
         return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
     chosen = P.experiments[name]
-    if isinstance(P.experiments[name], Devices):
-        own = [module for method in P.experiments[name].methods for module in P.graph_methods[method].modules()]
-        return ["graph_sets", "schedule_graphs", "judge_graphs", "evaluate_graphs", "graph_examples"], unique(own)
+    if isinstance(chosen, OnGraphs):
+        own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
+        judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}
+        return ["graph_sets", "schedule_graphs", *judging[chosen.task]], unique(own)
     made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
     stages = ["schedule", "judge", "evaluate"]
     stages += {"reproduction": ["train", "sweep"], "imitation": ["train_ordering"], "processors": ["train_ordering", "learn_policy", "optima"], "hardware": ["time_orders"]}[chosen.task]
@@ -62,7 +65,7 @@ def sources_published(name):
 
 def settings_of_graphs(name):
     """Sets, methods, devices and links of an experiment on computation graphs, resolved."""
-    chosen = P.on_devices[name]
+    chosen = P.on_graphs[name]
     devices = unique(d for one in chosen.sets if (d := P.graph_sets[one].device) is not None)
     named = {"graph_sets": chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
     resolved = {key: {one: config[key][one] for one in names} for key, names in named.items()}
@@ -76,7 +79,7 @@ def settings_published(name):
     if name in SECTIONS:
         return json.loads(section(name))
     chosen = json.loads(section("experiments", name))
-    if isinstance(P.experiments[name], Devices):
+    if isinstance(P.experiments[name], OnGraphs):
         return chosen | settings_of_graphs(name) | {"intervals": json.loads(INTERVALS)}
     entries = {method: config["methods"][method] for method in P.experiments[name].methods}
     return chosen | {"methods": entries, "split": config["split"], "intervals": json.loads(INTERVALS)}
@@ -85,13 +88,13 @@ def settings_published(name):
 def shown():
     """The parameters that pages speak of: an experiment that is neither evaluated nor published changes no page."""
     names = [name for name in P.experiments if name in (*P.report.all, *COMMITTED, *ASKED)]
-    on_blocks = [name for name in names if name not in P.on_devices]
+    on_blocks = [name for name in names if name not in P.on_graphs]
     methods = {method for name in on_blocks for method in P.experiments[name].methods}
     sets = {name for chosen in on_blocks for name in P.experiments[chosen].sets}
     sections = {key: config[key] for key in ("corpus", "split", "tokens", "evaluation", "residuals")}
     of = {"methods": sorted(methods), "sets": sorted(sets)}
     whole = {"experiments": {name: P.experiments[name].model_dump(mode="json") for name in names}}  # with defaults
-    graphs = {"graphs": {name: settings_of_graphs(name) for name in names if name in P.on_devices}}
+    graphs = {"graphs": {name: settings_of_graphs(name) for name in names if name in P.on_graphs}}
     return sections | whole | graphs | {key: {name: config[key][name] for name in chosen} for key, chosen in of.items()}
 
 
@@ -113,7 +116,7 @@ def recorded():
 def weights_of(name):
     """Trained networks behind the numbers."""
     chosen = P.experiments.get(name)
-    if isinstance(chosen, Devices):
+    if isinstance(chosen, OnGraphs):
         return [path("slot_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
     return trainings(name, "weights") if hasattr(chosen, "models") else []
 

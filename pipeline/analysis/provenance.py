@@ -24,10 +24,11 @@ from pipeline.config.section import Section, explain
 Unknown = Literal["unknown"]
 # Packages whose version can change a number.
 PACKAGES = ["numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"]
-# Sources that decide no number: which settings there are (their values are compared), and which sources are compared.
+# Sources that decide no number: which settings there are (their values are compared), where tables lie, and which
+# sources are compared.
 _NO_NUMBERS = {
     *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report")),
-    *("pipeline/wiring.py", "pipeline/analysis/provenance.py"),
+    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/analysis/provenance.py"),
 }
 _LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pipeline.config.dags import Dependencies
+from pipeline.config.execution import ExecutionSettings
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.section import Positive, Section
@@ -117,16 +118,30 @@ class ShownGraphs(Section):
     graphs: Positive
 
 
-class Devices(_Experiment):
-    """Schedules of computation graphs on several devices: its sets, methods and targets are those of that wing."""
+class OnGraphs(_Experiment):
+    """Schedules of computation graphs: sets, methods and targets are those of that wing."""
 
-    task: Literal["devices"]
     models: dict[str, SlotNetwork] = {}
-    shown: ShownGraphs | None = None
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 
-Experiment = Annotated[Reproduction | Imitation | Processors | Hardware | Devices, Field(discriminator="task")]
+class Devices(OnGraphs):
+    """What schedules of computation graphs cost by the simulator of devices."""
+
+    task: Literal["devices"]
+    shown: ShownGraphs | None = None
+
+
+class Execution(OnGraphs):
+    """Schedules of computation graphs, executed on two cores of the machine at hand; targets: beside what is said."""
+
+    task: Literal["execution"]
+    execution: ExecutionSettings
+
+
+Experiment = Annotated[
+    Reproduction | Imitation | Processors | Hardware | Devices | Execution, Field(discriminator="task")
+]
 
 
 class Trials(Section):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from pipeline.config.execution import Coarsening
 from pipeline.config.section import Positive, Section
 
 Sizes = tuple[Positive, Positive]  # operations, at least and at most
@@ -61,3 +62,25 @@ class GraphSet(Section):
         if self.device is None and any(source.kind == "exported" for source in self.sources):
             raise ValueError("exported graphs have no run times of their own: name a device of section `devices`")
         return self
+
+
+class ExecutedSet(Section):
+    """The graphs of another set in the form in which two cores of a machine execute them (graphs/execution)."""
+
+    executes: str  # name of that set
+    coarsening: Coarsening
+    # What the graphs bring along or the machine has; read as the same fields of GraphSet are.
+    device: ClassVar[None] = None
+    devices: ClassVar[int] = 2
+    memory_bytes: ClassVar[None] = None
+    timed: ClassVar[bool] = True
+
+
+def _kind(given: object) -> str:
+    executes = "executes" in given if isinstance(given, dict) else isinstance(given, ExecutedSet)
+    return "executed" if executes else "chosen"
+
+
+AnyGraphSet = Annotated[
+    Annotated[GraphSet, Tag("chosen")] | Annotated[ExecutedSet, Tag("executed")], Discriminator(_kind)
+]

@@ -16,16 +16,18 @@ from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
     GCC,
     Devices,
+    Execution,
     Experiment,
     GraphTarget,
     Hardware,
     Imitation,
+    OnGraphs,
     Processors,
     Reproduction,
     Trials,
 )
 from pipeline.config.graph_methods import GraphEntry
-from pipeline.config.graph_sets import GraphSet
+from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
@@ -59,7 +61,7 @@ class Params(Section):
     methods: dict[str, Entry]
     devices: dict[str, Device]
     links: dict[str, Link]
-    graph_sets: dict[str, GraphSet]
+    graph_sets: dict[str, AnyGraphSet]
     job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
@@ -73,11 +75,16 @@ class Params(Section):
         _known("split.sources", self.split.sources, self.corpus.sources)
         if self.compiled.source in self.corpus.sources:
             raise ValueError(f"compiled.source is {self.compiled.source!r}, a name of corpus.sources; give it another")
-        on_devices = self.on_devices
-        _known("report.experiments", self.report.experiments, set(self.experiments) - set(on_devices))
-        _known("report.graph_experiments", self.report.graph_experiments, on_devices)
+        on_graphs = self.on_graphs
+        _known("report.experiments", self.report.experiments, set(self.experiments) - set(on_graphs))
+        simulated = {name for name, chosen in on_graphs.items() if isinstance(chosen, Devices)}
+        _known("report.graph_experiments", self.report.graph_experiments, simulated)
         for name, graphs in self.graph_sets.items():
-            _known(f"graph_sets.{name}.device", [graphs.device] if graphs.device else [], self.devices)
+            if isinstance(graphs, ExecutedSet):
+                originals = [one for one, of in self.graph_sets.items() if isinstance(of, GraphSet)]
+                _known(f"graph_sets.{name}.executes", [graphs.executes], originals)
+            elif graphs.device is not None:
+                _known(f"graph_sets.{name}.device", [graphs.device], self.devices)
         for name, processor in self.processors.items():
             _known(f"processors.{name}.best", [processor.best], self.methods)
         for name, experiment in self.experiments.items():
@@ -85,7 +92,7 @@ class Params(Section):
         return self
 
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
-        if isinstance(experiment, Devices):
+        if isinstance(experiment, OnGraphs):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
             _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
@@ -93,7 +100,10 @@ class Params(Section):
             _known(f"{key}.methods", networks, experiment.models)
             learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
             _known(f"{key}.models", learned, self.graph_sets)
-            if experiment.shown is not None:
+            if isinstance(experiment, Execution):
+                executed = [one for one, of in self.graph_sets.items() if isinstance(of, ExecutedSet)]
+                _known(f"{key}.sets", experiment.sets, executed)
+            elif experiment.shown is not None:
                 _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
                 _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
             return
@@ -118,11 +128,11 @@ class Params(Section):
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
     @property
-    def on_devices(self) -> dict[str, Devices]:
-        """The experiments of task `devices`, by name."""
-        return {name: chosen for name, chosen in self.experiments.items() if isinstance(chosen, Devices)}
+    def on_graphs(self) -> dict[str, OnGraphs]:
+        """The experiments on computation graphs, by name."""
+        return {name: chosen for name, chosen in self.experiments.items() if isinstance(chosen, OnGraphs)}
 
-    def graph_targets(self, experiment: Devices, name: str) -> list[str]:
+    def graph_targets(self, experiment: OnGraphs, name: str) -> list[str]:
         """What schedules of a set are judged on: links with real figures where its run times are real ones, too."""
         return [target for target in experiment.targets if target in list(GraphTarget) or self.graph_sets[name].timed]
 
@@ -150,7 +160,7 @@ class Params(Section):
             return None
         of, _, name = model.rpartition(".")
         chosen = self.experiments.get(of or experiment)
-        there = {} if chosen is None or isinstance(chosen, Hardware | Devices) else chosen.models
+        there = {} if chosen is None or isinstance(chosen, Hardware | OnGraphs) else chosen.models
         if name not in there:
             raise ValueError(
                 f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({sorted(there)}); "

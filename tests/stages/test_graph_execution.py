@@ -1,4 +1,4 @@
-"""Stages coarsen_graphs and time_graph_schedules: tables in, tables out, nothing where something is wrong."""
+"""Stages of executed graphs: tables in, tables out, nothing where something is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
 from pipeline.graphs.devices.judging import FROZEN
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.execution.executable import problem
-from pipeline.stages import agree_with_machine, coarsen_graphs, time_graph_schedules
+from pipeline.stages import coarsen_graphs, evaluate_execution, simulate_executed, time_graph_schedules
 from tests.graphs.corpus.drawn import shuffled
 from tests.graphs.execution.made import COARSENING
 from tests.graphs.problems import drawn
@@ -93,27 +93,31 @@ def test_a_chain_has_nothing_to_win(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "2 operations are" in capsys.readouterr().err and not (tmp_path / "out.parquet").exists()
 
 
-def test_agreement_of_timings_that_are_the_proxy_itself(tmp_path: Path, executed: Path) -> None:
-    """Made-up timings with the proxy's own costs: its ranks are right, and the control's."""
-    path = scheduled(tmp_path, executed, "list", 0)
-    rows = []
-    for graph in read_graphs(executed):
-        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
-        for s, seconds in enumerate(makespans(problem(graph), orders, placements)):
-            row = {"graph_id": graph.graph_id, "method": "list", "seed": 0, "schedule": s, "repeat": 0}
-            rows += [row | {"process": p, "seconds": seconds, "disturbances": 0} for p in (0, 1)]
-    tables.write(pd.DataFrame(rows), "graph_timings", tmp_path / "timings.parquet")
-    agree_with_machine.main(
-        EXECUTION.replace('"schedules": 2', '"schedules": 3'),
-        json.dumps({"device": None, "devices": 2, "links": {}, "targets": ["proxy", "noisy", "bandwidth", "latency"]}),
-        json.dumps({"bootstrap_samples": 100, "confidence": 0.95}),
-        executed,
-        [path],
-        FROZEN / "graph_targets.csv",
-        tmp_path / "timings.parquet",
-        tmp_path / "agreement.parquet",
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
+def test_from_timings_to_numbers(tmp_path: Path, executed: Path) -> None:
+    graphs = tmp_path / places.path("graphs", graph_set="s")
+    write_graphs(graphs, list(read_graphs(executed)))
+    paths = [scheduled(tmp_path, graphs, "list_scheduling", 0), scheduled(tmp_path, graphs, "random_valid", 1)]
+    where = {"experiment": "e", "graph_set": "s"}
+    timings, rates, costs = (
+        tmp_path / places.path(kind, **where) for kind in ("graph_timings", "machine_rates", "simulated_timings")
     )
-    found = tables.read("machine_agreement", tmp_path / "agreement.parquet").set_index(["target", "statistic"])
-    assert found.loc[("proxy", "spearman"), "value"] == found.loc[("this_machine", "kendall"), "value"] == 1.0
-    assert {"noisy", "bandwidth", "latency"} < set(found.index.get_level_values("target"))
-    assert (found["graphs"] == 2).all()
+    time_graph_schedules.main(EXECUTION, graphs, paths, timings, rates)
+    targets = ["proxy", "noisy", "bandwidth", "latency"]
+    machines = json.dumps({"device": None, "devices": 2, "links": {}, "targets": targets})
+    simulate_executed.main(EXECUTION, machines, graphs, paths, FROZEN / "graph_targets.csv", costs)
+    simulated = tables.read("simulated_timings", costs)
+    assert len(simulated) == 2 * 2 * 2 * len(targets), "graphs, methods, schedules, targets"
+    for graph in read_graphs(graphs):
+        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
+        of_graph = simulated[(simulated["graph_id"] == graph.graph_id) & (simulated["method"] == "list_scheduling")]
+        on_proxy = of_graph[of_graph["target"] == "proxy"].sort_values("schedule")["seconds"]
+        assert on_proxy.tolist() == makespans(problem(graph), orders, placements)[:2].tolist()
+    outputs = [tmp_path / f"{name}.parquet" for name in ("results", "parts", "executed_points")]
+    intervals = json.dumps({"bootstrap_samples": 100, "confidence": 0.95})
+    evaluate_execution.main("e", intervals, [graphs], [timings], [rates], [costs], *outputs)
+    found = tables.read("results", outputs[0])
+    assert set(found.query("metric == 'rank_correlation'")["target"]) == {*targets, "this_machine"}
+    listed = found.query("metric == 'makespan' and method == 'list_scheduling' and baseline == 'list_scheduling'")
+    assert listed["value"].item() == pytest.approx(1.0)
+    assert set(tables.read("executed_points", outputs[2])["target"]) == set(targets)

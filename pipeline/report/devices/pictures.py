@@ -1,4 +1,4 @@
-"""Pictures of schedules of graphs: Gantt charts, memory, diversity, proxy against target, anytime curves."""
+"""Pictures of schedules of graphs: Gantt charts, memory, diversity, proxy against target, executed, anytime curves."""
 
 from __future__ import annotations
 
@@ -102,6 +102,25 @@ def proxy_against_target(points: pd.DataFrame) -> Figure:
                 ax.plot(kept["proxy_speedup"], kept["speedup"], linestyle="", markersize=3.5, alpha=0.6, **mark)
             ax.set(xlabel="speedup on the proxy", title=target)
         axes[0][0].set_ylabel("speedup on the target")
+        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+    return figure
+
+
+def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
+    """Schedules of one graph, a panel for each target. points: rows of table `executed_points`."""
+    style = _styles(sorted(set(points["method"])))
+    columns = min(3, len(targets))
+    rows = -(-len(targets) // columns)
+    with subplots(1 + 3.0 * columns, 0.8 + 2.7 * rows, rows, columns) as (figure, axes):
+        for ax in axes.flat[len(targets) :]:
+            figure.delaxes(ax)
+        for ax, target in zip(axes.flat, targets, strict=False):
+            for name, mark in style.items():
+                of_method = points[(points["method"] == name) & (points["target"] == target)]
+                ax.plot(of_method["simulated_speedup"], of_method["speedup"], linestyle="", markersize=4, **mark)
+            ax.set(xlabel="simulated speedup", title=target)
+        for ax in axes[:, 0]:
+            ax.set_ylabel("measured speedup")
         legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
     return figure
 

@@ -1,4 +1,4 @@
-"""How well every target ranks the schedules that were executed on this machine."""
+"""What simulated targets say of the schedules that are executed on this machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.analysis.machine_agreement import agreement
 from pipeline.config.devices import Machines
 from pipeline.config.execution import ExecutionSettings
-from pipeline.config.intervals import Intervals
 from pipeline.config.section import section
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.graph_table import read_graphs
@@ -26,16 +24,14 @@ from pipeline.stages import options
 def main(
     settings: options.Settings,
     machines: Annotated[str, typer.Option(help="JSON: number of devices, links, targets.")],
-    intervals: Annotated[str, typer.Option(help="Section intervals, as JSON.")],
     graphs: options.Table,
     graph_schedules: options.Tables,
     strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
-    graph_timings: options.Table,
-    machine_agreement: options.Out,
+    simulated_timings: options.Out,
 ) -> None:
-    """Simulate the schedules that were executed on every target, and compare the ranks with those of the timings.
+    """Simulate on every target the very schedules that time_graph_schedules executes.
 
-    settings, graphs, graph_schedules: what time_graph_schedules was given.
+    settings, graphs, graph_schedules: what that stage is given.
     """
     where, frozen = section(Machines, machines), judging.strengths(strengths.parent)
 
@@ -45,6 +41,4 @@ def main(
 
     every = {graph.graph_id: graph for graph in read_graphs(graphs)}
     chosen = collect(every, best_schedules(graph_schedules, section(ExecutionSettings, settings).schedules))
-    timings = tables.read("graph_timings", graph_timings)
-    rows = agreement(timings, simulate(chosen, targets), section(Intervals, intervals))
-    tables.write(rows, "machine_agreement", machine_agreement)
+    tables.write(simulate(chosen, targets), "simulated_timings", simulated_timings)

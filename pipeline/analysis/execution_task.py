@@ -1,0 +1,169 @@
+"""Task `execution`: schedules of computation graphs as two cores of a machine execute them.
+
+Columns of table `results`: `target` is what ranks the schedules, or `this_machine`: the measurement itself. A method's
+schedule is chosen among its own by one pair of processes and reported by the others, so that no luck of a
+measurement is counted as a gain. Intervals resample families of graphs, graphs of these, and seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from pipeline.analysis.clusters import ClusterBootstrap
+from pipeline.analysis.evaluation import Evaluation
+from pipeline.analysis.machine_agreement import (
+    THIS_MACHINE,
+    costs,
+    distinct,
+    fastest,
+    rank_correlations,
+    relative_difference,
+)
+from pipeline.analysis.rows import Quantity, Row, estimated, once, part, parts, results, row
+from pipeline.config.intervals import Intervals
+
+LIST, ONE_DEVICE, JUDGE, CORRELATION = "list_scheduling", "one_device", "this_machine", "rank_correlation"
+_RATES = {
+    "operation_seconds": "seconds",
+    "flops_per_second": "1/s",
+    "swept_bytes_per_second": "bytes/s",
+    "written_bytes_per_second": "bytes/s",
+    "copied_bytes_per_second": "bytes/s",
+    "median_relative_error": "share",
+}
+_FAMILIES = "families"
+
+
+def evaluate(
+    experiment: str,
+    intervals: Intervals,
+    graphs: pd.DataFrame,
+    timings: pd.DataFrame,
+    simulated: pd.DataFrame,
+    rates: pd.DataFrame,
+) -> Evaluation:
+    """Results and parts of an experiment.
+
+    Frames with a column `graph_set`: graphs (graph_id, name, family, operations), timings (table graph_timings),
+    simulated (table simulated_timings), rates (table machine_rates). Raises ValueError where a schedule was not
+    simulated, or list scheduling, with which all are compared, was not executed.
+    """
+    rows: list[Row] = []
+    pieces: list[dict[str, object]] = []
+    for name, of_set in timings.groupby("graph_set", sort=False):
+        members = graphs[(graphs["graph_set"] == name) & graphs["graph_id"].isin(set(of_set["graph_id"]))]
+        members = members.sort_values("graph_id")
+        bootstrap = ClusterBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
+        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": THIS_MACHINE}
+        measured = {str(graph_id): fastest(frame) for graph_id, frame in of_set.groupby("graph_id", sort=True)}
+        found = _correlations(measured, simulated[simulated["graph_set"] == name])
+        for target, values in found.items():
+            one = once(place | {"target": target}, Quantity(CORRELATION), values, bootstrap)
+            rows.append(one | {"interval_of": _FAMILIES})
+        pieces += _by_graph(place, members, measured, found)
+        rows += _makespans(place, measured, bootstrap)
+        rows += _measurement(place, of_set, members, measured, rates[rates["graph_set"] == name])
+    return Evaluation(results(rows), parts(pieces))
+
+
+def points(graphs: pd.DataFrame, timings: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
+    """Table executed_points, of the graph of which most different schedules were executed.
+
+    graphs: graph_id, name, seconds (of all operations); the others as `evaluate` takes them.
+    """
+    measured = {graph_id: distinct(fastest(frame)) for graph_id, frame in timings.groupby("graph_id", sort=True)}
+    chosen = max(measured, key=lambda graph_id: len(measured[graph_id]))
+    name, work = graphs.loc[graphs["graph_id"] == chosen, ["name", "seconds"]].iloc[0]
+    frames = [
+        pd.DataFrame(
+            {
+                "graph": name,
+                "method": measured[chosen].index.get_level_values("method"),
+                "target": target,
+                "simulated_speedup": work / costs(measured[chosen], of_target),
+                "speedup": work / measured[chosen].mean(axis=1).to_numpy(),
+            }
+        )
+        for target, of_target in simulated[simulated["graph_id"] == chosen].groupby("target", sort=True)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _correlations(measured: dict[str, pd.DataFrame], simulated: pd.DataFrame) -> dict[str, np.ndarray]:
+    """target -> (G,) rank correlations with what was measured, NaN where there are none."""
+    found: dict[str, np.ndarray] = {}
+    for number, (graph_id, seconds) in enumerate(measured.items()):
+        for target, value in rank_correlations(distinct(seconds), simulated[simulated["graph_id"] == graph_id]):
+            found.setdefault(target, np.full(len(measured), np.nan))[number] = value
+    return found
+
+
+def _makespans(place: dict[str, str], measured: dict[str, pd.DataFrame], bootstrap: ClusterBootstrap) -> Iterator[Row]:
+    """Every method's makespan over list scheduling's and over one device's, as this machine measured them."""
+    seconds: dict[str, dict[int, np.ndarray]] = {}
+    for number, of_graph in enumerate(measured.values()):
+        for (method, seed), of_method in of_graph.groupby(["method", "seed"], sort=True):
+            of_seeds = seconds.setdefault(str(method), {})
+            of_seeds.setdefault(int(str(seed)), np.full(len(measured), np.nan))[number] = reported(of_method.to_numpy())
+    if LIST not in seconds:
+        raise ValueError(f"{place['experiment']}: no schedule of {LIST} was executed, with which all are compared")
+    for baseline in (LIST, ONE_DEVICE):
+        if baseline not in seconds:
+            continue
+        base = next(iter(seconds[baseline].values()))
+        what = Quantity("makespan", "ratio", baseline, JUDGE)
+        for method, by_seed in seconds.items():
+            of_seeds = {seed: np.log(values / base) for seed, values in by_seed.items()}
+            over_seeds = estimated(place | {"method": method}, what, of_seeds, bootstrap, np.exp)[-1]
+            yield over_seeds | {"interval_of": f"{_FAMILIES} and seeds" if len(by_seed) > 1 else _FAMILIES}
+
+
+def reported(seconds: np.ndarray) -> float:
+    """Seconds of a method's schedules (S, pairs of processes): chosen by each pair, reported by the others.
+
+    The geometric mean over the pairs that choose, of the mean over those that report.
+    """
+    pairs = seconds.shape[1]
+    others = [np.delete(seconds[np.argmin(seconds[:, chooser])], chooser).mean() for chooser in range(pairs)]
+    return float(np.exp(np.mean(np.log(others))))
+
+
+def _measurement(
+    place: dict[str, str],
+    timings: pd.DataFrame,
+    members: pd.DataFrame,
+    measured: dict[str, pd.DataFrame],
+    rates: pd.DataFrame,
+) -> Iterator[Row]:
+    """How much was measured, how well it repeats, and what the cores did in a second: medians, least and most."""
+    undisturbed = float((timings["disturbances"] == 0).mean())
+    yield row(place, Quantity("undisturbed_share", judge=JUDGE), undisturbed, n=len(timings))
+    differences = [relative_difference(distinct(seconds)) for seconds in measured.values()]
+    schedules = [len(distinct(seconds)) for seconds in measured.values()]
+    many: list[tuple[str, list[float], str, str]] = [
+        ("relative_difference", differences, "share", "graphs"),
+        ("executed_schedules", [float(count) for count in schedules], "count", "graphs"),
+        ("operations", members["operations"].astype(float).tolist(), "count", "graphs"),
+        *((rate, rates[rate].tolist(), unit, "pairs of processes") for rate, unit in _RATES.items()),
+    ]
+    for name, values, unit, over in many:
+        finite = [value for value in values if np.isfinite(value)]  # a rate is infinite where it explains nothing
+        if finite:
+            median, least, most = np.quantile(finite, [0.5, 0.0, 1.0]).tolist()
+            yield row(place, Quantity(name, judge=JUDGE, unit=unit), median, least, most, len(finite), over)
+
+
+def _by_graph(
+    place: dict[str, str], members: pd.DataFrame, measured: dict[str, pd.DataFrame], found: dict[str, np.ndarray]
+) -> Iterator[dict[str, object]]:
+    """Rank correlations in each graph."""
+    none = {"experiment": place["experiment"], "set": place["set"], "method": "none", "decoder": "none", "seed": "all"}
+    names = members.set_index("graph_id")["name"]
+    for rank, graph_id in enumerate(measured):
+        for target, values in found.items():
+            numbers = (float(values[rank]), np.nan, np.nan)
+            whose = none | {"target": target, "metric": CORRELATION}
+            yield part(whose, "graph", str(names[graph_id]), rank, numbers, len(distinct(measured[graph_id])))

@@ -1,0 +1,16 @@
+"""One row per (method, schedule, simulated target) of one executed graph: simulated and measured speedup."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+PLACE = "data/experiments/{experiment}/executed_points.parquet"
+SCHEMA = pa.schema(
+    [
+        ("graph", pa.string()),
+        ("method", pa.string()),
+        ("target", pa.string()),
+        ("simulated_speedup", pa.float64()),  # seconds of all operations over the makespan
+        ("speedup", pa.float64()),  # the same seconds over the measured makespan, mean over pairs of processes
+    ]
+)

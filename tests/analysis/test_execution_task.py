@@ -1,0 +1,87 @@
+"""Numbers of executed schedules, from timings of which it is known what comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.analysis.execution_task import evaluate, points, reported
+from pipeline.config.intervals import Intervals
+from tests.analysis.timed import simulated, timings
+
+INTERVALS = Intervals(bootstrap_samples=200, confidence=0.95)
+RATES = {
+    "operation_seconds": 1e-6,
+    "flops_per_second": 1e10,
+    "swept_bytes_per_second": 1e9,
+    "written_bytes_per_second": 1e9,
+    "copied_bytes_per_second": 1e9,
+    "median_relative_error": 0.1,
+}
+LISTED, RANDOM = np.array([2.0]), np.array([8.0, 4.0, 1.0])  # seconds of schedules
+COSTS = {"proxy": 1.0, "latency": -1.0}
+
+
+def frames() -> dict[str, pd.DataFrame]:
+    """Two graphs, of which the second takes thrice as long, in two pairs of processes; list scheduling and random."""
+    names, scale = ("a", "b"), {"a": 1.0, "b": 3.0}
+    schedules = {"list_scheduling": LISTED, "random_valid": RANDOM, "one_device": np.array([4.0])}
+    timed, costs = [], []
+    for name in names:
+        for method, seconds in schedules.items():
+            timed.append(timings(np.tile(scale[name] * seconds, (2, 2, 1)), name, method))
+            costs += [simulated(target, sign * seconds, name, method) for target, sign in COSTS.items()]
+    described = {"name": [f"graph_{name}" for name in names], "family": ["x", "y"], "operations": [5, 7]}
+    graphs = pd.DataFrame({"graph_id": names, **described, "seconds": [4.0, 12.0]})
+    of_set = {
+        "graphs": graphs,
+        "timings": pd.concat(timed),
+        "simulated": pd.concat(costs),
+        "rates": pd.DataFrame([RATES | {"process": process} for process in (0, 1)]),
+    }
+    return {name: frame.assign(graph_set="s") for name, frame in of_set.items()}
+
+
+def test_what_is_measured_twice_alike_is_reported_as_it_is() -> None:
+    found = evaluate("e", INTERVALS, **frames()).results
+    makespans = found[found.metric == "makespan"].set_index(["method", "baseline"])
+    assert makespans.value["random_valid", "list_scheduling"] == pytest.approx(0.5)
+    assert makespans.value["list_scheduling", "one_device"] == pytest.approx(0.5)
+    assert makespans.value["list_scheduling", "list_scheduling"] == pytest.approx(1.0)
+    assert set(makespans.target) == set(makespans.judge) == {"this_machine"} and (makespans.n == 2).all()
+    correlations = found[found.metric == "rank_correlation"].set_index("target").value
+    assert correlations.round(12).to_dict() == {"proxy": 1.0, "latency": -1.0, "this_machine": 1.0}
+    others = found[found.metric.isin(["operations", "executed_schedules", "undisturbed_share"])].set_index("metric")
+    assert others.value.to_dict() == {"operations": 6.0, "executed_schedules": 4.0, "undisturbed_share": 0.5}
+    assert others.low["operations"] == 5 and others.high["operations"] == 7
+
+
+def test_a_lucky_measurement_is_no_gain() -> None:
+    """The pair of processes that chooses a schedule does not report it."""
+    lucky = np.array([[1.0, 0.5], [1.0, 2.0]])  # schedules, pairs: the first is better but for one measurement
+    assert reported(lucky) == pytest.approx(np.sqrt(0.5 * 1.0))
+    assert reported(np.array([[3.0, 5.0, 4.0]])) == pytest.approx(np.cbrt(4.5 * 3.5 * 4.0))
+
+
+def test_each_graph_has_its_own_correlations() -> None:
+    parts = evaluate("e", INTERVALS, **frames()).parts
+    assert set(parts["by"]) == {"graph"} and set(parts["part"]) == {"graph_a", "graph_b"}
+    assert len(parts) == 2 * 3
+
+
+def test_points_of_the_graph_with_most_schedules() -> None:
+    given = frames()
+    rows = given["timings"]
+    few = rows[(rows["graph_id"] == "b") | (rows["method"] == "list_scheduling")]
+    found = points(given["graphs"], few, given["simulated"])
+    assert set(found["graph"]) == {"graph_b"} and len(found) == 2 * 4
+    fastest = found[(found["method"] == "random_valid") & (found["target"] == "proxy")].max(numeric_only=True)
+    assert fastest["speedup"] == pytest.approx(4.0) and fastest["simulated_speedup"] == pytest.approx(12.0)
+
+
+def test_without_list_scheduling_there_is_nothing_to_compare_with() -> None:
+    given = frames()
+    given["timings"] = given["timings"][given["timings"]["method"] != "list_scheduling"]
+    with pytest.raises(ValueError, match="e: no schedule of list_scheduling was executed"):
+        evaluate("e", INTERVALS, **given)

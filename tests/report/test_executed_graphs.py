@@ -1,0 +1,61 @@
+"""The section of executed schedules: its tables, its figure, and what is missing is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pipeline.report.devices import machine
+from pipeline.report.evidence import Evidence
+from pipeline.report.plots import render
+from pipeline.report.templates import template
+from tests.report.made import PARAMS, results
+
+TARGETS = ["proxy", "bandwidth"]
+
+
+def evidence() -> Evidence:
+    place = {"experiment": "this_machine", "set": "executed_real", "dependencies": "none"}
+    rows: list[dict[str, Any]] = [
+        place | {"target": target, "metric": "rank_correlation", "value": value, "n": 7}
+        for target, value in (("this_machine", 0.875), ("bandwidth", 0.75), ("proxy", 0.25))
+    ]
+    measured = place | {"target": "this_machine", "judge": "this_machine"}
+    rows += [
+        measured | {"metric": "makespan", "method": method, "comparison": "ratio", "baseline": baseline, "value": value}
+        for method, baseline, value in (
+            ("brkga", "list_scheduling", 0.9375),
+            ("brkga", "one_device", 0.5625),
+            ("list_scheduling", "list_scheduling", 1.0),
+        )
+    ]
+    rows.append(measured | {"metric": "flops_per_second", "value": 3e10, "low": 2.5e10, "high": 3.5e10})
+    points = [
+        {"graph": "g", "method": method, "target": target, "simulated_speedup": 1 + k / 9, "speedup": 1 + k / 10}
+        for method in ("brkga", "list_scheduling") for target in TARGETS for k in range(3)
+    ]  # fmt: skip
+    settings = {"task": "execution", "targets": TARGETS, "methods": ["list_scheduling", "brkga"]}
+    params = PARAMS | {"experiments": PARAMS["experiments"] | {"this_machine": settings}}
+    return Evidence(params, results(rows), {"executed_points": pd.DataFrame(points)})
+
+
+def text(evidence: Evidence) -> str:
+    return template("devices/machine.md.j2").render(machine=machine.section(evidence))
+
+
+def test_targets_methods_and_rates_are_shown() -> None:
+    shown = text(evidence())
+    for said in (
+        "| proxy | 0.25<br>", "| the same schedules in other processes | 0.88<br>", "| BRKGA | 0.9375<br>",
+        "<small>0.5525 to", "| GFLOP/s of a product | 30.0<br><small>25.0 to 35.0</small> |",
+        "figures/devices_executed.png",
+    ):  # fmt: skip
+        assert said in shown, said
+    assert shown.index("| proxy") < shown.index("| bandwidth") < shown.index("| the same schedules")
+    assert render(machine.section(evidence())["figures"]["devices_executed"]())[:4] == b"\x89PNG"
+
+
+def test_what_was_not_executed_is_said() -> None:
+    empty = Evidence(PARAMS, evidence().results[:0], {})
+    assert "Not measured yet: `snakemake data/published/this_machine.done`" in text(empty)
