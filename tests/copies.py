@@ -28,7 +28,7 @@ ENVIRONMENT = {
 METHODS = ["sinkhorn", "popocs_20", "random_legal", "critical_path", "gcc"]
 NETWORKS = ["learned_machines"]  # of processors
 ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
-PUBLISHED = ["dag_verification", "imitation", "processors", "hardware"]
+PUBLISHED = ["dag_verification", "imitation", "processors", "hardware", "this_machine"]
 
 
 def run(folder: Path, *command: str, fails: bool = False) -> str:
