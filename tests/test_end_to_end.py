@@ -1,6 +1,7 @@
 """The whole pipeline on the tiny corpus by Snakemake: every table, what an edit re-runs, what is published."""
 
 import json
+import os
 import shutil
 import warnings
 from pathlib import Path
@@ -168,6 +169,9 @@ def test_bad_parameters_are_named(undisturbed: Path) -> None:
         assert "tokens.min_cuont: unknown key" in said and "tokens.min_count" in said
 
 
+TWO_CORES = len(os.sched_getaffinity(0)) > 1
+
+
 def times_code() -> bool:
     """Whether this processor and kernel let machine code be timed."""
     try:
@@ -182,13 +186,14 @@ def published(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """All that is published, and the report that shows it, asked for in one command; made twice."""
     for name in (
         "verification",
-        *(f"experiments/{name}" for name in ("imitation", "processors", "hardware")),
+        *(f"experiments/{name}" for name in ("imitation", "processors", "hardware", "this_machine")),
         "published",
     ):
         assert not (undisturbed / "data" / name).exists()  # code is run, and networks trained, only when asked for
     folder = tmp_path_factory.mktemp("published") / "published"
     shutil.copytree(undisturbed, folder)
-    measured = [name for name in PUBLISHED if name != "hardware" or times_code()]
+    possible = {"hardware": times_code(), "this_machine": TWO_CORES}
+    measured = [name for name in PUBLISHED if possible.get(name, True)]
     run(folder, "snakemake", "-j2", "reports/index.html", *(f"data/published/{name}.done" for name in measured))
     made = digests(folder, "data", "reports/published")
     again = [name for name in made if name.startswith(AGAIN)]
@@ -250,6 +255,16 @@ def test_orders_are_timed_on_this_processor(published: Path) -> None:
     assert (results.query("metric == 'series'").value == wanted["timing"]["series"]).all()
     judges = set(of_methods.judge)
     assert judges == {"hardware", *(f"hardware_series_{n + 1}" for n in range(wanted["timing"]["series"]))}
+
+
+@pytest.mark.skipif(not TWO_CORES, reason="schedules are executed on two cores")
+def test_schedules_of_graphs_are_executed(published: Path) -> None:
+    results = pd.read_csv(published / "reports/results.csv").query("experiment == 'this_machine'")
+    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["this_machine"]
+    assert set(results.query("metric == 'rank_correlation'").target) == {*wanted["targets"], "this_machine"}
+    makespans = results.query("metric == 'makespan' and baseline == 'list_scheduling'").set_index("method").value
+    assert set(makespans.index) == set(wanted["methods"]) and makespans.one_device > 1
+    assert "| the same schedules in other processes |" in (published / "reports/devices.md").read_text()
 
 
 def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:

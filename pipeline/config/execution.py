@@ -30,7 +30,7 @@ class Coarsening(Section):
     graph_seconds: _Rate  # all operations one after the other, without writing their results
     least_seconds: _Rate = 1e-4  # of an operation; smaller ones are merged
     # A core computes so slowly that copies would take 1% of the work or 2%. Results are scaled instead: copying one of
-    # mean size takes so many mean run times, as on the target `bandwidth`.
+    # mean size takes so many mean run times (on the target `bandwidth`: 6.3).
     copy_run_times: Annotated[float, Field(ge=0)] = 0.25
     least_headroom: Annotated[float, Field(ge=1)] = 1.5  # one device's seconds over max(critical path, total / 2)
 

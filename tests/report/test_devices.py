@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.analysis import published
 from pipeline.report import build
-from pipeline.report.devices import comparison, simulator
+from pipeline.report.devices import comparison, simulator, speed
 from pipeline.report.evidence import Evidence
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import render
@@ -132,3 +132,17 @@ def test_the_papers_figures_stand_beside_ours(name: str) -> None:
     line = next(cells for cells in shown.lines if cells[0] == comparison.label(name))
     assert line[2] == {"gflownet": "2.71", "list_scheduling": "2.74"}[name]
     assert line[1].startswith({"gflownet": "-", "list_scheduling": "3.25"}[name])
+
+
+def test_times_of_methods_and_their_curves() -> None:
+    place = {"experiment": "graph_method_speed", "target": "proxy", "metric": "seconds_per_graph"}
+    sets = ("unseen_real", "unseen_small")
+    times = [place | {"set": name, "method": method, "value": 0.125} for name in sets for method in METHODS]
+    curves = [
+        part(experiment="graph_method_speed", set=name, method=method, by="seconds", part=f"0.{k}", rank=k, value=1 / k)
+        for name in sets for method in METHODS for k in (1, 2)
+    ]  # fmt: skip
+    shown = speed.section(Evidence(PARAMS, results(times), {"parts": pd.DataFrame(curves)}))
+    assert len(shown["times"].lines) == len(METHODS) and shown["times"].lines[0][1].startswith("0.125")
+    assert render(shown["figures"]["devices_seconds"]())[:4] == b"\x89PNG"
+    assert "Not measured yet: `python -m benchmarks.graph_method_speed`" in page(evidence())

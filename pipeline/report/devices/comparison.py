@@ -28,7 +28,7 @@ _HEADS = {
 }
 SHOWN = {
     **{
-        f"devices_gantt_{k}": f"Example {k}: each row is a device, each bar an operation; the line is the bound:"
+        f"devices_gantt_{k}": f"Example {k}, schedules on the proxy; bars are operations, the dashed line is the bound:"
         for k in (1, 2)
     },
     "devices_memory": "Memory over time of the same schedules, weights and results, each line a device:",

@@ -10,12 +10,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from pipeline.report.names import in_order, label
+from pipeline.graphs.devices.timeline import Timeline
+from pipeline.report.gantt import gantt as drawn
+from pipeline.report.names import in_order, label, set_label
 from pipeline.report.plots import key, legend, logarithmic, subplots
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_BARS = ("#56b4e9", "#0072b2")  # in turn, so that neighbours are told apart
 
 
 def _styles(methods: list[str]) -> dict[str, dict[str, Any]]:
@@ -27,32 +28,21 @@ def _styles(methods: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def gantt(bars: pd.DataFrame) -> Figure:
-    """Schedules of one graph side by side. bars: rows of table `gantts` of one rank."""
-    schedules = list(bars.sort_values(["place", "device", "begin"]).groupby("place"))
-    last = bars["end"].max()
-    with subplots(1 + 3.4 * len(schedules), 2.6, 1, len(schedules)) as (figure, axes):
-        for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
-            for device, on_device in schedule.groupby("device"):
-                tints = [_BARS[k % 2] for k in range(len(on_device))]
-                lengths = on_device["end"] - on_device["begin"]
-                ax.barh(
-                    np.full(len(on_device), device),
-                    lengths,
-                    left=on_device["begin"],
-                    height=0.8,
-                    color=tints,
-                    edgecolor="white",
-                    linewidth=0.3,
-                )
-            ax.axvline(schedule["bound"].iloc[0], color="#d55e00", linewidth=1.2)
-            devices = range(int(bars["device"].max()) + 1)
-            ax.set_yticks(list(devices), [f"device {k}" for k in devices] if ax is axes[0][0] else [""] * len(devices))
-            ax.set(xlim=(0, 1.02 * last), ylim=(len(devices) - 0.5, -0.5), xlabel="time")
-            ax.grid(axis="y", visible=False)
-            ax.xaxis.set_major_formatter(EngFormatter("s"))
-            ax.xaxis.set_major_locator(MaxNLocator(4))
-            ax.set_title(f"{label(schedule['method'].iloc[0])}: {EngFormatter('s', 3)(schedule['end'].max())}")
-    return figure
+    """Schedules of one graph below each other, on one axis of time. bars: rows of table `gantts` of one rank."""
+    devices, nothing = int(bars["device"].max()) + 1, np.zeros(0, np.int64)
+    schedules = {
+        label(schedule["method"].iloc[0]): Timeline(
+            devices=devices,
+            placement=schedule["device"].to_numpy(),
+            begins=schedule["begin"].to_numpy(),
+            ends=schedule["end"].to_numpy(),
+            results=nothing,  # on the proxy nothing is sent
+            receivers=nothing,
+            arrivals=nothing,
+        )
+        for _, schedule in bars.sort_values(["place", "operation"]).groupby("place")
+    }
+    return drawn(schedules, float(bars["bound"].iloc[0]))
 
 
 def memory(curves: pd.DataFrame) -> Figure:
@@ -122,6 +112,22 @@ def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
         for ax in axes[:, 0]:
             ax.set_ylabel("measured speedup")
         legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+    return figure
+
+
+def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
+    """Best so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
+    style = _styles(sorted(set(parts["method"])))
+    with subplots(1 + 4.2 * len(sets), 4.0, 1, len(sets)) as (figure, axes):
+        for ax, name in zip(axes[0], sets, strict=True):
+            for method, curve in parts[parts["set"] == name].sort_values("rank").groupby("method"):
+                mark = style[str(method)]
+                ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=3.5, **mark)
+            ax.axhline(1, color="#222222", linewidth=0.8)
+            logarithmic(ax.xaxis, 7)
+            ax.set(xlabel="seconds of a graph", title=set_label(name), ylim=(None, 1.6))
+        axes[0][0].set_ylabel("makespan, of list scheduling's")
+        legend(figure, [key(label(name), **mark) for name, mark in style.items()], 4)
     return figure
 
 

@@ -1,0 +1,32 @@
+"""How long the methods for computation graphs take, and how good their schedules are by then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.report.devices import pictures
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import in_order, label, set_label
+from pipeline.report.numbers import Row, spread
+from pipeline.report.plots import drawings
+from pipeline.report.tables import Column, lines, metric, of, table
+
+EXPERIMENT = "graph_method_speed"
+_SETS = ("unseen_real", "unseen_small")
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The section's tables and figures by name; without lines where nothing was published."""
+    rows, parts = evidence.of(EXPERIMENT), evidence.table("parts", EXPERIMENT)
+    sets = in_order(rows["set"], _SETS)
+    methods = evidence.settings("devices").get("methods", ())
+    shown: list[Column] = [("Method", of("method", label))]
+    shown += [(set_label(name), metric(_seconds, "seconds_per_graph", set=name)) for name in sets]
+    return {
+        "times": table(shown, lines(rows, ["method"], {"method": methods}), right=1),
+        "figures": drawings(devices_seconds=(pictures.by_seconds, parts[parts["by"] == "seconds"], sets)),
+    }
+
+
+def _seconds(row: Row | None) -> str:
+    return spread(row, lambda seconds: f"{seconds:.3g}")
