@@ -206,13 +206,14 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
-    published += ["dag_verification", "devices"]
+    published += ["dag_verification", "devices", "this_machine"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
         [
             *commands,
             *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement")),
             "python -m benchmarks.baseline_price",
+            "python -m benchmarks.graph_method_speed",
             "python -m benchmarks.simulator_speed",
         ]
     )
