@@ -32,7 +32,7 @@ from safetensors.numpy import load_file
 
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline import LEVEL_3
-from pipeline.analysis.rows import Row, results, row
+from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.places import path
 from tests.copies import changed, copy_of_repository, run
 
@@ -82,7 +82,7 @@ def main(
             for table, (different, n) in differing(native, copy / "data").items():
                 print(f"{kind}: {table}: {different} of {n:,} values differ")
                 of = {"experiment": output.name, "set": "tiny", "method": table, "judge": kind}
-                rows.append(row(of, "values_that_differ", float(different), n=n, seed="all"))
+                rows.append(row(of, Quantity("values_that_differ", unit="count"), float(different), n=n, seed="all"))
     settings = {"kinds": asked, "targets": TARGETS}
     publish(output, {"results": results(rows)}, settings, ["benchmarks.processor_kinds", "pipeline.stages.train"])
 

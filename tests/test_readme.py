@@ -135,6 +135,21 @@ def test_every_number_of_the_table_of_graphs_is_in_the_results() -> None:
         assert cells.split(" | ") == [f"{ratio[method, decoder, target]:.3f}" for target in TARGETS], method
 
 
+def test_what_is_said_of_executed_graphs_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'this_machine'")
+    ranks = rows[rows.metric == "rank_correlation"].set_index("target").value
+    assert f"{rows.n[rows.metric == 'rank_correlation'].max()} of these graphs" in prose
+    assert f"correlation of {ranks.proxy:.2f} (`proxy`), {ranks.pcie:.2f} (`pcie`" in prose
+    assert f"{ranks.two_cores:.2f}" == f"{ranks.pcie:.2f}"
+    assert f"{ranks.bandwidth:.2f} (`bandwidth`) and {ranks.latency:.2f} (`latency`)" in prose
+    assert f"measured twice: {ranks.this_machine:.2f}" in prose
+    makespans = rows[(rows.metric == "makespan") & (rows.baseline == "list_scheduling")].set_index("method")
+    row = makespans.loc["randomised_list"]
+    assert f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}] of list scheduling's time" in prose
+    assert f"one core {makespans.value.one_device:.3f}" in prose
+
+
 def test_what_is_said_of_fresh_blocks_is_in_the_results() -> None:
     prose = " ".join((ROOT / "README.md").read_text().split())
     cycles = [committed(name)["schedulers", "full"] for name in ("fresh_10_40", "fresh_programs_10_40")]
