@@ -11,7 +11,7 @@ import markdown as markdown_package
 
 from pipeline.report.corpus import composition, ingest, verification
 from pipeline.report.devices import comparison as methods_on_devices
-from pipeline.report.devices import machine, simulator, speed
+from pipeline.report.devices import machine, simulator, speed, trials
 from pipeline.report.evidence import Evidence
 from pipeline.report.imitation import comparison, ideas, input, limits
 from pipeline.report.index import front, paper_tables
@@ -50,6 +50,7 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "machine": machine.section,
         "speed": speed.section,
         "simulator": simulator.section,
+        "trials": trials.section,
     },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }

@@ -61,7 +61,10 @@ PAGES = (  # the first lists the others
         "Computation graphs on several devices",
         "Which method schedules the operations of neural networks on several devices best, on what it sees and on "
         "targets that differ from it, how near the optimum is it, and does it hold on a real machine?",
-        ("devices", "devices_quick", "device_trials", "this_machine", "graph_method_speed", "simulator_speed"),
+        (
+            *("devices", "devices_quick", "device_trials", "slot_trials"),
+            *("this_machine", "graph_method_speed", "simulator_speed"),
+        ),
     ),
     Page(
         "corpus",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 from itertools import chain
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import torch
 
 from pipeline import tables
 from pipeline.config.section import section
 from pipeline.config.slot_network import SlotNetwork
+from pipeline.graphs.models.best_orders import read_best_orders
 from pipeline.graphs.models.slot_training import Example, State, train
-from pipeline.graphs.problems.problem import Edges, Problem
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
 
@@ -39,20 +37,11 @@ def main(
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    *learned, watched = (_examples(path, chosen.most_operations) for path in inputs)
+    *learned, watched = (
+        [Example.of(known.problem, known.order) for known in read_best_orders(path, chosen.most_operations)]
+        for path in inputs
+    )
     network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, resume, checkpoint.save)
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()
-
-
-def _examples(path: Path, most: int) -> list[Example]:
-    """The examples of a table. Raises TableError where it is none, ValueError for a graph that is too large."""
-    examples = []
-    for row in tables.read("job_examples", path).to_dict("records"):
-        seconds, order = np.asarray(row["seconds"], np.float64), np.asarray(row["order"], np.int64)
-        if not 0 < len(seconds) <= most:
-            raise ValueError(f"{path}: graph {row['name']} has {len(seconds)} operations; 1 to {most} can be learned")
-        edges = Edges(np.asarray(row["offsets"], np.int32), np.asarray(row["children"], np.int32))
-        examples.append(Example.of(Problem(seconds, np.zeros(len(seconds)), edges, int(row["devices"])), order))
-    return examples

@@ -160,7 +160,7 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`operator_learning_attribution`, `baseline_price`",
         "`imitation_shipped`, `imitation_ideas`",
         "`hardware_zen4`",
-        "`devices`, `devices_quick`, `device_trials`, `this_machine`, `graph_method_speed`, "
+        "`devices`, `devices_quick`, `device_trials`, `slot_trials`, `this_machine`, `graph_method_speed`, "
         "`simulator_speed`",  # these have evidence of their own
     ]
 
@@ -213,7 +213,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
             *commands,
             *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement")),
             "python -m benchmarks.baseline_price",
-            "python -m benchmarks.graph_method_speed",
+            *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials")),
             "python -m benchmarks.simulator_speed",
         ]
     )
