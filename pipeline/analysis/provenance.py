@@ -23,7 +23,10 @@ from pipeline.config.section import Section, explain
 
 Unknown = Literal["unknown"]
 # Packages whose version can change a number.
-PACKAGES = ["numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"]
+PACKAGES = [
+    *("numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"),
+    *("networkx", "pymoo", "pymetis", "onnx"),
+]
 # Sources that decide no number: which settings there are (their values are compared), where tables lie, and which
 # sources are compared.
 _NO_NUMBERS = {
