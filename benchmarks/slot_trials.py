@@ -40,6 +40,7 @@ BEST = Quantity("makespan", "ratio", "list_scheduling", "simulator")  # of all p
 FIRST = Quantity("first_makespan", "ratio", "list_scheduling", "simulator")
 CHANGES = {  # of the networks of params.yaml
     "base": {},
+    "start_nothing": {"start": "nothing"},
     "rate_0.001": {"learning_rate": 1e-3},
     "rate_0.005": {"learning_rate": 5e-3},
     "steps_4000": {"steps": 4000},

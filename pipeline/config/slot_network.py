@@ -20,6 +20,7 @@ class SlotNetwork(Section):
     training: Annotated[list[str], Field(min_length=1)]  # sets of graphs that it learns from
     development: str  # set of graphs that it is measured on meanwhile
     operator: Literal["popocs", "sinkhorn"]  # sinkhorn: the same network without the projection onto the precedence
+    start: Literal["ranking", "nothing"]  # what the scores are before training: list scheduling's ranking, or none
     width: Positive
     layers: Positive
     heads: Positive

@@ -25,6 +25,7 @@ from pipeline.operators.sinkhorn import sinkhorn
 
 _DESCRIPTION = "slot_network"  # key in a file's metadata
 _SINKHORN = 20  # iterations
+_SHARPNESS = 2.0  # of list scheduling's ranking, before training
 
 
 class Layer(nn.Module):
@@ -62,6 +63,10 @@ class SlotNetwork(nn.Module):
         self.relations = nn.Embedding(N_RELATIONS, settings.layers * heads)  # added to attention's scores
         nn.init.zeros_(self.relations.weight)
         self.norm, self.query, self.key = nn.LayerNorm(width), nn.Linear(width, width), nn.Linear(N_BUMPS, width)
+        if settings.start == "ranking":
+            self.sharpness = nn.Parameter(torch.tensor(_SHARPNESS))
+            nn.init.zeros_(self.key.weight)  # so that nothing but the ranking is said at first
+            nn.init.zeros_(self.key.bias)
 
     def scores(self, batch: Batch) -> torch.Tensor:
         """(B, n, n): operation i in slot j."""
@@ -70,6 +75,8 @@ class SlotNetwork(nn.Module):
         for layer, bias in zip(self.layers, related.permute(3, 0, 4, 1, 2), strict=True):  # bias: (B, heads, n, n)
             x = layer(x, bias)
         scores: torch.Tensor = self.query(self.norm(x)) @ self.key(batch.slots).T * self.settings.width**-0.5
+        if self.settings.start == "ranking":  # the more alike an operation's place in it and the slot's, the higher
+            scores = scores + self.sharpness * batch.features[..., -N_BUMPS:] @ batch.slots.T
         return scores
 
     def constrain(self, scores: torch.Tensor, orders: PartialOrders) -> torch.Tensor:

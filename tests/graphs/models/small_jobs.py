@@ -16,6 +16,7 @@ SETTINGS = Settings(
     training=["training"],
     development="development",
     operator="popocs",
+    start="nothing",
     width=16,
     layers=1,
     heads=2,

@@ -14,6 +14,8 @@ from safetensors.torch import save_file
 from pipeline.config.slot_network import SlotNetwork as Settings
 from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.views import batch, view
+from pipeline.graphs.schedulers.rules.settling import by_tails, makespan
+from pipeline.operators.decoding import expected_slots
 from pipeline.operators.popocs import residual
 from tests.graphs.models.small_jobs import SETTINGS, network, problem, renumbered
 from tests.graphs.problems import drawn
@@ -52,6 +54,17 @@ def test_slots_are_soft_orders(operator: str) -> None:
     torch.testing.assert_close(matrix.sum(1), torch.ones(4, 14), atol=1e-3, rtol=0)
     violated = residual(matrix, graphs.orders).max()
     assert violated < 1e-5 if operator == "popocs" else violated > 0.1
+
+
+@torch.inference_mode()
+def test_scores_can_start_from_the_ranking_of_list_scheduling() -> None:
+    rng = np.random.default_rng(2)
+    jobs = [problem(rng, 14) for _ in range(4)]
+    graphs = batch([view(job) for job in jobs])
+    untrained = network(start="ranking")
+    orders = expected_slots(untrained.constrain(untrained.scores(graphs), graphs.orders).numpy(), graphs.orders)
+    for job, order in zip(jobs, orders, strict=True):
+        assert makespan(job, order) == pytest.approx(makespan(job, by_tails(job)))
 
 
 def test_a_file_says_all_about_its_network(tmp_path: Path) -> None:
