@@ -26,7 +26,6 @@ from pipeline.analysis.rows import Quantity, Row, estimated, once, part, parts, 
 from pipeline.config.intervals import Intervals
 
 LIST, ONE_DEVICE, JUDGE, CORRELATION = "list_scheduling", "one_device", "this_machine", "rank_correlation"
-ALL = "all"  # seeds
 _RATES = {
     "operation_seconds": "seconds",
     "flops_per_second": "1/s",
@@ -141,7 +140,7 @@ def _measurement(
 ) -> Iterator[Row]:
     """How much was measured, how well it repeats, and what the cores did in a second: medians, least and most."""
     undisturbed = float((timings["disturbances"] == 0).mean())
-    yield row(place, Quantity("undisturbed_share", judge=JUDGE), undisturbed, n=len(timings), seed=ALL)
+    yield row(place, Quantity("undisturbed_share", judge=JUDGE), undisturbed, n=len(timings))
     differences = [relative_difference(distinct(seconds)) for seconds in measured.values()]
     schedules = [len(distinct(seconds)) for seconds in measured.values()]
     many: list[tuple[str, list[float], str, str]] = [
@@ -154,7 +153,7 @@ def _measurement(
         finite = [value for value in values if np.isfinite(value)]  # a rate is infinite where it explains nothing
         if finite:
             median, least, most = np.quantile(finite, [0.5, 0.0, 1.0]).tolist()
-            yield row(place, Quantity(name, judge=JUDGE, unit=unit), median, least, most, len(finite), over, seed=ALL)
+            yield row(place, Quantity(name, judge=JUDGE, unit=unit), median, least, most, len(finite), over)
 
 
 def _by_graph(

@@ -30,7 +30,7 @@ PACKAGES = [
 # Sources that decide no number: which settings there are (their values are compared), where tables lie, and which
 # sources are compared.
 _NO_NUMBERS = {
-    *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report")),
+    *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report", "slot_network")),
     *("pipeline/wiring.py", "pipeline/places.py", "pipeline/analysis/provenance.py"),
 }
 _LONGEST = 120  # characters of a reason that a page shows

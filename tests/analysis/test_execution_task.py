@@ -85,8 +85,3 @@ def test_without_list_scheduling_there_is_nothing_to_compare_with() -> None:
     given["timings"] = given["timings"][given["timings"]["method"] != "list_scheduling"]
     with pytest.raises(ValueError, match="e: no schedule of list_scheduling was executed"):
         evaluate("e", INTERVALS, **given)
-
-
-def test_every_number_is_over_all_seeds() -> None:
-    """Pages show no others."""
-    assert set(evaluate("e", INTERVALS, **frames()).results["seed"]) == {"all"}

@@ -48,7 +48,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
             lines(makespans, ["method"], {"method": settings.get("methods", ())}),
             right=1,
         ),
-        "measured": _measured(records(rows)),
+        "measured": _measured(records(evidence.results[evidence.results["experiment"] == EXPERIMENT])),
         "figures": drawings(devices_executed=(pictures.executed, drawn, in_order(drawn["target"], order))),
     }
 
