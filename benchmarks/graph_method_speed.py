@@ -90,8 +90,8 @@ def main(
             run(entry, *every[0], seed)
             tried = [run(entry, graph_id, problem, seed) for graph_id, problem in every]
             place = {"experiment": output.name, "set": name, "target": "proxy", "method": method}
-            rows.append(_seconds(place, [whole for *_, whole in tried]))
             able = [one for one in tried if len(one[0])]  # a method may not support a graph
+            rows += [_seconds(place, [whole for *_, whole in able])] if able else []
             ratio = {"metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator"}
             curves += [] if not able else pieces({**place, "decoder": "none", "seed": str(seed), **ratio}, able)
     table = results(rows)
