@@ -27,11 +27,11 @@ PACKAGES = [
     *("numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"),
     *("networkx", "pymoo", "pymetis", "onnx"),
 ]
-# Sources that decide no number: which settings there are (their values are compared), where tables lie, and which
-# sources are compared.
+# Sources that decide no number: which settings there are (their values are compared), where tables lie, how numbers are
+# written, and which sources are compared.
 _NO_NUMBERS = {
     *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report", "slot_network")),
-    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/analysis/provenance.py"),
+    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/analysis/tidy.py", "pipeline/analysis/provenance.py"),
 }
 _LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for

@@ -43,7 +43,13 @@ def csv(frame: pd.DataFrame) -> str:
 
 def _text(value: object) -> str:
     number = float(str(value))
-    return f"{number:.0f}" if number.is_integer() and abs(number) < 2**53 else FLOAT_FORMAT % number
+    if not _whole(number):
+        number = float(FLOAT_FORMAT % number)  # it may be whole now: what is read again is written the same
+    return f"{number:.0f}" if _whole(number) else FLOAT_FORMAT % number
+
+
+def _whole(number: float) -> bool:
+    return number.is_integer() and abs(number) < 2**53
 
 
 def rounded(value: float) -> float:

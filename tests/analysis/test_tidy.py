@@ -1,3 +1,4 @@
+import io
 import json
 
 import pandas as pd
@@ -55,3 +56,10 @@ def test_metrics_tree_holds_aggregates_as_the_csv_shows_them() -> None:
 )
 def test_a_number_is_named_by_the_columns_that_say_anything(columns: dict[str, str], name: str) -> None:
     assert tidy.name(rows.row(PLACE, "cycles", 1.0, **columns), "method") == f"popocs_20.{name}"
+
+
+def test_what_is_read_again_is_written_the_same() -> None:
+    frame = pd.DataFrame({"value": [12_018_412_345.6, 1e-9 / 3, 2.0**60, 123_456.5]})
+    once = tidy.csv(frame)
+    assert tidy.csv(pd.read_csv(io.StringIO(once))) == once
+    assert once.split()[1] == "12018400000"

@@ -76,7 +76,9 @@ def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, sai
 def test_devices_and_links_are_those_of_the_experiments() -> None:
     """The command knows them without params.yaml, which is not in the package."""
     params = load(ROOT / "params.yaml")
-    assert (params.devices, params.links) == (DEVICES, LINKS)
+    measured = {"two_cores"}  # a link of the machine at hand, which nobody can ask for
+    assert params.devices == DEVICES
+    assert {name: link for name, link in params.links.items() if name not in measured} == LINKS
 
 
 def test_other_files_are_no_models(tmp_path: Path) -> None:
