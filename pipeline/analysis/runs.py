@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -58,14 +59,14 @@ def network(place: dict[str, str], settings: Settings, history: pd.DataFrame, re
     `place`: experiment, dependencies, model, seed; `settings`, `results`: the experiment's; `history`: its own.
     """
     model = place["model"]
-    methods = [name for name, method in settings.get("methods", {}).items() if method.get("model") == model]
+    methods = [name for name, method in _entries(settings, "methods").items() if method.get("model") == model]
     rows = results[results["dependencies"] == place["dependencies"]]
     used = rows[(rows["seed"] == place["seed"]) & rows["method"].isin([model, *methods])]
     sizes = rows[(rows["seed"] == "all") & (rows["method"] == model) & rows["metric"].isin(_SIZES)]
     return Run(
         name="/".join(place.values()),
         tags={**place, "group": f"{place['experiment']}/{place['dependencies']}"},
-        parameters=_parameters(place, settings.get("models", {}).get(model)),
+        parameters=_parameters(place, _entries(settings, "models").get(model)),
         metrics=_metrics(tidy.main(used), "set", "method", "decoder") | _metrics(sizes, "set"),
         curves=[
             (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
@@ -127,13 +128,19 @@ def published(
 
 
 def _of_method(place: dict[str, str], settings: Settings, results: pd.DataFrame) -> Run:
-    entries = settings.get("methods", {}) | settings.get("models", {})
+    entries = _entries(settings, "methods") | _entries(settings, "models")
     return Run(
         name="/".join(place.values()),
         tags={**place, "group": place["experiment"]},
         parameters=_parameters(place, entries.get(place["method"])),
         metrics=_metrics(results, "set", "target", "decoder"),
     )
+
+
+def _entries(settings: Settings, key: str) -> dict[str, Any]:
+    """Settings of methods or models by name; none where a benchmark recorded their names alone."""
+    entries = settings.get(key)
+    return dict(entries) if isinstance(entries, Mapping) else {}
 
 
 def _parameters(place: dict[str, str], settings: object) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.analysis import provenance, published, rows, tidy
+from pipeline.analysis import provenance, published, rows, runs, tidy
 from pipeline.analysis.provenance import older
 from pipeline.wiring import ROOT
 
@@ -43,6 +43,15 @@ def test_numbers_from_before_provenance_come_out_as_older_with_the_reason(commit
         assert "changed between commits" in " ".join(older(committed.provenance[name], {})), name
     assert "dependencies were made exact" in committed.provenance["paper"].older[0]
     assert "EPYC" in committed.provenance["hardware_zen4"].processor.name
+
+
+def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Published) -> None:
+    results, history = committed.tables["results"], committed.tables["history"]
+    for name, origin in committed.provenance.items():
+        own, learned = (frame[frame["experiment"] == name] for frame in (results, history))
+        every = runs.published(origin, None, own, learned)
+        assert len({run.identity for run in every}) == len(every), name
+        assert all(run.tags["experiment"] == name for run in every), name
 
 
 def test_written_and_read(tmp_path: Path) -> None:
