@@ -44,6 +44,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
                 ("Method", of("method", label)),
                 ("Over list scheduling", _over("list_scheduling")),
                 ("Over one device", _over("one_device")),
+                ("Graphs", value(count, "makespan", "n", **_to("list_scheduling"))),
             ],
             lines(makespans, ["method"], {"method": settings.get("methods", ())}),
             right=1,
@@ -58,7 +59,11 @@ def _two(row: Row | None) -> str:
 
 
 def _over(baseline: str) -> Any:
-    return metric(ratio, "makespan", comparison="ratio", judge=THIS_MACHINE, baseline=baseline)
+    return metric(ratio, "makespan", **_to(baseline))
+
+
+def _to(baseline: str) -> dict[str, str]:
+    return {"comparison": "ratio", "judge": THIS_MACHINE, "baseline": baseline}
 
 
 def _measured(rows: list[Line]) -> Table:

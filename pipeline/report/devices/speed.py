@@ -7,9 +7,9 @@ from typing import Any
 from pipeline.report.devices import pictures
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, label, set_label
-from pipeline.report.numbers import Row, spread
+from pipeline.report.numbers import Row, count, spread
 from pipeline.report.plots import drawings
-from pipeline.report.tables import Column, lines, metric, of, table
+from pipeline.report.tables import Column, lines, metric, of, table, value
 
 EXPERIMENT = "graph_method_speed"
 _SETS = ("unseen_real", "unseen_small")
@@ -21,7 +21,9 @@ def section(evidence: Evidence) -> dict[str, Any]:
     sets = in_order(rows["set"], _SETS)
     methods = evidence.settings("devices").get("methods", ())
     shown: list[Column] = [("Method", of("method", label))]
-    shown += [(set_label(name), metric(_seconds, "seconds_per_graph", set=name)) for name in sets]
+    for name in sets:
+        shown.append((set_label(name), metric(_seconds, "seconds_per_graph", set=name)))
+        shown.append(("Graphs", value(count, "seconds_per_graph", "n", set=name)))
     return {
         "times": table(shown, lines(rows, ["method"], {"method": methods}), right=1),
         "figures": drawings(devices_seconds=(pictures.by_seconds, parts[parts["by"] == "seconds"], sets)),
