@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
+from pipeline.blocks.execution import batch, strata
 from pipeline.blocks.execution.machine_code import assemble
 from pipeline.blocks.execution.native import Native
 from pipeline.wiring import ROOT
@@ -87,3 +88,20 @@ def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
     swaps = tables.read("sensitivity", folder / "1/s.parquet")
     assert set(swaps["dependencies"]) == {"full", "conservative"}
     assert (swaps["outcome"] == "changed").mean() > 0.5
+
+
+def test_an_interrupted_run_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(batch, "_PART", 8)
+    blocks = tables.read("blocks", folder / "blocks.parquet")
+    work = batch.plan(strata.choose(blocks, 20, 0), SETTINGS)
+    whole = batch.execute(work, SETTINGS, 1, tmp_path)
+    parts = sorted(tmp_path.glob("*.parquet"))
+    assert len(parts) == 2 * 3
+    (tmp_path / "16_sensitivity.parquet").unlink()  # what a kill leaves: the last part half done
+    before = (tmp_path / "0_verification.parquet").stat().st_mtime_ns
+    again = batch.execute(work, SETTINGS, 1, tmp_path)
+    assert sorted(tmp_path.glob("*.parquet")) == parts
+    assert (tmp_path / "0_verification.parquet").stat().st_mtime_ns == before
+    for one, other in zip(whole, again, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    assert batch.digest(work, SETTINGS) != batch.digest(work[:-1], SETTINGS)
