@@ -1,10 +1,10 @@
 """What was tried of POCSNet's operator on jobs, on development graphs alone: `python -m benchmarks.slot_trials`.
 
-Networks of the experiment `devices`, each with one change, and several ranges of the noise of their proposals; as much
-of it for `sinkhorn` as for `popocs`. Every one schedules the graphs of `development_synthetic` as the experiment does:
-1,000 proposals on the proxy, of which the best counts, and its first proposal, which has no noise, alone. Beside them
-stand list scheduling's controls with the same budget, and the best orders known. The settings with the shortest
-schedules are those of params.yaml. About half an hour; `data/graphs/examples/*.parquet` beforehand:
+Networks of the experiment `devices`, each with one change, and several kinds and ranges of the noise of their
+proposals; as much of it for `sinkhorn` as for `popocs`. Every one schedules the graphs of `development_synthetic` as
+the experiment does: 1,000 proposals on the proxy, of which the best counts, and its first proposal, which has no noise,
+alone. Beside them stand list scheduling's controls with the same budget, and the best orders known. The settings with
+the shortest schedules are those of params.yaml. Half an hour to an hour; `data/graphs/examples/*.parquet` beforehand:
 `snakemake data/graphs/examples/{training_synthetic,training_real,development_synthetic}.parquet`. What was trained is
 kept in .cache/checkpoints, so that an interrupted run goes on.
 """
@@ -25,6 +25,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.clusters import ClusterBootstrap
 from pipeline.analysis.rows import Quantity, Row, estimated, results, row
 from pipeline.config.graph_methods import GraphMethodSettings, graph_entry
+from pipeline.config.graph_methods.projected_slots import Noise
 from pipeline.config.params import load
 from pipeline.config.slot_network import SlotNetwork as Settings
 from pipeline.graphs.devices.simulator import makespans
@@ -43,9 +44,17 @@ CHANGES = {  # of the networks of params.yaml
     "start_nothing": {"start": "nothing"},
     "rate_0.001": {"learning_rate": 1e-3},
     "rate_0.005": {"learning_rate": 5e-3},
-    "steps_4000": {"steps": 4000},
+    "steps_2400": {"steps": 2400},
 }
-NOISE = ((0.01, 1.0), (0.03, 0.3), (0.1, 0.1), (0.3, 3.0))  # least and most; the first for every network
+NOISE: tuple[tuple[Noise, float, float], ...] = (  # on what, least and most; the first for every network
+    ("slots", 0.01, 0.3),
+    ("slots", 0.03, 0.1),
+    ("slots", 0.1, 0.1),
+    ("slots", 0.1, 0.3),
+    ("scores", 0.01, 1.0),
+    ("scores", 0.1, 0.3),
+    ("scores", 0.3, 3.0),
+)
 EXPERIMENT, OPERATORS = "devices", ("popocs", "sinkhorn")
 MODULES = ("benchmarks.slot_trials", "pipeline.graphs.schedulers.projected_slots")
 
@@ -68,11 +77,13 @@ def networks() -> dict[str, Settings]:
 
 
 def methods(network: str) -> dict[str, GraphMethodSettings]:
-    """The methods that a network is tried by, by name; several ranges of noise for those without a change."""
+    """The methods that a network is tried by, by name; several kinds of noise for those without a change."""
     ranges = NOISE if network.endswith("_base") else NOISE[:1]
     return {
-        f"{network}_{least:g}_{most:g}": graph_entry("projected_slots", least_noise=least, most_noise=most)
-        for least, most in ranges
+        f"{network}_{kind}_{least:g}_{most:g}": graph_entry(
+            "projected_slots", noise=kind, least_noise=least, most_noise=most
+        )
+        for kind, least, most in ranges
     }
 
 

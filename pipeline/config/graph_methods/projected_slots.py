@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from pipeline.config.graph_methods import GraphMethodSettings
 
+Noise = Literal["scores", "slots"]
 Level = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
     model: str = "popocs"  # the trained network that it loads, of the same experiment
-    least_noise: Level = 0.01  # drawn log-uniform between these two; in standard deviations of the network's scores
+    noise: Noise = "scores"  # what is disturbed: scores before the projection | expected slots after
+    least_noise: Level = 0.01  # drawn log-uniform between these two; of the scores' standard deviation | of all slots
     most_noise: Level = 1.0
 
     @property

@@ -2,9 +2,10 @@
 
 Jain & Amarasinghe 2019 name job scheduling as an application of their operator. The projected slots are decoded to a
 legal order; placement is by the one rule for orders, list scheduling with this order as priorities. The first proposal
-is what the network says. Each other one adds noise to its scores before the projection, of a level drawn log-uniform,
-and draws how many devices it uses, as randomised list scheduling does. Graphs that are larger than those of the
-training are unsupported: the soft assignment has operations^2 entries, and is not tried where it was not learned.
+is what the network says. Each other one adds noise, of a level drawn log-uniform, to the network's scores, each then
+projected and decoded, or to the slots that the one projection expects of the operations; and it draws how many devices
+it uses, as randomised list scheduling does. Graphs that are larger than those of the training are unsupported: the
+soft assignment has operations^2 entries, and is not tried where it was not learned.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pipeline.operators.decoding import expected_slots
 
 class ProjectedSlots:
     def __init__(self, settings: Settings, weights: Path) -> None:
+        self._noise = settings.noise
         self._least, self._most = np.log(settings.least_noise), np.log(settings.most_noise)
         self._network = SlotNetwork.load(weights)
 
@@ -39,19 +41,26 @@ class ProjectedSlots:
         levels = np.exp(rng.uniform(self._least, self._most, count))
         devices = rng.integers(1, problem.devices + 1, count)
         levels[0], devices[0] = 0.0, problem.devices
-        orders = self._orders(problem, levels, rng) if n else np.zeros((count, 0), np.int16)
-        priorities = -np.argsort(orders, 1).astype(np.float64)  # the first slot is the most urgent
-        return proposed(Target((problem,)), *listed(problem, priorities, devices), began)
+        slots = self._slots(problem, levels, rng) if n else np.zeros((count, 0))
+        # the first slot is the most urgent
+        return proposed(Target((problem,)), *listed(problem, -slots, devices), began)
 
     @torch.inference_mode()
-    def _orders(self, problem: Problem, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Legal orders (S, n), one of each level of noise (S,)."""
+    def _slots(self, problem: Problem, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The slot of each operation, (S, n), with each level of noise (S,)."""
         graph = batch([view(problem)])
-        scores = self._network.scores(graph).numpy()  # (1, n, n)
-        noise = rng.gumbel(size=(len(levels), *scores.shape[1:])) * levels[:, None, None]
-        noisy = (scores + scores.std() * noise).astype(np.float32)
+        scores = self._network.scores(graph)  # (1, n, n)
+        n = len(problem)
+        if self._noise == "slots":
+            soft = self._network.constrain(scores, graph.orders)[0].double().numpy()  # (n, n)
+            expected = np.cumsum(soft * np.arange(n), 1)[:, -1]  # summed in sequence: the same bits on every processor
+            noisy: np.ndarray = expected + n * levels[:, None] * rng.standard_normal((len(levels), n))
+            return noisy
+        noise = levels[:, None, None] * rng.gumbel(size=(len(levels), n, n))
+        disturbed = (scores.numpy() + scores.numpy().std() * noise).astype(np.float32)
         orders = graph.orders.take(np.zeros(len(levels), np.int64))
-        return expected_slots(self._network.constrain(torch.from_numpy(noisy), orders).numpy(), orders)
+        decoded = expected_slots(self._network.constrain(torch.from_numpy(disturbed), orders).numpy(), orders)
+        return np.argsort(decoded, 1).astype(np.float64)
 
 
 make = ProjectedSlots

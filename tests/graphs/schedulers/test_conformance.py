@@ -30,8 +30,9 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "brkga on the target": graph_entry("brkga", evaluations=100, population=20, sees="target"),
     "cp_sat": graph_entry("cp_sat", seconds=0.1),
     "projected_slots": graph_entry("projected_slots"),
+    "projected_slots, noise on slots": graph_entry("projected_slots", noise="slots"),
 }
-SMALL_ONLY = ("cp_sat", "projected_slots")  # at most 50 operations
+SMALL_ONLY = ("cp_sat", "projected_slots", "projected_slots, noise on slots")  # at most 50 operations
 FOLDER = TemporaryDirectory()
 PROPOSALS = 150
 ROUNDING = 1 - 1e-9
