@@ -31,7 +31,8 @@ PACKAGES = [
 # written, and which sources are compared.
 _NO_NUMBERS = {
     *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report", "slot_network")),
-    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/analysis/tidy.py", "pipeline/analysis/provenance.py"),
+    *("pipeline/wiring.py", "pipeline/places.py"),
+    *(f"pipeline/analysis/{name}.py" for name in ("tidy", "provenance", "published")),
 }
 _LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for

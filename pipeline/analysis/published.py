@@ -27,6 +27,7 @@ PROVENANCE = "provenance.json"
 _PLACES = {
     "history": ["experiment", "dependencies", "model", "seed"],
     "sweep": ["experiment", "dependencies", "seed"],
+    "outcomes": ["experiment"],
     "error_shares": ["model", "set", "seed"],
 }
 

@@ -53,7 +53,7 @@ PAGES = (  # the first lists the others
         "models agree with llvm-mca, and does it hold on real hardware?",
         (
             *("processors", "processors_speed", "processors_speed_zen4", "schedulers", "processor_agreement"),
-            *("hardware", "hardware_zen4"),
+            *("hardware", "hardware_znver4", "hardware_zen4"),
         ),
     ),
     Page(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline import tables
+from pipeline.analysis import published
 from tests.report import made
 
 JUDGES = {"atom": "atom", "haswell": "haswell", "haswell_100": "haswell"}  # -> the processor that it judges for
@@ -77,9 +78,20 @@ def hardware() -> pd.DataFrame:
     return made.results([row | {"experiment": "hardware", "set": "test_5"} for row in rows])
 
 
+def on_own_processor() -> pd.DataFrame:
+    """The rows of `hardware` on another processor, for which the orders were made; each ratio .1 lower."""
+    rows = hardware()
+    rows = rows.assign(experiment="hardware_znver4", set="test_10_40", value=rows["value"] - 0.1)
+    return rows.assign(target=rows["target"].replace("atom", "znver4"))
+
+
 def outcomes() -> pd.DataFrame:
-    rows = [("test_5", "timed", 2, "", "a chip"), ("test_5", "division fault", 1, "div ecx", "a chip")]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["outcomes"].names)
+    rows = [
+        ("hardware", "test_5", "timed", 2, "", "a chip"),
+        ("hardware", "test_5", "division fault", 1, "div ecx", "a chip"),
+        ("hardware_znver4", "test_10_40", "timed", 3, "", "another chip"),
+    ]
+    return pd.DataFrame(rows, columns=published.columns("outcomes"))
 
 
 def agreement() -> pd.DataFrame:

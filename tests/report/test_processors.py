@@ -121,6 +121,20 @@ def test_hardware_shows_references_quality_and_correlations() -> None:
     assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]
 
 
+def test_orders_for_the_processor_at_hand_stand_by_themselves() -> None:
+    rows = pd.concat([processors.hardware(), processors.on_own_processor()])
+    known = made.PARAMS["experiments"] | {"processors": {"targets": ["atom", "haswell", "znver4"]}}
+    evidence = made.evidence(rows, outcomes=processors.outcomes(), params=made.PARAMS | {"experiments": known})
+    shown = hardware.section(evidence)
+    assert shown["processors"] == ["a chip"] and shown["not_timed"] == ["haswell"]
+    own = shown["own"]
+    assert own["processors"] == ["another chip"] and own["made_for"] == ["znver4"]
+    ratios = own["ratios"]["10 to 40 instructions"]
+    assert ratios.head[2:] == ["Made for znver4"] and ratios.lines[0][2].startswith("0.6071")
+    assert own["references"].lines[0][2].startswith("0.9500") and own["correlations"].lines
+    assert hardware.section(EVIDENCE)["own"] == {}
+
+
 def test_agreement_with_llvm_mca_blocks_first_and_classes_by_number() -> None:
     rows = processors.agreement().sample(frac=1, random_state=0)
     shown = agreement.section(made.evidence(rows, deviations=processors.deviations()))

@@ -15,6 +15,7 @@ from pipeline.report.processors.cycles import EXPERIMENT as MODELLED
 from pipeline.report.tables import SCHEDULER, Column, Line, Table, columns, lines, metric, records, table, value
 
 EXPERIMENT = "hardware"
+OWN = "hardware_znver4"  # orders that were made for the processor that they were timed on
 EARLIER = "hardware_zen4"  # one series, of orders of networks, too, whose weights were not kept
 _TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
 RANKS, CEILING = "rank_correlation", "rank_correlation_ceiling"
@@ -44,7 +45,7 @@ OUTCOMES = [
 
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables by name; without lines where nothing was published."""
-    rows, outcomes = evidence.of(EXPERIMENT), evidence.table("outcomes")
+    rows, outcomes = evidence.of(EXPERIMENT), evidence.table("outcomes", EXPERIMENT)
     rows = rows[rows["decoder"].isin(CHOSEN)]
     if rows.empty:
         return {"quality": Table()}
@@ -52,19 +53,38 @@ def section(evidence: Evidence) -> dict[str, Any]:
     made_for = in_order(set(rows["target"]) - {"none"}, evidence.settings(MODELLED).get("targets", ()))
     of_series = rows["judge"].str.startswith(f"{EXPERIMENT}_series_")
     series = lines(rows[of_series & (rows["metric"] != "cycles")], ["set", "judge"], {"set": sets})
+    own = _own(evidence)
+    timed = {*made_for, *own.get("made_for", ())}
     earlier = evidence.of(EARLIER)
     earlier = earlier[earlier["decoder"].isin(CHOSEN)]
     return {
         "settings": evidence.settings(EXPERIMENT).get("timing", {}),
         "processors": sorted(set(outcomes["processor"])),
         "made_for": made_for,
-        "not_timed": [name for name in evidence.settings(MODELLED).get("targets", ()) if name not in made_for],
+        "not_timed": [name for name in evidence.settings(MODELLED).get("targets", ()) if name not in timed],
         "ratios": {set_label(name): _ratios(rows[rows["set"] == name], evidence) for name in sets},
         "references": _references(rows, sets),
         "quality": table(QUALITY, series, right=1),
         "correlations": _correlations(rows, sets, evidence),
         "outcomes": table(OUTCOMES, records(outcomes), right=2),
+        "own": own,
         "earlier": {set_label(name): _ratios(earlier[earlier["set"] == name], evidence) for name in sets},
+    }
+
+
+def _own(evidence: Evidence) -> dict[str, Any]:
+    """Tables of orders timed on the processor that they were made for; nothing where that was not published."""
+    rows = evidence.of(OWN)
+    rows = rows[rows["decoder"].isin(CHOSEN)]
+    if rows.empty:
+        return {}
+    sets = in_order(rows["set"], evidence.settings(OWN).get("sets", ()))
+    return {
+        "processors": sorted(set(evidence.table("outcomes", OWN)["processor"])),
+        "made_for": sorted(set(rows["target"]) - {"none"}),
+        "ratios": {set_label(name): _ratios(rows[rows["set"] == name], evidence) for name in sets},
+        "references": _references(rows, sets),
+        "correlations": _correlations(rows, sets, evidence),
     }
 
 
