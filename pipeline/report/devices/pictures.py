@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
@@ -25,6 +28,30 @@ def _styles(methods: list[str]) -> dict[str, dict[str, Any]]:
         name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
         for k, name in enumerate(methods)
     }
+
+
+@contextmanager
+def _panels(
+    names: list[str],
+    columns: int,
+    width: float,
+    height: float,
+    style: dict[str, dict[str, Any]],
+    keys: int,
+    **shown: Any,
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A panel of `width` x `height` inches for each name, `columns` in a row, and below them the methods' legend.
+
+    keys: methods in a row of the legend; shown: how a method's mark is drawn there, beside its style.
+    """
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    with subplots(1 + width * columns, 0.8 + height * rows, rows, columns) as (figure, grid):
+        axes = list(grid.flat)
+        for ax in axes[len(names) :]:
+            figure.delaxes(ax)
+        yield figure, axes[: len(names)]
+        legend(figure, [key(label(name), **shown, **mark) for name, mark in style.items()], keys)
 
 
 def gantt(bars: pd.DataFrame) -> Figure:
@@ -67,15 +94,14 @@ def diversity(points: pd.DataFrame) -> Figure:
     """Speedup against diversity, a panel for each target. points: rows of results with a column `diversity`."""
     targets = in_order(points["target"], ("proxy", "noisy", "bandwidth", "latency"))
     style = _styles(sorted(set(points["method"])))
-    with subplots(1 + 2.6 * len(targets), 3.6, 1, len(targets)) as (figure, axes):
-        for ax, target in zip(axes[0], targets, strict=True):
+    with _panels(targets, len(targets), 2.6, 2.8, style, 4, linestyle="") as (figure, axes):
+        for ax, target in zip(axes, targets, strict=True):
             for row in points[points["target"] == target].to_dict("records"):
                 mark = style[row["method"]]
                 ax.vlines(row["diversity"], row["low"], row["high"], color=mark["color"], linewidth=1)
                 ax.plot(row["diversity"], row["value"], linestyle="", markersize=7, **mark)
             ax.set(xlim=(-0.05, 1.05), xlabel="mean distance of the kept", title=target)
-        axes[0][0].set_ylabel("speedup")
-        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+        axes[0].set_ylabel("speedup")
     return figure
 
 
@@ -85,49 +111,42 @@ def proxy_against_target(points: pd.DataFrame) -> Figure:
     sizes = points.groupby("method")["speedup"].size()
     several = sizes[sizes > len(set(points["target"]))].index
     style = _styles([name for name in sorted(several) if not str(name).endswith("_on_target")])
-    with subplots(1 + 3.4 * len(present), 3.8, 1, len(present)) as (figure, axes):
-        for ax, target in zip(axes[0], present, strict=True):
+    with _panels(present, len(present), 3.4, 3.0, style, 4, linestyle="") as (figure, axes):
+        for ax, target in zip(axes, present, strict=True):
             for name, mark in style.items():
                 kept = points[(points["method"] == name) & (points["target"] == target)]
                 ax.plot(kept["proxy_speedup"], kept["speedup"], linestyle="", markersize=3.5, alpha=0.6, **mark)
             ax.set(xlabel="speedup on the proxy", title=target)
-        axes[0][0].set_ylabel("speedup on the target")
-        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
+        axes[0].set_ylabel("speedup on the target")
     return figure
 
 
 def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
     """Schedules of one graph, a panel for each target. points: rows of table `executed_points`."""
     style = _styles(sorted(set(points["method"])))
-    columns = min(3, len(targets))
-    rows = -(-len(targets) // columns)
-    with subplots(1 + 3.0 * columns, 0.8 + 2.7 * rows, rows, columns) as (figure, axes):
-        for ax in axes.flat[len(targets) :]:
-            figure.delaxes(ax)
-        for ax, target in zip(axes.flat, targets, strict=False):
+    with _panels(targets, 3, 3.0, 2.7, style, 4, linestyle="") as (figure, axes):
+        for ax, target in zip(axes, targets, strict=True):
             for name, mark in style.items():
                 of_method = points[(points["method"] == name) & (points["target"] == target)]
                 ax.plot(of_method["simulated_speedup"], of_method["speedup"], linestyle="", markersize=4, **mark)
             ax.set(xlabel="simulated speedup", title=target)
-        for ax in axes[:, 0]:
+        for ax in axes[::3]:
             ax.set_ylabel("measured speedup")
-        legend(figure, [key(label(name), linestyle="", **mark) for name, mark in style.items()], 4)
     return figure
 
 
 def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
     """Best so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
     style = _styles(sorted(set(parts["method"])))
-    with subplots(1 + 4.2 * len(sets), 4.0, 1, len(sets)) as (figure, axes):
-        for ax, name in zip(axes[0], sets, strict=True):
+    with _panels(sets, len(sets), 4.2, 3.2, style, 4) as (figure, axes):
+        for ax, name in zip(axes, sets, strict=True):
             for method, curve in parts[parts["set"] == name].sort_values("rank").groupby("method"):
                 mark = style[str(method)]
                 ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=3.5, **mark)
             ax.axhline(1, color="#222222", linewidth=0.8)
             logarithmic(ax.xaxis, 7)
             ax.set(xlabel="seconds of a graph", title=set_label(name), ylim=(None, 1.6))
-        axes[0][0].set_ylabel("makespan, of list scheduling's")
-        legend(figure, [key(label(name), **mark) for name, mark in style.items()], 4)
+        axes[0].set_ylabel("makespan, of list scheduling's")
     return figure
 
 
@@ -135,18 +154,13 @@ def anytime(parts: pd.DataFrame) -> Figure:
     """Best so far over list scheduling's against evaluations, a panel for each target that a method sees."""
     targets = in_order(parts["target"], ("proxy", "noisy", "bandwidth", "latency", "pcie", "nvlink"))
     style = _styles(sorted(set(parts["method"])))
-    columns = min(3, len(targets))
-    rows = -(-len(targets) // columns)
-    with subplots(1 + 3.4 * columns, 0.8 + 2.6 * rows, rows, columns) as (figure, axes):
-        for ax in axes.flat[len(targets) :]:
-            figure.delaxes(ax)
-        for ax, target in zip(axes.flat, targets, strict=False):
+    with _panels(targets, 3, 3.4, 2.6, style, 3) as (figure, axes):
+        for ax, target in zip(axes, targets, strict=True):
             for name, curve in parts[parts["target"] == target].sort_values("rank").groupby("method"):
                 mark = style[str(name)]
                 ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=4, **mark)
             ax.axhline(1, color="#222222", linewidth=0.8)
             logarithmic(ax.xaxis, 6)
             ax.set(xlabel="evaluations", title=target)
-        axes[0][0].set_ylabel("makespan, of list scheduling's")
-        legend(figure, [key(label(name), **mark) for name, mark in style.items()], 3)
+        axes[0].set_ylabel("makespan, of list scheduling's")
     return figure
