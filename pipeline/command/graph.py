@@ -20,8 +20,6 @@ from pipeline.graphs.plans.trace import trace
 from pipeline.graphs.problems.problem import Problem
 from pipeline.stages.command import explained
 
-_BAD_INPUT = 2  # exit code, as of unknown options
-
 
 def main(
     model: Annotated[
@@ -74,9 +72,10 @@ def main(
     learned-schedulers graph mine:Network --input int64:16,128 --training
 
     Modules of torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
-    message that asks for it. Exit code 2: what is given cannot be read or scheduled; nothing is written then.
+    message that asks for it. Exit code 1: what is given cannot be read or scheduled, nothing is written then; 2: an
+    option is wrong.
     """
-    with explained(_BAD_INPUT):
+    with explained():
         files = {name: path for name, path in (("gantt", gantt), ("split", split), ("trace", trace_out)) if path}
         _check_outputs(model, files)
         source = _read(model, size or [], input or [], training)

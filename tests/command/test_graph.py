@@ -28,10 +28,10 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(app, ["graph", *map(str, words)])
 
 
-def refused(*words: str | Path) -> str:
-    """What is said of bad input: one line, exit code 2, no traceback."""
+def refused(*words: str | Path, code: int = 1) -> str:
+    """What is said of bad input: one line, no traceback."""
     result = run(*words)
-    assert result.exit_code == 2 and isinstance(result.exception, SystemExit), result.output
+    assert result.exit_code == code and isinstance(result.exception, SystemExit), result.output
     lines = result.stderr.splitlines()
     assert lines[-1].lower().startswith("error: ") and "Traceback" not in result.stderr
     return lines[-1]
@@ -118,9 +118,9 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 def test_bad_options(tmp_path: Path) -> None:
-    assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000")
-    assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string")
-    assert "--devices" in refused(RESNET, "--devices", "0")
+    assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000", code=2)
+    assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string", code=2)
+    assert "--devices" in refused(RESNET, "--devices", "0", code=2)
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
     assert "--input and --training are for module:Class" in refused(RESNET, "--input", "3,4")
     assert "no_such_module" in refused("no_such_module:Class", "--input", "3,4")
@@ -159,3 +159,10 @@ def test_what_is_slow_to_import_is_not_imported() -> None:
     )
     words = [sys.executable, "-c", code, "graph", RESNET, "--moves", "10"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "[]"
+
+
+def test_a_torchvision_that_does_not_fit_torch_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "unfit_vision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
+    monkeypatch.chdir(tmp_path)
+    said = refused("unfit_vision:Network", "--input", "3,4")
+    assert "torchvision::nms does not exist" in said and "install both from one place" in said

@@ -15,6 +15,7 @@ from pipeline.graphs.corpus.onnx_files import read_with_names
 from pipeline.graphs.corpus.workloads import read_workload
 
 DEVICES = 4  # where nothing says how many
+_UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
 _EXTRA = "pip install 'learned-schedulers[graphs]' brings torchvision, timm and transformers"
 
 
@@ -93,7 +94,7 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
     except ImportError as error:
         raise ValueError(f"{named}: cannot be imported: {error}; {_EXTRA}") from error
     except Exception as error:  # whatever the user's own code, or torch about it, raises
-        reason = " ".join(str(error).split())[:500]
+        reason = " ".join(str(error).split())[:500] + (_UNFIT if "torchvision::" in str(error) else "")
         raise ValueError(f"{named}: torch cannot export it: {type(error).__name__}: {reason}") from error
     finally:
         sys.path.remove("")
