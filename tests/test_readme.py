@@ -135,6 +135,34 @@ def test_every_number_of_the_table_of_graphs_is_in_the_results() -> None:
         assert cells.split(" | ") == [f"{ratio[method, decoder, target]:.3f}" for target in TARGETS], method
 
 
+def test_what_is_said_of_methods_for_graphs_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'devices' and seed == 'all' and judge == 'simulator'")
+    real = rows[(rows.set == "unseen_real") & (rows.metric == "makespan")]
+    gap = real.set_index(["baseline", "method", "decoder", "target"]).value["best", "list_scheduling", "best", "proxy"]
+    assert f"list scheduling is {100 * (gap - 1):.1f}% from the best that is known" in prose
+    randomised = real[(real.method == "randomised_list") & (real.baseline == "list_scheduling")]
+    gain = 100 * (1 - randomised.set_index(["decoder", "target"]).value.unstack()[list(TARGETS[2:])])
+    best, spread = (f"{gain.loc[rule].min():.0f}% to {gain.loc[rule].max():.0f}%" for rule in ("best", "spread"))
+    assert f"is worth {best} by the paper's rule, and {spread} if schedules on few devices" in prose
+    proven = rows[(rows.metric == "proven_optimal_share") & (rows.set == "unseen_small") & (rows.target == "proxy")]
+    assert f"CP-SAT proves {100 * proven.value.item():.0f}% of the problems of up to 50" in prose
+
+
+def test_what_is_said_of_the_operator_on_jobs_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'devices' and set == 'unseen_small' and metric == 'makespan'")
+    rows = rows[(rows.seed == "all") & (rows.baseline == "list_scheduling") & (rows.target == "proxy")]
+    ratio = rows[rows.decoder == "best"].set_index("method")
+    assert f"on {ratio.n.projected_slots} unseen graphs of up to 50" in prose
+    said = {
+        name: f"{row.value:.4f} [{row.low:.4f}, {row.high:.4f}]"
+        for name, row in ratio.loc[["projected_slots", "unprojected_slots", "randomised_list"]].iterrows()
+    }
+    assert f"takes {said['projected_slots']} of list scheduling's time on the proxy" in prose
+    assert f"without the projection {said['unprojected_slots']}, `randomised_list` {said['randomised_list']}" in prose
+
+
 def test_what_is_said_of_executed_graphs_is_in_the_results() -> None:
     prose = " ".join((ROOT / "README.md").read_text().split())
     rows = committed_rows().query("experiment == 'this_machine'")
