@@ -144,8 +144,11 @@ def _entries(settings: Settings, key: str) -> dict[str, Any]:
 
 
 def _parameters(place: dict[str, str], settings: object) -> dict[str, str]:
-    """Place and settings; the settings' own names are joined by dots: `encoder.kind`."""
-    return place | ({key: str(value) for key, value in flat(settings).items()} if settings else {})
+    """Place and settings, whose own names are joined by dots: `encoder.kind`.
+
+    The place comes first where both have a name: entries of several names may have one `method`.
+    """
+    return ({key: str(value) for key, value in flat(settings).items()} if settings else {}) | place
 
 
 def _metrics(rows: pd.DataFrame, *columns: str) -> dict[str, float]:
