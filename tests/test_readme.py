@@ -188,6 +188,15 @@ def test_what_is_said_of_fresh_blocks_is_in_the_results() -> None:
     assert f"`cp_sat_alone` {alone[0]} and {alone[1]}" in prose
 
 
+def test_what_is_said_of_orders_for_the_processor_at_hand_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'hardware_znver4' and metric == 'cycles' and judge == 'hardware'")
+    to_gcc = rows.set_index(["method", "target"])
+    best, search = (to_gcc.loc[place] for place in (("best_of_random_orders", "none"), ("search", "znver4")))
+    assert f"`search` {search.value:.4f} [{search.low:.4f}, {search.high:.4f}] of GCC's cycles" in prose
+    assert f"the best of 20 random orders {best.value:.4f} [{best.low:.4f}, {best.high:.4f}]" in prose
+
+
 def test_what_is_said_of_hardware_is_in_the_results() -> None:
     prose = " ".join((ROOT / "README.md").read_text().split())
     rows = committed_rows().query("experiment == 'hardware' and set == 'test_10_40'")

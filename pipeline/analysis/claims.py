@@ -185,6 +185,7 @@ def _processors() -> Iterator[Claim]:
         ("hardware", "search", "none", "atom"),
         ("hardware", "search", "none", "skylake"),
         ("hardware", "policy_refined", "none", "atom"),
+        ("hardware_znver4", "search", "none", "znver4"),
         ("hardware", "best_of_random_orders", "none", "none"),
     ):
         row = _of(experiment) | ratio | {"method": method, "decoder": decoder, "target": target}
