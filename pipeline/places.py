@@ -21,7 +21,7 @@ _NO_TABLES = {  # or the same table in a second place
     "trial_history": "data/trials/{trial}.parquet",
     "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
     "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
-    "slot_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
+    "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
     "slot_history": "data/experiments/{experiment}/networks/{model}/{seed}/history.parquet",
     "published": "reports/published/{experiment}",
     "tracked": "data/tracked.json",

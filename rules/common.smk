@@ -11,11 +11,13 @@ from typing import get_args
 
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
-from pipeline.config.experiments import GCC, Devices, Execution, Hardware, Imitation, OnGraphs, Processors, Reproduction
+from pipeline.config.experiments import GCC, Devices, Execution, Hardware, Imitation, OnGraphs, Policies, Processors, Reproduction
 from pipeline.config.graph_sets import ExecutedSet, GraphSet
 from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
+from pipeline.config.policy import Policy
+from pipeline.config.slot_network import SlotNetwork
 from pipeline.places import path, place
 from pipeline.recovery import guard
 from pipeline.wiring import closure

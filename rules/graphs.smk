@@ -47,6 +47,29 @@ def graph_schedules(experiment, **only):
     ]
 
 
+def networks_of(kind):
+    """Networks of a kind, of all experiments on graphs, as a regular expression."""
+    chosen = [experiment for experiment in P.experiments.values() if isinstance(experiment, OnGraphs)]
+    return "|".join(unique(name for experiment in chosen for name, model in experiment.models.items() if isinstance(model, kind))) or "none"
+
+
+def training_machines(wildcards):
+    """Devices of the sets that a policy learns from, and of the one that it is measured on, as JSON."""
+    model = P.experiments[wildcards.experiment].models[wildcards.model]
+    sets = [(name, P.graph_sets[name]) for name in [*model.training, model.development]]
+    said = [{"device": json.loads(device_of(name)), "devices": chosen.devices, "memory_bytes": chosen.memory_bytes, "links": {}, "targets": ["proxy"]} for name, chosen in sets]
+    return json.dumps(said, sort_keys=True)
+
+
+def network_weights(wildcards):
+    """The trained network of a method: of the same experiment, or `experiment.model` of another one."""
+    network = P.graph_methods[wildcards.method].network
+    if network is None:
+        return []
+    experiment, _, model = network.rpartition(".")
+    return path("network_weights", experiment=experiment or wildcards.experiment, model=model, seed=wildcards.seed)
+
+
 rule graph_sets:
     input:
         src=src("graph_sets"),
@@ -119,8 +142,10 @@ rule train_slot_network:
         training=lambda w: expand(path("job_examples"), graph_set=P.experiments[w.experiment].models[w.model].training),
         development=lambda w: path("job_examples", graph_set=P.experiments[w.experiment].models[w.model].development),
     output:
-        weights=path("slot_weights"),
+        weights=path("network_weights"),
         history=path("slot_history"),
+    wildcard_constraints:
+        model=networks_of(SlotNetwork),
     params:
         options=options,
         settings=lambda w: section("experiments", w.experiment, "models", w.model),
@@ -135,12 +160,37 @@ rule train_slot_network:
         stage("train_slot_network", "settings", "seed")
 
 
+rule train_policy:
+    input:
+        src=src("train_policy"),
+        training=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].models[w.model].training),
+        development=lambda w: path("graphs", graph_set=P.experiments[w.experiment].models[w.model].development),
+    output:
+        weights=path("network_weights"),
+        history=path("policy_history"),
+    wildcard_constraints:
+        model=networks_of(Policy),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "models", w.model),
+        machines=training_machines,
+        seed="{seed}",
+    log:
+        "logs/train_policy/{experiment}/{model}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/train_policy/{experiment}/{model}/{seed}.tsv"
+    message:
+        "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell:
+        stage("train_policy", "settings", "machines", "seed")
+
+
 rule schedule_graphs:
     input:
         src=lambda w: src("schedule_graphs", *P.graph_methods[w.method].modules()),
         graphs=path("graphs"),
         strengths=FROZEN_TARGETS,
-        weights=lambda w: path("slot_weights", experiment=w.experiment, model=network, seed=w.seed) if (network := P.graph_methods[w.method].network) else [],
+        weights=network_weights,
     output:
         graph_schedules=path("graph_schedules"),
     params:
@@ -203,6 +253,55 @@ rule evaluate_graphs:
         "Numbers with intervals ({wildcards.experiment})"
     shell:
         stage("evaluate_graphs", "experiment", "intervals")
+
+
+rule measure_distances:
+    input:
+        src=src("measure_distances"),
+        graphs=path("graphs"),
+        graph_schedules=lambda w: graph_schedules(w.experiment, graph_set=w.graph_set),
+    output:
+        distances=path("schedule_distances"),
+    params:
+        options=options,
+        machines=machines,
+    log:
+        "logs/measure_distances/{experiment}/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/measure_distances/{experiment}/{graph_set}.tsv"
+    message:
+        "How far apart the schedules of {wildcards.graph_set} are ({wildcards.experiment})"
+    shell:
+        stage("measure_distances", "machines")
+
+
+rule evaluate_policies:
+    input:
+        src=src("evaluate_policies"),
+        distances=lambda w: expand(path("schedule_distances", experiment=w.experiment), graph_set=P.experiments[w.experiment].sets),
+        graphs=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].sets),
+        candidates=lambda w: expand(path("graph_candidates"), graph_set=P.experiments[w.experiment].sets),
+        makespans=lambda w: expand(path("makespans", experiment=w.experiment), graph_set=P.experiments[w.experiment].sets),
+        strengths=FROZEN_TARGETS,
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints:
+        experiment=of_task(Policies),
+    params:
+        options=options,
+        experiment="{experiment}",
+        intervals=INTERVALS,
+        peers=lambda w: P.experiments[w.experiment].peers,
+        methods=lambda w: json.dumps({name: config["graph_methods"][name] for name in P.experiments[w.experiment].methods}, sort_keys=True),
+    log:
+        "logs/evaluate_policies/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/evaluate_policies/{experiment}.tsv"
+    message:
+        "Numbers with intervals ({wildcards.experiment})"
+    shell:
+        stage("evaluate_policies", "experiment", "intervals", "peers", "methods")
 
 
 def shown_graphs(wildcards):

@@ -1,6 +1,9 @@
 """Numbers that are made once and committed; claims, pages and runs on the dashboard."""
 
 
+SHIPPED_POLICY = "robust"  # network of the experiment `gflownet`
+
+
 def with_evidence():
     """The experiment that has a section `evidence`."""
     return next(name for name, e in P.experiments.items() if isinstance(e, Imitation) and e.evidence is not None)
@@ -25,6 +28,10 @@ def tables_of(name):
     if chosen.task == "devices":
         drawn = ["gantts", "memory_curves", "kept_points"] if chosen.shown else []
         return [path(kind, experiment=name) for kind in ("results", "parts", *drawn)]
+    if chosen.task == "policies":
+        drawn = ["gantts", "memory_curves", "kept_points"] if chosen.shown else []
+        histories = [path("policy_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
+        return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
     if chosen.task == "execution":
         return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
@@ -50,7 +57,7 @@ def stages_of(name):
     chosen = P.experiments[name]
     if isinstance(chosen, OnGraphs):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
-        judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}
+        judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "policies": ["train_policy", "judge_graphs", "measure_distances", "evaluate_policies", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}
         return ["graph_sets", "schedule_graphs", *judging[chosen.task]], unique(own)
     made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
     stages = ["schedule", "judge", "evaluate"]
@@ -117,7 +124,7 @@ def weights_of(name):
     """Trained networks behind the numbers."""
     chosen = P.experiments.get(name)
     if isinstance(chosen, OnGraphs):
-        return [path("slot_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
+        return [path("network_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
     return trainings(name, "weights") if hasattr(chosen, "models") else []
 
 
@@ -167,6 +174,28 @@ rule ship:
         "Putting the best imitator into the package, with its model card"
     shell:
         stage("ship", "sources")
+
+
+rule ship_policy:
+    """The best seed of the policy that an experiment ships, into the package: `snakemake data/published/shipped_policy.done`."""
+    input:
+        src=src("ship_policy"),
+        weights=lambda w: [path("network_weights", experiment="gflownet", model=SHIPPED_POLICY, seed=seed) for seed in P.experiments["gflownet"].seeds],
+        history=lambda w: [path("policy_history", experiment="gflownet", model=SHIPPED_POLICY, seed=seed) for seed in P.experiments["gflownet"].seeds],
+        results=path("results", experiment="gflownet"),
+    output:
+        touch("data/published/shipped_policy.done"),
+    params:
+        options=reading,
+        methods=[name for name in P.experiments["gflownet"].methods if P.graph_methods[name].network == SHIPPED_POLICY],
+    log:
+        "logs/ship_policy.log",
+    benchmark:
+        "benchmarks/rules/ship_policy.tsv"
+    message:
+        "Putting the best policy into the package, with its model card"
+    shell:
+        stage("ship_policy", "methods")
 
 
 rule claims:

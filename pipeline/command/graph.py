@@ -13,7 +13,7 @@ from pipeline import tables
 from pipeline.graphs.corpus.workloads import MOST_DEVICES, split_of
 from pipeline.graphs.devices.timeline import Timeline, timeline
 from pipeline.graphs.plans import summary
-from pipeline.graphs.plans.best import Trial, chosen, trials, why_nothing_fits
+from pipeline.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from pipeline.graphs.plans.hardware import DEVICES, LINKS, DeviceName, LinkName, on_devices
 from pipeline.graphs.plans.sources import Source, export_module, read_file
 from pipeline.graphs.plans.trace import trace
@@ -45,6 +45,9 @@ def main(
         typer.Option(help="Shape of an input of module:Class: 8,3,99,99 or int64:8,128. Repeatable."),
     ] = None,
     training: Annotated[bool, typer.Option("--training", help="Of module:Class, with loss and gradients.")] = False,
+    by: Annotated[
+        By, typer.Option(help="classical: the best of six methods; gflownet: the best of 1,000 schedules of a network.")
+    ] = "classical",
     moves: Annotated[
         int | None, typer.Option(min=0, help="Schedules that annealing tries. By default as many as take ten seconds.")
     ] = None,
@@ -55,7 +58,7 @@ def main(
         Path | None, typer.Option("--trace", help="Schedule to write, JSON for Perfetto (ui.perfetto.dev).")
     ] = None,
 ) -> None:
-    """Place and schedule a neural network on several devices by the best of six classical methods.
+    """Place and schedule a neural network on several devices by the best of six classical methods, or by a GFlowNet.
 
     Printed: each method's predicted makespan, against one device and against a lower bound; then what each device does
     and the memory that it needs. Operations take what a roofline of the device says (its peaks: real ones take longer),
@@ -67,6 +70,7 @@ def main(
     \b
     learned-schedulers graph resnet50.onnx --devices 4
     learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --link nvlink --gantt bert.png
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by gflownet
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
@@ -81,8 +85,8 @@ def main(
         source = _read(model, size or [], input or [], training)
         problem = on_devices(source, devices, device, link, memory)
         print(_head(model, problem, source, device, link), flush=True)
-        tried = trials(problem, seed, source.groups, moves)
-        best = chosen(tried)
+        tried = trials(problem, seed, source.groups, moves, by)
+        best = chosen(tried, by)
         if best.order is None or best.placement is None:
             raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
         times = timeline(problem, best.order, best.placement)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import StrEnum, auto
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from pipeline.config.dags import Dependencies
 from pipeline.config.execution import ExecutionSettings
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
+from pipeline.config.policy import Policy
 from pipeline.config.section import Positive, Section
 from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.timing import TimingSettings
@@ -118,10 +119,18 @@ class ShownGraphs(Section):
     graphs: Positive
 
 
+def _kind(given: object) -> str:
+    operator = "operator" in given if isinstance(given, dict) else isinstance(given, SlotNetwork)
+    return "slots" if operator else "policy"
+
+
+GraphNetwork = Annotated[Annotated[SlotNetwork, Tag("slots")] | Annotated[Policy, Tag("policy")], Discriminator(_kind)]
+
+
 class OnGraphs(_Experiment):
     """Schedules of computation graphs: sets, methods and targets are those of that wing."""
 
-    models: dict[str, SlotNetwork] = {}
+    models: dict[str, GraphNetwork] = {}
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 
@@ -132,6 +141,20 @@ class Devices(OnGraphs):
     shown: ShownGraphs | None = None
 
 
+class Policies(OnGraphs):
+    """As `devices`, of methods that are learned; and each of them compared with some peers."""
+
+    task: Literal["policies"]
+    shown: ShownGraphs | None = None
+    peers: Annotated[list[str], Field(min_length=1)]  # methods that all others are compared with, too
+
+    @model_validator(mode="after")
+    def _peers_are_methods(self) -> Policies:
+        if unknown := sorted(set(self.peers) - set(self.methods)):
+            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
+        return self
+
+
 class Execution(OnGraphs):
     """Schedules of computation graphs, executed on two cores of the machine at hand; targets: beside what is said."""
 
@@ -140,7 +163,7 @@ class Execution(OnGraphs):
 
 
 Experiment = Annotated[
-    Reproduction | Imitation | Processors | Hardware | Devices | Execution, Field(discriminator="task")
+    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution, Field(discriminator="task")
 ]
 
 

@@ -97,7 +97,8 @@ class Params(Section):
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
             _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
             networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
-            _known(f"{key}.methods", networks, experiment.models)
+            elsewhere = [f"{of}.{model}" for of, other in self.on_graphs.items() for model in other.models]
+            _known(f"{key}.methods", networks, [*experiment.models, *elsewhere])
             learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
             _known(f"{key}.models", learned, self.graph_sets)
             if isinstance(experiment, Execution):

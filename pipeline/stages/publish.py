@@ -22,7 +22,7 @@ _SINGLE = (  # published as they are
     *("results", "parts", "ceiling", "twins", "audit", "timelines"),
     *("gantts", "memory_curves", "kept_points", "executed_points"),
 )
-_PLACED = ("history", "sweep", "outcomes")  # their places become columns of the same name
+_PLACED = ("history", "policy_history", "sweep", "outcomes")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
 KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history")  # names of places.py

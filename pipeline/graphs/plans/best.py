@@ -8,19 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from pipeline.config.graph_methods import graph_entry
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.devices.targets import Target, proxy
+from pipeline.graphs.models import SHIPPED
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, make
 from pipeline.graphs.schedulers.annealing import annealed
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from pipeline.graphs.schedulers.rules.repair import fits, repaired
 
-METHODS = ("one_device", "contiguous", "list_scheduling", "heft", "randomised_list")
+By = Literal["classical", "gflownet"]
+METHODS: dict[By, tuple[str, ...]] = {
+    "classical": ("one_device", "contiguous", "list_scheduling", "heft", "randomised_list"),
+    "gflownet": ("one_device", "list_scheduling", "gflownet"),
+}
+_GFLOWNET: dict[str, Any] = {
+    "told": "target",
+    "sigma": 0.01,
+    "sigma_unit": "mean_run_time",
+}  # as `gflownet_on_target` in params.yaml
 _PROPOSALS = 1000  # of randomised list scheduling
 _DRAWN = 10_000_000  # operations of all its proposals: less than 1,000 of larger graphs, for memory's sake
 _VISITED = 1_000_000_000  # operations and edges that annealing looks at, some ten seconds
@@ -43,19 +54,29 @@ class Trial:
     message: str = ""  # why there is none
 
 
-def trials(problem: Problem, seed: int, groups: np.ndarray | None = None, moves: int | None = None) -> list[Trial]:
-    """What every method came to, annealing last.
+def trials(
+    problem: Problem,
+    seed: int,
+    groups: np.ndarray | None = None,
+    moves: int | None = None,
+    by: By = "classical",
+) -> list[Trial]:
+    """What every method came to, annealing last; by `gflownet`, that one last, and no annealing.
 
     groups: (n,) operations of the same one must share a device; moves: of annealing, by default as many as take some
     ten seconds. The same seed gives the same schedules.
     """
     target, without = Target((problem,)), proxy(problem).mean
     found = []
-    for number, method in enumerate(METHODS):
-        settings = graph_entry(method)
+    for number, method in enumerate(METHODS[by]):
+        settings = graph_entry(method, **(_GFLOWNET if method == "gflownet" else {}))
         budget = Budget(proposals=max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))))
-        proposals = make(settings, {"target": target}).propose(without, np.random.default_rng([seed, number]), budget)
+        proposals = make(settings, {"target": target, "weights": SHIPPED}).propose(
+            without, np.random.default_rng([seed, number]), budget
+        )
         found.append(_best(method, problem, proposals.orders, proposals.placements, groups, proposals.message))
+    if by == "gflownet":
+        return found
     start = min(found, key=lambda trial: trial.seconds)
     if moves is None:
         visited = len(problem) + len(problem.children.targets)
@@ -63,13 +84,21 @@ def trials(problem: Problem, seed: int, groups: np.ndarray | None = None, moves:
     if start.order is None or start.placement is None or not start.seconds or not moves:
         return found
     temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
-    rng = np.random.default_rng([seed, len(METHODS)])
+    rng = np.random.default_rng([seed, len(METHODS[by])])
     _, orders, placements = annealed(target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED)
     return [*found, _best("annealing", problem, orders, placements, groups, "")]
 
 
-def chosen(trials: Sequence[Trial]) -> Trial:
-    """The trial with the least makespan, of equals the first."""
+def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
+    """The trial with the least makespan, of equals the first; by `gflownet`, its own.
+
+    Raises ValueError where the GFlowNet has no schedule.
+    """
+    if by == "gflownet":
+        own = trials[-1]
+        if own.order is None:
+            raise ValueError(f"the GFlowNet has no schedule: {own.message}; leave out --by gflownet")
+        return own
     return min(trials, key=lambda trial: trial.seconds)
 
 

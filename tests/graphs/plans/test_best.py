@@ -24,7 +24,7 @@ def schedule(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 def test_every_makespan_is_that_of_its_schedule(seed: int) -> None:
     problem = drawn.problem(np.random.default_rng(seed), 30, 3)
     tried = trials(problem, seed, moves=300)
-    assert [trial.method for trial in tried] == [*METHODS, "annealing"]
+    assert [trial.method for trial in tried] == [*METHODS["classical"], "annealing"]
     for trial in tried:
         order, placement = schedule(trial)
         assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))

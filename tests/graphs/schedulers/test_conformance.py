@@ -14,10 +14,11 @@ from pipeline.config.graph_methods import GraphMethodSettings, graph_entry, grap
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.simulator import makespans, peaks
 from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.models.policy import save
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
 from pipeline.graphs.schedulers.rules.keeping import keep
-from tests.graphs.models import small_jobs
+from tests.graphs.models import small_jobs, small_policies
 from tests.graphs.problems import drawn
 from tests.graphs.schedulers.exhaustive import shortest
 
@@ -31,6 +32,12 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "cp_sat": graph_entry("cp_sat", seconds=0.1),
     "projected_slots": graph_entry("projected_slots"),
     "projected_slots, noise on slots": graph_entry("projected_slots", noise="slots"),
+    "randomised_search": graph_entry("randomised_search", evaluations=1200),
+    "gflownet": graph_entry("gflownet"),
+    "gflownet, drawn": graph_entry("gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
+    "gflownet on the target": graph_entry("gflownet", told="target", model="by_start"),
+    "gflownet, every step": graph_entry("gflownet", model="every_step"),
+    "ppo": graph_entry("ppo"),
 }
 SMALL_ONLY = ("cp_sat", "projected_slots", "projected_slots, noise on slots")  # at most 50 operations
 FOLDER = TemporaryDirectory()
@@ -85,7 +92,7 @@ def propose(variant: str, problem: Problem, target: Target, seed: int = 0) -> Pr
     """Of the method, which sees the proxy, and the target where it says so."""
     settings = VARIANTS[variant]
     budget = replace(Budget.of(settings), proposals=PROPOSALS)
-    resources = {"target": target, "weights": untrained() if "weights" in settings.needs else None}
+    resources = {"target": target, "weights": weights(settings) if "weights" in settings.needs else None}
     method = make(settings, {name: resources[name] for name in settings.needs})
     return method.propose(targets.proxy(problem).draws[0], np.random.default_rng(seed), budget)
 
@@ -93,6 +100,17 @@ def propose(variant: str, problem: Problem, target: Target, seed: int = 0) -> Pr
 def itself(problem: Problem) -> Target:
     """A target with transfers."""
     return Target((problem,))
+
+
+@cache
+def weights(settings: GraphMethodSettings) -> Path:
+    """An untrained network for the method, in a file."""
+    if settings.method == "projected_slots":
+        return untrained()
+    changes: dict[str, dict[str, str]] = {"by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}}
+    path = Path(FOLDER.name) / f"{settings.network}.safetensors"
+    save(small_policies.policy(0, **changes.get(str(settings.network), {})), path)
+    return path
 
 
 @cache
@@ -216,7 +234,7 @@ def test_what_is_kept_fits_the_memory(variant: str) -> None:
     if variant in ("one_device", "cp_sat"):
         assert proposals.status == UNSUPPORTED and len(kept.orders) == 0
         assert ("bytes" if variant == "one_device" else "limited memory") in proposals.message
-    else:
+    elif variant != "gflownet on the target":  # an untrained one, told that transfers take time, takes one device
         assert len(kept.orders)
 
 

@@ -1,0 +1,114 @@
+"""How soon schedules are built, side by side and one at a time: `python -m benchmarks.environment_speed`, seconds.
+
+Both build whole schedules of one layered graph, with transfers, by random allowed actions, on one core: all that are
+allowed are worked out before each step, and each is as likely. The batch does so without a loop over schedules; single
+ones are those of gymnasium, one after the other, which make an observation at each step. A step adds one operation to
+one schedule. Rounds take turns, so that a slow moment of the computer falls on both; the first is not counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, get_args
+
+import numpy as np
+import torch
+import typer
+from tqdm import tqdm
+
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline.analysis.rows import Quantity, Row, results, row
+from pipeline.graphs.corpus import synthetic
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.environment.batched import Environment, Sequence
+from pipeline.graphs.environment.single import ScheduleEnv
+from pipeline.graphs.problems.problem import Problem, Transfers
+
+FAMILY, OPERATIONS, DEVICES = "layered", 50, 4
+TRANSFERS = Transfers(slope=1e-6, delay=0.1)  # results are of up to a megabyte, run times of up to a second
+Rates = dict[tuple[str, Sequence], np.ndarray]  # steps per second of each round, by method and sequence
+
+
+def layered(seed: int) -> Problem:
+    """The graph whose schedules are built."""
+    graph = synthetic.draw(FAMILY, OPERATIONS, np.random.default_rng(seed))
+    return replace(problem_of(graph, DEVICES), transfers=TRANSFERS)
+
+
+def build_batch(environment: Environment, generator: torch.Generator) -> None:
+    """Every schedule of the batch to its end."""
+    schedules = torch.arange(environment.batch + 1)
+    for _ in range(environment.operations):
+        rows, operations = environment.ready.nonzero(as_tuple=True)
+        allowed = environment.allowed(rows, operations, environment.starts(rows, operations))
+        which, devices = allowed.nonzero(as_tuple=True)  # by schedule
+        first = torch.searchsorted(rows.index_select(0, which), schedules)  # action of each, and their number
+        counts = first.diff()
+        ranks = (torch.rand(environment.batch, generator=generator) * counts).long()
+        chosen = first[:-1] + torch.minimum(ranks, counts - 1)  # the product may be rounded up
+        environment.step(operations[which[chosen]], devices[chosen])
+
+
+def build_one(environment: ScheduleEnv, rng: np.random.Generator) -> None:
+    """One schedule to its end."""
+    _, info = environment.reset()
+    done = False
+    while not done:
+        allowed = np.flatnonzero(info["action_mask"])
+        _, _, done, _, info = environment.step(int(allowed[int(rng.random() * len(allowed))]))
+
+
+def rates(problem: Problem, batch: int, singles: int, rounds: int, seed: int) -> Rates:
+    """Steps per second of each round, (rounds,)."""
+    generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
+    measured = defaultdict(list)
+    for _ in tqdm(range(rounds + 1), desc="rounds"):
+        for sequence in get_args(Sequence):
+            began = time.perf_counter()
+            build_batch(Environment(problem, batch, sequence), generator)
+            measured["batched", sequence].append(batch * len(problem) / (time.perf_counter() - began))
+            one = ScheduleEnv(problem, sequence)
+            began = time.perf_counter()
+            for _ in range(singles):
+                build_one(one, rng)
+            measured["single", sequence].append(singles * len(problem) / (time.perf_counter() - began))
+    return {place: np.array(each[1:]) for place, each in measured.items()}
+
+
+def rows_of(experiment: str, measured: Rates) -> list[Row]:
+    """Of each method the median round with the slowest and the fastest, and the batch's ratio to single ones."""
+    rows = []
+    for method, sequence in measured:
+        place = {"experiment": experiment, "set": FAMILY, "target": sequence, "method": method, "seed": "all"}
+        speed = Quantity("steps_per_second", lengths=str(OPERATIONS), unit="steps/s")
+        rows.append(_row(place, speed, measured[method, sequence]))
+        if method == "batched":
+            ratio = Quantity("speedup", "ratio", "single", lengths=str(OPERATIONS))
+            rows.append(_row(place, ratio, measured[method, sequence] / measured["single", sequence]))
+    return rows
+
+
+def _row(place: dict[str, str], what: Quantity, each: np.ndarray) -> Row:
+    return row(place, what, float(np.median(each)), each.min(), each.max(), len(each), over="rounds")
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "environment_speed",
+    batch: Annotated[int, typer.Option(help="Schedules that are built side by side.")] = 1000,
+    singles: Annotated[int, typer.Option(help="Schedules of a round that are built one after the other.")] = 50,
+    rounds: Annotated[int, typer.Option(help="Times that each is timed.")] = 21,
+    seed: Annotated[int, typer.Option(help="Of the graph and the actions.")] = 0,
+) -> None:
+    """Time both, and publish."""
+    torch.set_num_threads(1)
+    table = results(rows_of(output.name, rates(layered(seed), batch, singles, rounds, seed)))
+    print(table[["target", "method", "metric", "value", "low", "high"]].to_string(index=False))
+    asked = {"batch": batch, "singles": singles, "rounds": rounds, "seed": seed}
+    publish(output, {"results": table}, asked, ["benchmarks.environment_speed"])
+
+
+if __name__ == "__main__":
+    typer.run(main)

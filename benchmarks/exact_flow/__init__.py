@@ -1,0 +1,1 @@
+"""Does a GFlowNet sample what it promises? Exactly, on ten small graphs."""

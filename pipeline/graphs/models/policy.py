@@ -1,0 +1,46 @@
+"""A policy that builds schedules: either network, its file, and what all of them offer (rollout.py calls it)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from pipeline import tables
+from pipeline.config.policy import Policy as Settings
+from pipeline.graphs.models.reads_every_step import ReadsEveryStep
+from pipeline.graphs.models.reads_once import ReadsOnce
+
+Policy = ReadsOnce | ReadsEveryStep
+_DESCRIPTION = "policy"  # key in a file's metadata
+
+
+def make(settings: Settings) -> Policy:
+    """An untrained policy; its weights are drawn by torch's generator."""
+    return ReadsOnce(settings) if settings.reads == "once" else ReadsEveryStep(settings)
+
+
+def save(policy: Policy, path: Path) -> None:
+    """Weights with the settings, safetensors."""
+    with tables.replacing(path) as temporary:
+        save_file(policy.state_dict(), temporary, {_DESCRIPTION: policy.settings.model_dump_json()})
+
+
+def load(path: Path) -> Policy:
+    """A trained policy from its file. Raises ValueError where it is not one."""
+    try:
+        with safe_open(path, "pt") as file:
+            described = (file.metadata() or {}).get(_DESCRIPTION)
+            weights = {name: file.get_tensor(name) for name in list(file.keys())}
+    except (SafetensorError, FileNotFoundError) as error:
+        raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+    if described is None:
+        raise ValueError(f"{path} is no policy: it names no settings; train it by train_policy")
+    policy = make(Settings.model_validate(json.loads(described)))
+    try:
+        policy.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"{path} holds other weights than its settings ask for; train it again ({error})") from error
+    return policy.eval()

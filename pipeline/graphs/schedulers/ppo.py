@@ -1,0 +1,36 @@
+"""A policy that was trained by proximal policy optimisation: the peer of the GFlowNet in Zhang et al. 2023."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.config.graph_methods.ppo import Settings
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.models.conditions import PLAIN, temperature
+from pipeline.graphs.models.policy import load
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.proposing import proposed
+from pipeline.graphs.schedulers.rules.sampling import sampled
+
+
+class Ppo:
+    def __init__(self, settings: Settings, weights: Path) -> None:
+        self._settings = settings
+        self._policy = load(weights)
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        n, most = len(problem), self._settings.most_operations
+        if n > most:
+            return Proposals.unsupported(n, f"{n} operations; the network takes at most {most}")
+        trained = self._policy.settings
+        sigma = temperature(problem, trained.least_sigma, trained.sigma_unit)  # the one that it was told in training
+        schedules = sampled(self._policy, [(problem, PLAIN)], sigma, budget.proposals, rng)
+        return proposed(Target((problem,)), *schedules, began)
+
+
+make = Ppo

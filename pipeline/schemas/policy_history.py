@@ -1,0 +1,18 @@
+"""One row per (step, split) at which the training of a policy that builds schedules was measured."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+PLACE = "data/experiments/{experiment}/networks/{model}/{seed}/policy_history.parquet"
+SCHEMA = pa.schema(
+    [
+        ("step", pa.int32()),
+        ("split", pa.string()),
+        ("loss", pa.float64()),  # of the objective; on development graphs at the lowest sigma
+        ("gradient", pa.float64()),  # norm before clipping; not on development graphs
+        ("mean", pa.float64()),  # speedup of a step's schedules; on development graphs a share of what the bound allows
+        ("best", pa.float64()),  # likewise, of the best of them; on development graphs alone
+        ("learning_rate", pa.float64()),
+    ]
+)

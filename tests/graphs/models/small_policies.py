@@ -1,0 +1,109 @@
+"""Small policies whose every number counts, and how probable the next steps of a state are to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from pipeline.config.policy import Policy as Settings
+from pipeline.graphs.environment.batched import Environment
+from pipeline.graphs.models.conditions import Strengths, condition
+from pipeline.graphs.models.policy import Policy, make
+from pipeline.graphs.models.rollout import schedules
+from pipeline.graphs.models.topoformer import graph_view
+from pipeline.graphs.problems.problem import Problem, Transfers
+from tests.graphs.problems import drawn
+
+SETTINGS = Settings(
+    training=["training"],
+    development="development",
+    width=8,
+    layers=1,
+    hidden=8,
+    steps=20,
+    trajectories=16,
+    learning_rate=0.01,
+    warmup=2,
+    measurements=4,
+)
+SIGMA = 0.5  # of about what is at stake in graphs of these sizes: probabilities are neither all equal nor 0 and 1
+_LARGER = 1.5  # than torch draws weights
+TOLD = Strengths(slope=0.7, delay=0.2, noise=0.3)
+
+Steps = list[tuple[int, int]]  # operation and device of each step
+
+
+def settings(**changes: object) -> Settings:
+    return Settings.model_validate(SETTINGS.model_dump() | changes)
+
+
+def policy(seed: int = 0, **changes: object) -> Policy:
+    """Not trained, but what is 0 before training is drawn as well, and all is large enough to count."""
+    torch.manual_seed(seed)
+    untrained = make(settings(**changes))
+    with torch.no_grad():
+        for parameter in untrained.parameters():
+            if parameter.any():
+                parameter *= _LARGER
+            else:
+                torch.nn.init.normal_(parameter)
+    return untrained.eval()
+
+
+def problem(seed: int, n: int = 7, devices: int = 3, density: float = 0.25) -> Problem:
+    """Without transfers; some operations take no time."""
+    return replace(drawn.problem(np.random.default_rng(seed), n, devices, density), transfers=Transfers())
+
+
+class Next(NamedTuple):
+    """Probabilities of what comes next in a state."""
+
+    forward: np.ndarray  # (n, m) P_F of every operation on every device
+    backward: np.ndarray  # (m,) P_B of removing the last operation of every device
+    entropies: np.ndarray  # (1 + n,) of the choice of an operation; of the device of each one
+
+
+@torch.no_grad()
+def steps(policy: Policy, problem: Problem, seed: int, strengths: Strengths = TOLD) -> Steps:
+    """A whole schedule, drawn from the policy."""
+    moved = strengths.transferring(problem)
+    environment = Environment(moved, 1, policy.settings.sequence)
+    told, generator = condition(problem, SIGMA, strengths, 1), torch.Generator().manual_seed(seed)
+    graph = policy.read(graph_view(problem))
+    order, placement = schedules(policy, graph, environment, torch.from_numpy(problem.tails), told, generator)
+    return [(i, int(placement[0, i])) for i in order[0].tolist()]
+
+
+@torch.no_grad()
+def probabilities(
+    policy: Policy, problem: Problem, steps: Steps, sigma: float = SIGMA, strengths: Strengths = TOLD
+) -> Next:
+    """Of the state behind some steps, in which each of n equal schedules chooses another operation."""
+    n, m = len(problem), problem.devices
+    environment = Environment(strengths.transferring(problem), n, policy.settings.sequence)
+    told, graph = condition(problem, sigma, strengths, n), policy.read(graph_view(problem))
+    observe = policy.observer(environment, torch.from_numpy(problem.tails))
+    seen = observe()
+    for operation, device in steps:
+        environment.step(torch.full((n,), operation), torch.full((n,), device))
+        seen = observe()
+    context = policy.contexts(graph, seen)
+    removals = policy.removals(graph, seen, 0, context, told)[0].masked_fill(~seen.removable[0], -torch.inf)
+    forward, entropies = np.zeros((n, m)), np.zeros(1 + n)
+    if count := len(seen.rows) // n:
+        of_operations = policy.operations(graph, seen, context, told)[:count].log_softmax(0).double().numpy()
+        chosen = torch.arange(n) * count + torch.arange(n) % count
+        of_devices = policy.devices(graph, seen, chosen, context, told)[:count].double().numpy()
+        operations = seen.operations[:count].numpy()
+        forward[operations] = np.exp(of_operations[:, None] + of_devices)
+        entropies[0] = _entropy(np.exp(of_operations))
+        entropies[1 + operations] = [_entropy(np.exp(row)) for row in of_devices]
+    return Next(forward, removals.softmax(0).nan_to_num().double().numpy(), entropies)
+
+
+def _entropy(probabilities: np.ndarray) -> float:
+    positive = probabilities[probabilities > 0]
+    return float(-(positive * np.log(positive)).sum())

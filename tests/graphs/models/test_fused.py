@@ -1,0 +1,100 @@
+"""The compiled way of drawing schedules sees, and wants, what the one in torch does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from pipeline.graphs.devices.simulator import makespans
+from pipeline.graphs.environment.batched import Environment, Sequence
+from pipeline.graphs.models import fused
+from pipeline.graphs.models.conditions import Strengths, condition
+from pipeline.graphs.models.observation import Observer
+from pipeline.graphs.models.reads_once import ReadsOnce
+from pipeline.graphs.models.topoformer import graph_view
+from tests.graphs.models.small_policies import policy
+from tests.graphs.problems import drawn
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+STATE = ("placement", "ends", "arrivals", "free", "last", "now", "added", "waiting", "needed")
+TOLD = Strengths(0.5, 0.2, 0.1)
+
+
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    largest = scores - scores.max()
+    return largest - np.log(np.exp(largest).sum())
+
+
+@pytest.mark.parametrize("sequence", ["any", "by_start"])
+@pytest.mark.parametrize(("n", "devices", "hidden"), [(1, 3, 8), (7, 3, 24), (20, 2, 8), (40, 4, 24)])
+@torch.inference_mode()
+def test_along_the_same_steps_it_sees_and_wants_the_same(sequence: Sequence, n: int, devices: int, hidden: int) -> None:
+    problem, batch = drawn.problem(np.random.default_rng(n), n, devices), 5
+    of = policy(n, sequence=sequence, hidden=hidden)
+    assert isinstance(of, ReadsOnce)
+    graph, told = of.read(graph_view(problem)), condition(problem, 0.3, TOLD, batch)
+    here, there = (Environment(problem, batch, sequence) for _ in range(2))
+    drawing, observe = fused.Drawing(of, graph, problem, here, told), Observer(there, torch.from_numpy(problem.tails))
+    rng = np.random.default_rng(0)
+    for _ in range(n):
+        seen = observe()
+        context = of.contexts(graph, seen)
+        scores = of.operations(graph, seen, context, told)
+        drawing.observe()
+        np.testing.assert_allclose(drawing.seen.devices, seen.devices.numpy(), atol=1e-6)
+        for s in range(batch):
+            rows, count = seen.rows == s, drawing.seen.counts[s]
+            assert seen.operations[rows].tolist() == drawing.seen.operations[s, :count].tolist()
+            np.testing.assert_allclose(drawing.seen.candidates[s, :, :count].T, seen.candidates[rows], atol=1e-6)
+            np.testing.assert_allclose(
+                log_softmax(drawing.scores[s, :count]), log_softmax(scores[rows].numpy()), **CLOSE
+            )
+        operations = torch.from_numpy(drawing.choose(rng.random(batch))).long()
+        at = [int(((seen.rows == s) & (seen.operations == operations[s])).nonzero()[0]) for s in range(batch)]
+        devices_there = of.devices(graph, seen, torch.tensor(at), context, told)
+        devices_here = torch.from_numpy(drawing.place(operations.numpy())).log_softmax(-1)
+        torch.testing.assert_close(devices_here, devices_there, **CLOSE)
+        chosen = devices_there.argmax(1)
+        drawing.add(operations.numpy(), chosen.numpy())
+        there.step(operations, chosen)
+        for name in STATE:
+            torch.testing.assert_close(getattr(here, name), getattr(there, name), rtol=0, atol=0, equal_nan=True)
+
+
+def test_operations_are_drawn_as_probable_as_they_are() -> None:
+    problem, batch = drawn.problem(np.random.default_rng(3), 12, 3, 0.1), 20_000
+    of = policy(3)
+    assert isinstance(of, ReadsOnce)
+    with torch.inference_mode():
+        told, graph = condition(problem, 0.3, TOLD, batch), of.read(graph_view(problem))
+        drawing = fused.Drawing(of, graph, problem, Environment(problem, batch), told)
+        drawing.observe()
+        index = drawing.choose(np.random.default_rng(0).random(batch))
+    count = drawing.seen.counts[0]
+    expected = np.exp(log_softmax(drawing.scores[0, :count].astype(np.float64))) * batch
+    counts = [(index == i).sum() for i in drawing.seen.operations[0, :count]]
+    assert count > 2 and chisquare(counts, expected).pvalue > 1e-3
+    assert chisquare(np.roll(counts, 1), expected).pvalue < 1e-6
+
+
+def test_schedules_cost_what_the_environment_says_and_repeat() -> None:
+    problem, batch = drawn.problem(np.random.default_rng(5), 30, 3), 9
+    of = policy(5)
+    assert isinstance(of, ReadsOnce)
+
+    def schedules(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        environment = Environment(problem, batch)
+        generator = torch.Generator().manual_seed(seed)
+        told = condition(problem, 0.3, TOLD, batch)
+        with torch.inference_mode():
+            graph = of.read(graph_view(problem))
+        orders, placements = (
+            part.numpy().astype(np.int32) for part in fused.schedules(of, graph, problem, environment, told, generator)
+        )
+        np.testing.assert_array_equal(makespans(problem, orders, placements), environment.makespan.numpy())
+        return orders, placements
+
+    first, again, other = schedules(0), schedules(0), schedules(1)
+    assert all((a == b).all() for a, b in zip(first, again, strict=True)) and (first[0] != other[0]).any()
