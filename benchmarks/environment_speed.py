@@ -1,9 +1,11 @@
 """How soon schedules are built, side by side and one at a time: `python -m benchmarks.environment_speed`, seconds.
 
-Both build whole schedules of one layered graph, with transfers, by random allowed actions, on one core: all that are
-allowed are worked out before each step, and each is as likely. The batch does so without a loop over schedules; single
-ones are those of gymnasium, one after the other, which make an observation at each step. A step adds one operation to
-one schedule. Rounds take turns, so that a slow moment of the computer falls on both; the first is not counted.
+All build whole schedules of one layered graph, with transfers, by random allowed actions: which actions are allowed is
+worked out before each step, each is as likely, and the reward of the whole schedule is asked for. `batched` does so
+side by side with torch, without a loop over schedules; `compiled` too, in the same states bit by bit, on one core, and
+`compiled_on_two` on two. `single` schedules are those of gymnasium, one after the other on one core, which make an
+observation at each step. A step adds one operation to one schedule. Rounds take turns, so that a slow moment of the
+computer falls on all; the first is not counted, it compiles.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, get_args
 
+import numba
 import numpy as np
 import torch
 import typer
@@ -24,11 +27,17 @@ from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.environment.batched import Environment, Sequence
+from pipeline.graphs.environment.compiled import CompiledEnvironment
 from pipeline.graphs.environment.single import ScheduleEnv
 from pipeline.graphs.problems.problem import Problem, Transfers
 
 FAMILY, OPERATIONS, DEVICES = "layered", 50, 4
 TRANSFERS = Transfers(slope=1e-6, delay=0.1)  # results are of up to a megabyte, run times of up to a second
+BATCHED: dict[str, tuple[type[Environment], int]] = {  # and threads
+    "batched": (Environment, 1),
+    "compiled": (CompiledEnvironment, 1),
+    "compiled_on_two": (CompiledEnvironment, 2),
+}
 Rates = dict[tuple[str, Sequence], np.ndarray]  # steps per second of each round, by method and sequence
 
 
@@ -38,38 +47,38 @@ def layered(seed: int) -> Problem:
     return replace(problem_of(graph, DEVICES), transfers=TRANSFERS)
 
 
-def build_batch(environment: Environment, generator: torch.Generator) -> None:
-    """Every schedule of the batch to its end."""
-    schedules = torch.arange(environment.batch + 1)
+def build_batch(environment: Environment, generator: torch.Generator) -> torch.Tensor:
+    """Every schedule of the batch to its end: their rewards, (B,)."""
     for _ in range(environment.operations):
-        rows, operations = environment.ready.nonzero(as_tuple=True)
-        allowed = environment.allowed(rows, operations, environment.starts(rows, operations))
-        which, devices = allowed.nonzero(as_tuple=True)  # by schedule
-        first = torch.searchsorted(rows.index_select(0, which), schedules)  # action of each, and their number
-        counts = first.diff()
-        ranks = (torch.rand(environment.batch, generator=generator) * counts).long()
-        chosen = first[:-1] + torch.minimum(ranks, counts - 1)  # the product may be rounded up
-        environment.step(operations[which[chosen]], devices[chosen])
+        uniforms = torch.rand(environment.batch, generator=generator, dtype=torch.float64)
+        environment.step(*environment.random_actions(uniforms))
+    return environment.speedup
 
 
-def build_one(environment: ScheduleEnv, rng: np.random.Generator) -> None:
-    """One schedule to its end."""
+def build_one(environment: ScheduleEnv, rng: np.random.Generator) -> float:
+    """One schedule to its end: its reward."""
     _, info = environment.reset()
-    done = False
+    reward, done = 0.0, False
     while not done:
         allowed = np.flatnonzero(info["action_mask"])
-        _, _, done, _, info = environment.step(int(allowed[int(rng.random() * len(allowed))]))
+        _, reward, done, _, info = environment.step(int(allowed[int(rng.random() * len(allowed))]))
+    return reward
 
 
-def rates(problem: Problem, batch: int, singles: int, rounds: int, seed: int) -> Rates:
-    """Steps per second of each round, (rounds,)."""
+def rates(problem: Problem, batch: int, batches: int, singles: int, rounds: int, seed: int) -> Rates:
+    """Steps per second of each round, (rounds,). `compiled` builds several batches in a round, or it would be short."""
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     measured = defaultdict(list)
     for _ in tqdm(range(rounds + 1), desc="rounds"):
         for sequence in get_args(Sequence):
-            began = time.perf_counter()
-            build_batch(Environment(problem, batch, sequence), generator)
-            measured["batched", sequence].append(batch * len(problem) / (time.perf_counter() - began))
+            for method, (environment, threads) in BATCHED.items():
+                numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+                times = 1 if environment is Environment else batches
+                began = time.perf_counter()
+                for _ in range(times):
+                    build_batch(environment(problem, batch, sequence), generator)
+                steps = times * batch * len(problem)
+                measured[method, sequence].append(steps / (time.perf_counter() - began))
             one = ScheduleEnv(problem, sequence)
             began = time.perf_counter()
             for _ in range(singles):
@@ -85,7 +94,7 @@ def rows_of(experiment: str, measured: Rates) -> list[Row]:
         place = {"experiment": experiment, "set": FAMILY, "target": sequence, "method": method, "seed": "all"}
         speed = Quantity("steps_per_second", lengths=str(OPERATIONS), unit="steps/s")
         rows.append(_row(place, speed, measured[method, sequence]))
-        if method == "batched":
+        if method in BATCHED:
             ratio = Quantity("speedup", "ratio", "single", lengths=str(OPERATIONS))
             rows.append(_row(place, ratio, measured[method, sequence] / measured["single", sequence]))
     return rows
@@ -98,15 +107,16 @@ def _row(place: dict[str, str], what: Quantity, each: np.ndarray) -> Row:
 def main(
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "environment_speed",
     batch: Annotated[int, typer.Option(help="Schedules that are built side by side.")] = 1000,
+    batches: Annotated[int, typer.Option(help="Of a round, one after the other, where they are compiled.")] = 5,
     singles: Annotated[int, typer.Option(help="Schedules of a round that are built one after the other.")] = 50,
     rounds: Annotated[int, typer.Option(help="Times that each is timed.")] = 21,
     seed: Annotated[int, typer.Option(help="Of the graph and the actions.")] = 0,
 ) -> None:
     """Time both, and publish."""
     torch.set_num_threads(1)
-    table = results(rows_of(output.name, rates(layered(seed), batch, singles, rounds, seed)))
+    table = results(rows_of(output.name, rates(layered(seed), batch, batches, singles, rounds, seed)))
     print(table[["target", "method", "metric", "value", "low", "high"]].to_string(index=False))
-    asked = {"batch": batch, "singles": singles, "rounds": rounds, "seed": seed}
+    asked = {"batch": batch, "batches": batches, "singles": singles, "rounds": rounds, "seed": seed}
     publish(output, {"results": table}, asked, ["benchmarks.environment_speed"])
 
 

@@ -163,6 +163,40 @@ def test_what_is_said_of_the_operator_on_jobs_is_in_the_results() -> None:
     assert f"without the projection {said['unprojected_slots']}, `randomised_list` {said['randomised_list']}" in prose
 
 
+def test_every_number_of_the_table_of_policies_is_in_the_results() -> None:
+    rows = committed_rows().query("experiment == 'gflownet' and metric == 'makespan' and decoder == 'best'")
+    rows = rows[(rows.seed == "all") & (rows.baseline == "list_scheduling") & (rows.judge == "simulator")]
+    ratio = rows.set_index(["set", "method", "target"]).value
+    readme = (ROOT / "README.md").read_text()
+    table = re.findall(r"^\| `(\w+)` \| ((?:\d\.\d{3} \| ){7}\d\.\d{3}) \|$", readme, re.MULTILINE)
+    assert len(table) == 7
+    for method, cells in table:
+        expected = [
+            ratio[name, method, target] for name in ("unseen_real", "unseen_synthetic") for target in TARGETS[:4]
+        ]
+        assert cells.split(" | ") == [f"{value:.3f}" for value in expected], method
+
+
+def test_what_is_said_of_policies_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows().query("experiment == 'gflownet' and set == 'unseen_real' and metric == 'makespan'")
+    rows = rows[(rows.seed == "all") & (rows.comparison == "ratio")]
+    by_place = rows.set_index(["decoder", "baseline", "method", "target"]).sort_index()
+
+    def said(decoder: str, baseline: str, method: str, target: str) -> str:
+        row = by_place.loc[(decoder, baseline, method, target)]
+        return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+
+    drawn = [said("best", "randomised_list", "gflownet_drawn", target) for target in TARGETS[1:4]]
+    assert f"{drawn[0]} of its time on `noisy`, {drawn[1]} on `bandwidth`, {drawn[2]} on `latency`" in prose
+    spread = said("spread", "randomised_list", "gflownet_drawn", "bandwidth")
+    assert f"kept as well, on `bandwidth` {spread}" in prose
+    known = [said("best", "heft", "gflownet_on_target", target) for target in TARGETS[2:4]]
+    assert f"which knows it, too: {known[0]} and {known[1]}" in prose
+    one = by_place.value
+    assert (one["best", "randomised_list", "gflownet"][TARGETS[:4]] > 1).all()
+
+
 def test_what_is_said_of_executed_graphs_is_in_the_results() -> None:
     prose = " ".join((ROOT / "README.md").read_text().split())
     rows = committed_rows().query("experiment == 'this_machine'")

@@ -15,6 +15,7 @@ from pipeline.analysis import tidy
 from pipeline.analysis.provenance import Provenance, flat, older
 
 _CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
+_CURVES_OF_POLICIES = ("loss", "mean", "best", "learning_rate")
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _LONGEST = 5000  # characters of a tag
 _TRAINING = ["dependencies", "model", "seed"]
@@ -68,13 +69,33 @@ def network(place: dict[str, str], settings: Settings, history: pd.DataFrame, re
         tags={**place, "group": f"{place['experiment']}/{place['dependencies']}"},
         parameters=_parameters(place, _entries(settings, "models").get(model)),
         metrics=_metrics(tidy.main(used), "set", "method", "decoder") | _metrics(sizes, "set"),
-        curves=[
-            (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
-            for row in history.to_dict("records")
-            for metric in _CURVES
-            if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
-        ],
+        curves=_curves(history, _CURVES),
     )
+
+
+def _policy(place: dict[str, str], settings: Settings, history: pd.DataFrame) -> Run:
+    """The run of one trained policy: its settings and curves; its numbers are in the runs of the methods that use it.
+
+    `place`: experiment, model, seed; `settings`: the experiment's; `history`: its own rows of `policy_trainings`.
+    """
+    last = history[history["step"] == history["step"].max()]
+    rows = last.set_index("split")[["loss", "mean", "best"]].stack().items()
+    return Run(
+        name="/".join(place.values()),
+        tags={**place, "group": f"{place['experiment']}/{place['model']}"},
+        parameters=_parameters(place, _entries(settings, "models").get(place["model"])),
+        metrics={f"last/{split}/{metric}": float(value) for (split, metric), value in rows if not pd.isna(value)},
+        curves=_curves(history, _CURVES_OF_POLICIES),
+    )
+
+
+def _curves(history: pd.DataFrame, metrics: tuple[str, ...]) -> list[tuple[str, float, int]]:
+    return [
+        (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
+        for row in history.to_dict("records")
+        for metric in metrics
+        if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
+    ]
 
 
 def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
@@ -97,12 +118,17 @@ def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], 
 
 
 def published(
-    provenance: Provenance, settings_now: Settings | None, results: pd.DataFrame, history: pd.DataFrame
+    provenance: Provenance,
+    settings_now: Settings | None,
+    results: pd.DataFrame,
+    history: pd.DataFrame,
+    policies: pd.DataFrame,
 ) -> list[Run]:
     """The runs of a published experiment: of each of its trainings, or, where there are none, of each method.
 
-    Settings are those that were recorded with the numbers, none where none were. `settings_now`: tells whether the
-    numbers are older (see `provenance.older`); `results`, `history`: the experiment's.
+    Policies have runs of their own beside those of the methods. Settings are those that were recorded with the numbers,
+    none where none were. `settings_now`: tells whether the numbers are older (see `provenance.older`); `results`,
+    `history`, `policies`: the experiment's tables results, history and policy_trainings.
     """
     experiment, processor = provenance.experiment, provenance.processor
     settings: Settings = {} if isinstance(provenance.settings, str) else provenance.settings
@@ -116,6 +142,8 @@ def published(
         over_seeds = results[results["seed"] == "all"].dropna(subset=["value"])
         by_method = over_seeds[over_seeds["method"] != "none"].groupby("method")  # `none`: as how a judge ranks orders
         runs = [_of_method({"experiment": experiment, "method": str(name)}, settings, own) for name, own in by_method]
+    for (model, seed), own in policies.groupby(["model", "seed"]):
+        runs.append(_policy({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, own))
     why = older(provenance, settings_now)
     state = {"older": "yes", "older_why": "; ".join(why)[:_LONGEST]} if why else _OF_NOW
     origin = {

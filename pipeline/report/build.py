@@ -18,6 +18,11 @@ from pipeline.report.index import front, paper_tables
 from pipeline.report.operator import decoding, learning, price, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import Drawing
+from pipeline.report.policies import answers, exactness, gains, generalisation, temperature, training
+from pipeline.report.policies import paper_tables as tables_of_policies
+from pipeline.report.policies import speed as speed_of_policies
+from pipeline.report.policies import trials as trials_of_policies
+from pipeline.report.policies.shared import together
 from pipeline.report.processors import agreement, cycles, fresh, hardware
 from pipeline.report.provenance import provenance
 from pipeline.report.templates import template
@@ -51,6 +56,17 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "speed": speed.section,
         "simulator": simulator.section,
         "trials": trials.section,
+    },
+    "policies": {
+        "answers": together(answers.section),
+        "tables": together(tables_of_policies.section),
+        "gains": together(gains.section),
+        "temperature": together(temperature.section),
+        "generalisation": together(generalisation.section),
+        "training": together(training.section),
+        "exactness": exactness.section,
+        "speed": speed_of_policies.section,
+        "trials": trials_of_policies.section,
     },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }

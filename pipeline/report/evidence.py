@@ -40,7 +40,7 @@ class Evidence:
         """A table by its stem, of one experiment or of all; without rows where nobody made it."""
         frame = self.tables.get(stem, pd.DataFrame())
         frame = published.empty(stem) if frame.empty and stem in SCHEMAS else frame
-        return frame[frame["experiment"] == experiment] if experiment else frame
+        return frame[frame["experiment"] == experiment] if experiment and len(frame) else frame
 
     def settings(self, experiment: str) -> Mapping[str, Any]:
         """The experiment's parameters; empty where the parameters do not name it (any more)."""

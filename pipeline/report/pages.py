@@ -67,6 +67,17 @@ PAGES = (  # the first lists the others
         ),
     ),
     Page(
+        "policies",
+        "Policies that build schedules: GFlowNets",
+        "Does a GFlowNet find better schedules than simple methods with the same budget where the target differs from "
+        "what it sees, are its schedules more diverse, does it draw what it promises, and does it carry over to graphs "
+        "that it has not seen?",
+        (
+            *("gflownet", "gflownet_one_graph", "gflownet_small_graph", "policy_trials"),
+            *("exact_flow", "environment_speed", "sampling_speed"),
+        ),
+    ),
+    Page(
         "corpus",
         "The code and its dependencies",
         "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "

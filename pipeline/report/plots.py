@@ -141,11 +141,13 @@ def downwards(ax: Axes, names: Sequence[str], margin: float = 0.5) -> None:
     ax.grid(axis="y", visible=False)
 
 
-def training(history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = ()) -> Figure:
+def training(
+    history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = (), of: str = "blocks"
+) -> Figure:
     """Training curves, a panel for each metric, against steps; thin lines are seeds.
 
     `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: of the models by
-    name, where they are not their own.
+    name, where they are not their own; `of`: what is learned from.
     """
     models = sorted(set(history["model"]), reverse=not tints)
     shades = {name: tints[k % len(tints)] if tints else colour(name) for k, name in enumerate(models)}
@@ -163,6 +165,6 @@ def training(history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Se
                 shares(ax.yaxis)
         keys = [key(label(name), color=shade) for name, shade in shades.items()]
         present = [split for split in _LINES if split in set(history["split"])]
-        keys += [key(f"{split} blocks", color="#444444", linestyle=_LINES[split]) for split in present]
+        keys += [key(f"{split} {of}", color="#444444", linestyle=_LINES[split]) for split in present]
         legend(figure, keys, 4)
     return figure

@@ -23,7 +23,12 @@ TRAININGS = [
 
 
 def best(histories: dict[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    """Seed -> the last measurement on development graphs, that with the best schedules first."""
+    """Seed -> the last measurement on development graphs, that with the best schedules first.
+
+    Raises ValueError where a training has none.
+    """
+    if unseen := sorted(seed for seed, rows in histories.items() if "development" not in set(rows["split"])):
+        raise ValueError(f"seeds {', '.join(unseen)} were not measured on development graphs; train them again")
     last = {seed: rows[rows["split"] == "development"].sort_values("step").iloc[-1] for seed, rows in histories.items()}
     return dict(sorted(last.items(), key=lambda pair: (-pair[1]["best"], int(pair[0]))))
 

@@ -28,7 +28,10 @@ def main(
     graph_schedules: options.Tables,
     distances: options.Out,
 ) -> None:
-    """Write a row for every graph, method, seed and rule of keeping, of methods that see the proxy."""
+    """Write a row for every graph, method, seed and rule of keeping, of methods that see the proxy.
+
+    Raises ValueError for schedules of a graph that is not among the graphs.
+    """
     where = section(Machines, machines)
     problems = {
         graph.graph_id: problem_of(graph, where.devices, where.device, where.memory_bytes)
@@ -38,6 +41,8 @@ def main(
     for path in tqdm(sorted(graph_schedules), "distances", unit="table", file=sys.stderr):
         said = places.place(path, "graph_schedules")
         table = tables.read("graph_schedules", path)
+        if strange := sorted(set(table["graph_id"]) - set(problems)):
+            raise ValueError(f"{path} has schedules of graph {strange[0]}, which is not in {graphs}: of another set?")
         for scheduled in table[table["sees"] == GraphTarget.PROXY].to_dict("records"):
             shape = (len(scheduled["seen_seconds"]), int(scheduled["operations"]))
             schedules = (np.asarray(scheduled[name]).astype(np.int32).reshape(shape) for name in _LISTS)

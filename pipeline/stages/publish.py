@@ -22,10 +22,10 @@ _SINGLE = (  # published as they are
     *("results", "parts", "ceiling", "twins", "audit", "timelines"),
     *("gantts", "memory_curves", "kept_points", "executed_points"),
 )
-_PLACED = ("history", "policy_history", "sweep", "outcomes")  # their places become columns of the same name
+_PLACED = ("history", "sweep", "outcomes")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
-KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history")  # names of places.py
+KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history", "policy_history")  # names of places.py
 Paths = dict[str, list[Path]]  # by kind
 
 
@@ -58,6 +58,8 @@ def main(
         frames |= _wrong_blocks(by_kind)
     if by_kind.keys() & set(_SUMMARISED):
         frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
+    if "policy_history" in by_kind:
+        frames["policy_trainings"] = gather("policy_history", sorted(by_kind["policy_history"]))
     if "trial_history" in by_kind:
         frames["trials"] = _trials(by_kind["trial_history"], chosen)
     if chosen.get("task") == "imitation" and weights:

@@ -24,6 +24,8 @@ from pipeline.report.plots import render
 from pipeline.stages import options
 from pipeline.stages.gather import gather
 
+_DRAWN = ("gantts", "memory_curves", "kept_points")  # of examples; their columns do not say of which experiment
+
 
 def main(
     settings: options.Settings,
@@ -66,6 +68,7 @@ def main(
         results=both["results"],
         tables=old.tables
         | both
+        | {name: of_experiments(name, published or []) for name in _DRAWN}
         | {
             "examples": gather("examples", examples).rename(columns={"scheduler": "method"}),
             "residuals": violations,
@@ -114,6 +117,13 @@ def _compilers(blocks: Path) -> pd.DataFrame:
     groups = tables.RowGroups("blocks", blocks, ["source", "compiler"], ["source", "compiler"])
     pairs = [groups[number].to_pandas().drop_duplicates() for number in range(len(groups))]
     return pd.concat([frame.astype(str) for frame in pairs]).drop_duplicates()
+
+
+def of_experiments(name: str, folders: list[Path]) -> pd.DataFrame:
+    """A published table with a column `experiment`, the name of its folder."""
+    files = [folder / f"{name}.csv" for folder in sorted(folders)]
+    rows = [frozen.read(name, file).assign(experiment=file.parent.name) for file in files if file.exists()]
+    return pd.concat(rows, ignore_index=True) if rows else frozen.empty(name)
 
 
 def _fingerprints(settings: str, splits: list[Path]) -> dict[str, str]:

@@ -26,13 +26,15 @@ def main(
 ) -> None:
     """Choose the training with the best schedules of development graphs; copy its weights, write the card beside them.
 
-    Raises ValueError for weights of several networks, or too large to ship.
+    Raises ValueError for weights of several networks, without their history, or too large to ship.
     """
     said = [places.place(path, "network_weights") for path in weights]
     if len(networks := sorted({place["model"] for place in said})) > 1:
         raise ValueError(f"weights of several networks ({', '.join(networks)}): give those of the one to ship")
     by_seed = {place["seed"]: path for place, path in zip(said, weights, strict=True)}
     histories = {places.place(path, "policy_history")["seed"]: tables.read("policy_history", path) for path in history}
+    if strange := sorted(set(by_seed) ^ set(histories)):
+        raise ValueError(f"seeds {', '.join(strange)} have weights or a history alone: give both of every training")
     chosen = best(histories)
     shipped = by_seed[next(iter(chosen))]
     content = shipped.read_bytes()

@@ -64,7 +64,8 @@ def main(
         if folder.name not in wanted:
             frozen = published.load([folder])
             origin, table = frozen.provenance[folder.name], frozen.tables
-            wanted[folder.name] = runs.published(origin, of_now.get(folder.name), table["results"], table["history"])
+            several = (table["results"], table["history"], table["policy_trainings"])
+            wanted[folder.name] = runs.published(origin, of_now.get(folder.name), *several)
     wanted = {experiment: items for experiment, items in wanted.items() if items}
     if wanted:  # without runs the store is not touched
         with _client() as (client, experiment_id):

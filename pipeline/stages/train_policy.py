@@ -40,14 +40,16 @@ def main(
     chosen = section(Settings, settings)
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [*training, development]
+    where = section(list[Machines], machines)
+    if len(where) != len(inputs):
+        raise ValueError(f"--machines describes {len(where)} sets, but {len(inputs)} are given: name one for each")
+    *learned, watched = (
+        _problems(path, machine, chosen.most_operations) for path, machine in zip(inputs, where, strict=True)
+    )
     checkpoint = Checkpoint(["pipeline.graphs.models.policy_training"], f"{settings}\n{machines}\n{seed}", inputs)
     resume: State | None = checkpoint.load()
     if resume is not None:
         print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    where = section(list[Machines], machines)
-    *learned, watched = (
-        _problems(path, machine, chosen.most_operations) for path, machine in zip(inputs, where, strict=True)
-    )
     policy, rows = train(learned, watched, chosen, seed, resume, checkpoint.save)
     save(policy, weights)
     tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["policy_history"].names), "policy_history", history)

@@ -46,12 +46,27 @@ def test_numbers_from_before_provenance_come_out_as_older_with_the_reason(commit
 
 
 def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Published) -> None:
-    results, history = committed.tables["results"], committed.tables["history"]
+    frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
-        own, learned = (frame[frame["experiment"] == name] for frame in (results, history))
-        every = runs.published(origin, None, own, learned)
+        every = runs.published(origin, None, *(frame[frame["experiment"] == name] for frame in frames))
         assert len({run.identity for run in every}) == len(every), name
         assert all(run.tags["experiment"] == name for run in every), name
+
+
+def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path: Path) -> None:
+    step = {"experiment": "tiny", "model": "small", "seed": "1", "gradient": 0.5, "learning_rate": 0.1}
+    training = step | {"split": "training", "mean": 2.0, "best": None}
+    development = step | {"split": "development", "mean": 0.8, "best": 0.9}
+    rows = [row | {"step": at, "loss": 10.0 / at} for at in (5, 10) for row in (training, development)]
+    trainings = pd.DataFrame(rows)[published.columns("policy_trainings")]
+    settings = {"models": {"small": {"width": 8}}}
+    published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, [])
+    found = published.load(tmp_path.iterdir())
+    tables_of = (found.tables[name] for name in ("results", "history", "policy_trainings"))
+    *methods, policy = runs.published(found.provenance["tiny"], None, *tables_of)
+    assert methods and policy.name == "tiny/small/1" and policy.parameters["width"] == "8"
+    assert policy.metrics["last/development/best"] == 0.9 and "last/training/best" not in policy.metrics
+    assert [(value, step) for name, value, step in policy.curves if name == "training/loss"] == [(2.0, 5), (1.0, 10)]
 
 
 def test_written_and_read(tmp_path: Path) -> None:

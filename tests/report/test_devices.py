@@ -61,22 +61,23 @@ def evidence(experiment: str = "devices") -> Evidence:
              by="evaluations", part=str(count), rank=k, value=1 / count)
         for method in METHODS[1:] for k, count in enumerate((1, 3, 10))
     ]  # fmt: skip
+    place: dict[str, Any] = {"experiment": experiment, "graph": "g"}
     bars = [
-        {"rank": 0, "graph": "g", "method": method, "place": k, "operation": i, "kind": "mm", "device": i % 2,
-         "begin": float(i), "end": i + 1.0, "bound": 2.0}
+        place | {"rank": 0, "method": method, "place": k, "operation": i, "kind": "mm", "device": i % 2,
+                 "begin": float(i), "end": i + 1.0, "bound": 2.0}
         for k, method in enumerate(METHODS[:2]) for i in range(4)
     ]  # fmt: skip
     held = [
-        {"rank": 0, "graph": "g", "method": method, "place": k, "device": i % 2, "seconds": float(i), "bytes": 5.0 * i}
+        place | {"rank": 0, "method": method, "place": k, "device": i % 2, "seconds": float(i), "bytes": 5.0 * i}
         for k, method in enumerate(METHODS[:2])
         for i in range(4)
     ]
     points = [
-        {"graph": "g", "method": "randomised_list", "kept_by": "best", "target": target, "proxy_speedup": 3 + k / 9,
-         "speedup": 2 + k / 9}
+        place | {"method": "randomised_list", "kept_by": "best", "target": target, "proxy_speedup": 3 + k / 9,
+                 "speedup": 2 + k / 9}
         for target in ("noisy", "bandwidth") for k in range(5)
     ]  # fmt: skip
-    speeds = [
+    speeds: list[dict[str, Any]] = [
         {"experiment": "simulator_speed", "method": "simulator", "metric": "schedules_per_second", "lengths": size,
          "value": 2e7 / int(size)}
         for size in ("200", "50")

@@ -162,6 +162,8 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`hardware_znver4`, `hardware_zen4`",
         "`devices`, `devices_quick`, `device_trials`, `slot_trials`, `this_machine`, `graph_method_speed`, "
         "`simulator_speed`",  # these have evidence of their own
+        "`gflownet`, `gflownet_one_graph`, `gflownet_small_graph`, `policy_trials`, `exact_flow`, `environment_speed`, "
+        "`sampling_speed`",
     ]
 
 
@@ -194,7 +196,8 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
-    assert all("## Provenance" in text for name, text in texts.items() if name != "devices")  # it has no evidence here
+    elsewhere = ("devices", "policies")  # they have no evidence here
+    assert all("## Provenance" in text for name, text in texts.items() if name not in elsewhere)
     again = build.markdown(replace(FULL, states={}))
     for name, text in again.items():  # nothing else depends on it
         assert text.partition("## Provenance")[0] == texts[name].partition("## Provenance")[0]
@@ -206,14 +209,15 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
-    published += ["dag_verification", "devices", "this_machine"]
+    published += ["dag_verification", "devices", "this_machine", "gflownet"]
+    of_policies = ("policy_trials", "exact_flow.measuring", "environment_speed", "sampling_speed")
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
         [
             *commands,
             *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement")),
             "python -m benchmarks.baseline_price",
-            *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials")),
+            *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
             "python -m benchmarks.simulator_speed",
         ]
     )

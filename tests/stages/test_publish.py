@@ -157,3 +157,16 @@ def test_faults_name_the_file_and_nothing_is_written() -> None:
     with pytest.raises(tables.TableError, match=r"twins\.parquet"):
         publishes("imitation", [path, Path("data/experiments/imitation/twins.parquet")])
     assert not Path("published").exists()
+
+
+def test_trainings_of_policies_keep_their_model_and_seed() -> None:
+    measured = {"step": 9, "split": "development", "loss": 0.5, "mean": 0.75, "best": 0.9, "learning_rate": 0.1}
+    paths = [
+        put("policy_history", measured | {"gradient": np.nan}, experiment="gflownet", model=model, seed=seed)
+        for model in ("gflownet", "ppo")
+        for seed in (0, 1)
+    ]
+    trainings = publishes("gflownet", paths)["policy_trainings"]
+    assert set(trainings["experiment"]) == {"gflownet"} and set(trainings["best"]) == {0.9}
+    pairs = list(zip(trainings["model"], trainings["seed"], strict=True))
+    assert pairs == [("gflownet", "0"), ("gflownet", "1"), ("ppo", "0"), ("ppo", "1")]

@@ -130,7 +130,7 @@ def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monke
     tree(tmp_path / "data")
     again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "hardware"])
     kept = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
-    assert len(kept) == 10 and all(written[name] == again[name] for name in kept)
+    assert len(kept) == 11 and all(written[name] == again[name] for name in kept)
 
 
 def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
@@ -139,3 +139,16 @@ def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "ingest/results.csv").write_text("experiment,value\ningest,1\n")
     with pytest.raises(tables.TableError, match=r"results\.csv.*publish the experiment again"):
         run(tmp_path, tmp_path / "out", [tmp_path / "ingest"])
+
+
+def test_examples_of_several_experiments_are_told_apart(tmp_path: Path) -> None:
+    bars = {"rank": 0, "graph": "g", "method": "m", "place": 0, "operation": 0, "kind": "mm", "device": 0}
+    for name, end in (("devices", 1.5), ("gflownet", 2.5), ("without", None)):
+        folder = tmp_path / name
+        folder.mkdir()
+        if end is not None:
+            frame = pd.DataFrame([bars | {"begin": 0.0, "end": end, "bound": 1.0}])
+            (folder / "gantts.csv").write_text(tidy.csv(frame[published.columns("gantts")]))
+    told = report.of_experiments("gantts", [*tmp_path.iterdir()])
+    assert dict(zip(told["experiment"], told["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
+    assert report.of_experiments("kept_points", [*tmp_path.iterdir()]).empty

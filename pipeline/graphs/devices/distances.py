@@ -13,8 +13,8 @@ def start_distances(problem: Problem, orders: np.ndarray, placements: np.ndarray
     """Mean distance between two of S schedules by when operations start; and by when and where; 0 with less than two.
 
     Root of the mean square over the operations, in mean run times. When and where: an operation has a coordinate for
-    each device, its start on its own and 0 on the others; devices are numbered as they are first used.
-    The paper prints no normalisation.
+    each device, its start on its own and 0 on the others; devices are numbered as they are first used, at the same time
+    by the number of the operation: a schedule is written down in several orders. The paper prints no normalisation.
     """
     n, m = len(problem), problem.devices
     if len(orders) < 2 or not n or not problem.seconds.any():
@@ -22,8 +22,8 @@ def start_distances(problem: Problem, orders: np.ndarray, placements: np.ndarray
     unit = float(problem.seconds.mean()) * np.sqrt(n)
     when = np.stack([starts(problem, *schedule) for schedule in zip(orders, placements, strict=True)]) / unit
     where = np.zeros((len(orders), n, m))
-    for s, (order, placement) in enumerate(zip(orders, placements, strict=True)):
-        _, first = np.unique(placement[order], return_index=True)
+    for s, placement in enumerate(placements):
+        _, first = np.unique(placement[np.argsort(when[s], kind="stable")], return_index=True)
         renamed = np.argsort(np.argsort(first))  # of the devices that are used, in the sequence of their numbers
         used = np.unique(placement)
         where[s, np.arange(n), renamed[np.searchsorted(used, placement)]] = when[s]

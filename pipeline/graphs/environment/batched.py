@@ -18,7 +18,7 @@ it needs have arrived there.
 from __future__ import annotations
 
 from copy import copy
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ class Environment:
 
     Times are float64 seconds, the same as those of the simulator (devices/simulator.py), bit by bit.
     """
+
+    _of_a_state: tuple[str, ...] = _OF_A_STATE
 
     def __init__(
         self, problem: Problem, batch: int, sequence: Sequence = "any", device: torch.device | str = "cpu"
@@ -72,6 +74,12 @@ class Environment:
         return self.free.max(1).values
 
     @property
+    def speedup(self) -> torch.Tensor:
+        """(B,) the reward of schedules that are whole: sum of run times / makespan, 0 where nothing takes time."""
+        makespan = self.makespan
+        return torch.where(makespan > 0, self.seconds.sum() / makespan, 0.0)
+
+    @property
     def usable(self) -> torch.Tensor:
         """(B, m) bool: devices with an operation, and the first without one."""
         return self._numbers <= (self.last >= 0).sum(1, keepdim=True)
@@ -96,15 +104,38 @@ class Environment:
         return usable & ((starts > now) | ((starts == now) & ((operations[:, None] > added) | behind)))
 
     @property
+    def actions(self) -> torch.Tensor:
+        """(B, n, m) bool: which operation may be added to which device."""
+        actions = torch.zeros(self.arrivals.shape, dtype=torch.bool, device=self.arrivals.device)
+        rows, operations = self.ready.nonzero(as_tuple=True)
+        actions[rows, operations] = self.allowed(rows, operations, self.starts(rows, operations))
+        return actions
+
+    @property
     def removable(self) -> torch.Tensor:
         """(B, m) bool: devices whose last operation has no scheduled child, so that it may be what was added last."""
         return (self.last >= 0) & ~self.needed.gather(1, self.last.clamp_min(0))
 
-    def taken(self, rows: torch.Tensor) -> Environment:
+    def random_actions(self, uniforms: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """An allowed action of each schedule, all as likely: operations and devices, (B,) each; there must be one.
+
+        uniforms: (B,) float64, of [0, 1).
+        """
+        rows, operations = self.ready.nonzero(as_tuple=True)
+        allowed = self.allowed(rows, operations, self.starts(rows, operations))
+        which, devices = allowed.nonzero(as_tuple=True)  # by schedule
+        schedules = torch.arange(self.batch + 1, device=rows.device)
+        first = torch.searchsorted(rows.index_select(0, which), schedules)  # action of each, and their number
+        counts = first.diff()
+        ranks = torch.minimum((uniforms * counts).long(), counts - 1)  # the product may be rounded up
+        chosen = first[:-1] + ranks
+        return operations[which[chosen]], devices[chosen]
+
+    def taken(self, rows: torch.Tensor) -> Self:
         """An environment of the states rows[k], (K,), on their own from here on; one may be taken several times."""
         taken = copy(self)
         taken.batch, taken._rows = len(rows), torch.arange(len(rows), device=rows.device)
-        for name in _OF_A_STATE:
+        for name in self._of_a_state:
             setattr(taken, name, getattr(self, name).index_select(0, rows))
         return taken
 

@@ -8,6 +8,7 @@ and schedules are taken up to the names of devices, which no policy sees.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,11 +17,14 @@ import torch
 
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models.conditions import PLAIN, Strengths, condition
+from pipeline.graphs.models.flow_loss import log_partition
 from pipeline.graphs.models.heads import log_sums
 from pipeline.graphs.models.policy import Policy
+from pipeline.graphs.models.rollout import log_probabilities, trajectories
 from pipeline.graphs.models.topoformer import graph_view
 from pipeline.graphs.problems.problem import Problem
 
+_PART = 5000  # trajectories at a time
 _ROUNDING = 1e-5  # of float32: how far from 1 all probabilities together may be
 
 
@@ -50,10 +54,18 @@ class ExactFlow:
         return float(np.abs(self.probability - self.target).sum() / 2)
 
 
+class Draws(NamedTuple):
+    """What a policy draws: D schedules."""
+
+    counts: np.ndarray  # (X,) of each schedule of an ExactFlow
+    zetas: np.ndarray  # (D,) log R + log P_B - log P_F of the trajectories; the mean of their exponentials is Z
+
+
 class Level(NamedTuple):
     """S different states with t scheduled operations each."""
 
     environment: Environment  # of S states
+    observe: Callable[[], Any]  # what the policy sees of them
     followers: torch.Tensor  # (S, n) operation behind each one on its device, -1 for the last, -2 if not scheduled
     orders: torch.Tensor  # (S, t)
     probability: torch.Tensor  # (S,) float64: that a trajectory goes through the state
@@ -79,34 +91,85 @@ def distribution(policy: Policy, problem: Problem, sigma: float, strengths: Stre
 
 
 @torch.no_grad()
+def drawn(policy: Policy, problem: Problem, sigma: float, flow: ExactFlow, count: int, seed: int) -> Draws:
+    """That many schedules, and which of the policy's distribution for the proxy they are.
+
+    Raises ValueError for a schedule that the distribution does not have.
+    """
+    graph, tails = policy.read(graph_view(problem)), torch.from_numpy(problem.tails.copy())
+    generator = torch.Generator().manual_seed(seed)
+    followers, zetas = [_followers(flow.orders, flow.placements)], []
+    for begin in range(0, count, _PART):
+        size = min(_PART, count - begin)
+        environment, told = Environment(problem, size, policy.settings.sequence), condition(problem, sigma, PLAIN, size)
+        made = trajectories(policy, graph, environment, tails, told, generator)
+        logs = log_probabilities(policy, graph, made, told)
+        log_rewards = (problem.seconds.sum() / environment.makespan - problem.devices) / sigma
+        zetas.append(log_partition(log_rewards, logs.forward.double(), logs.backward.double()).numpy())
+        followers.append(_followers(made.orders.numpy(), made.placements.numpy()))
+    _, index = np.unique(np.concatenate(followers), axis=0, return_inverse=True)
+    known, of_draws = np.split(index.reshape(-1), [len(flow.orders)])
+    counts = np.bincount(of_draws, minlength=len(known))
+    if len(counts) > len(known):
+        raise ValueError(f"{len(counts) - len(known)} drawn schedules are none of the distribution's {len(known)}")
+    return Draws(counts[known], np.concatenate(zetas))
+
+
+def _followers(orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+    """(X, n) the operation behind each one on its device, -1 for the last: a schedule up to the names of devices."""
+    count, n = orders.shape
+    rows, followers = np.arange(count), np.full((count, n), -1)
+    last = np.full((count, n and int(placements.max()) + 1), -1)
+    for operations in orders.T:
+        devices = placements[rows, operations]
+        before = last[rows, devices]
+        followers[rows[before >= 0], before[before >= 0]] = operations[before >= 0]
+        last[rows, devices] = operations
+    return followers
+
+
+@torch.no_grad()
 def levels(policy: Policy, problem: Problem, sigma: float, strengths: Strengths = PLAIN) -> list[Level]:
     """The states of each level that the policy may reach; [0] the empty one, [n] whole schedules.
 
-    Raises ValueError for a policy that reads every step, which must see all steps to a state; and for one that
-    adds operations by start, where some take no time: then a state has more than its operations on each device.
+    Raises ValueError for a policy that adds operations by start, where some take no time: then a state has more than
+    its operations on each device.
     """
-    if policy.settings.reads != "once":
-        raise ValueError("states are looked at out of their trajectories; the policy must read the graph once")
     if policy.settings.sequence == "by_start" and not problem.seconds.all():
         raise ValueError("operations that take no time may be added by start in several sequences")
-    n, tails = len(problem), torch.from_numpy(problem.tails.copy())
+    n = len(problem)
     graph = policy.read(graph_view(problem))
     told = condition(problem, sigma, strengths, 1)
-    empty = Environment(problem, 1, policy.settings.sequence)
-    start = Level(empty, torch.full((1, n), -2), torch.empty(1, 0, dtype=torch.int64), torch.ones(1).double())
-    each = [start]
+    no_orders, nowhere = torch.empty(1, 0, dtype=torch.int64), torch.full((1, n), -1)
+    empty, observe = _walked(policy, problem, no_orders, nowhere)
+    each = [Level(empty, observe, torch.full((1, n), -2), no_orders, torch.ones(1).double())]
     for _ in range(n):
-        each.append(_next(policy, graph, tails, told, each[-1]))
+        each.append(_next(policy, problem, graph, told, each[-1]))
     return each
 
 
-def _next(policy: Policy, graph: Any, tails: torch.Tensor, told: torch.Tensor, level: Level) -> Level:
+def _walked(
+    policy: Policy, problem: Problem, orders: torch.Tensor, placement: torch.Tensor
+) -> tuple[Environment, Callable[[], Any]]:
+    """The states behind these orders, (S, t), of operations on devices, (S, n), and what observes them.
+
+    Some observers remember the steps to a state, so all are taken again.
+    """
+    environment = Environment(problem, len(orders), policy.settings.sequence)
+    observe = policy.observer(environment, torch.from_numpy(problem.tails.copy()))
+    for operations in orders.T:
+        observe()
+        environment.step(operations, placement.gather(1, operations[:, None]).squeeze(1))
+    return environment, observe
+
+
+def _next(policy: Policy, problem: Problem, graph: Any, told: torch.Tensor, level: Level) -> Level:
     """All states that an action leads to, equal ones merged."""
-    rows, operations, devices, log_probability = _actions(policy, graph, tails, told, level.environment)
+    rows, operations, devices, log_probability = _actions(policy, graph, told, level)
     probability = level.probability[rows] * log_probability.double().exp()
     before = level.environment.last[rows, devices]
-    environment = level.environment.taken(rows)
-    environment.step(operations, devices)
+    placement = level.environment.placement[rows]
+    placement[torch.arange(len(rows)), operations] = devices
     followers, paths = level.followers[rows], torch.arange(len(rows))
     followers[paths, operations] = -1
     behind = before >= 0
@@ -116,14 +179,13 @@ def _next(policy: Policy, graph: Any, tails: torch.Tensor, told: torch.Tensor, l
     states = int(state.max()) + 1
     one = torch.full((states,), len(paths)).scatter_reduce(0, state, paths, "amin")  # of the paths that lead to each
     total = torch.zeros(states).double().index_add(0, state, probability)
-    return Level(environment.taken(one), followers[one], orders[one], total)
+    return Level(*_walked(policy, problem, orders[one], placement[one]), followers[one], orders[one], total)
 
 
-def _actions(
-    policy: Policy, graph: Any, tails: torch.Tensor, told: torch.Tensor, environment: Environment
-) -> tuple[torch.Tensor, ...]:
+def _actions(policy: Policy, graph: Any, told: torch.Tensor, level: Level) -> tuple[torch.Tensor, ...]:
     """State, operation, device and log P_F of every action that may be taken; (A,) each."""
-    seen = policy.observer(environment, tails)()
+    environment = level.environment
+    seen = level.observe()
     every = told.expand(environment.batch, -1)
     context = policy.contexts(graph, seen)
     scores = policy.operations(graph, seen, context, every)

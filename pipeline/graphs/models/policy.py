@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
@@ -38,7 +38,10 @@ def load(path: Path) -> Policy:
         raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
     if described is None:
         raise ValueError(f"{path} is no policy: it names no settings; train it by train_policy")
-    policy = make(Settings.model_validate(json.loads(described)))
+    try:
+        policy = make(Settings.model_validate_json(described))
+    except ValidationError as error:
+        raise ValueError(f"{path} was trained by another version of this program; train it again ({error})") from error
     try:
         policy.load_state_dict(weights)
     except RuntimeError as error:

@@ -19,6 +19,7 @@ EXPERIMENTS = ("devices", "devices_quick")  # the first that was evaluated is sh
 LIST, PROXY = "list_scheduling", "proxy"
 OF_PAPER = ("proxy", "noisy", "bandwidth", "latency")
 REAL, SYNTHETIC = "unseen_real", "unseen_synthetic"
+DRAWN = ("gantts", "memory_curves", "kept_points")
 _RATIO = {"metric": "makespan", "comparison": "ratio", "judge": "simulator"}
 _HEADS = {
     LIST: "Over list scheduling",
@@ -51,7 +52,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     methods = settings.get("methods", ())
     best, spread_out = (rows[rows["decoder"] == rule] for rule in ("best", "spread"))
     of_set = {name: best[best["set"] == name] for name in sets}
-    gantts, held, points = (evidence.table(name) for name in ("gantts", "memory_curves", "kept_points"))
+    gantts, held, points = (evidence.table(name, experiment) for name in DRAWN)
     examples = {f"devices_gantt_{k}": (pictures.gantt, bars) for k, (_, bars) in enumerate(gantts.groupby("rank"), 1)}
     return {
         "experiment": experiment,

@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from pipeline.graphs.devices.timeline import Timeline
 from pipeline.report.gantt import gantt as drawn
 from pipeline.report.names import in_order, label, set_label
+from pipeline.report.panels import COLOURS, panels, styles
 from pipeline.report.plots import key, legend, logarithmic, subplots
-
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-
-def _styles(methods: list[str]) -> dict[str, dict[str, Any]]:
-    """Colour and mark of every method, told apart by both."""
-    return {
-        name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
-        for k, name in enumerate(methods)
-    }
-
-
-@contextmanager
-def _panels(
-    names: list[str],
-    columns: int,
-    width: float,
-    height: float,
-    style: dict[str, dict[str, Any]],
-    keys: int,
-    **shown: Any,
-) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A panel of `width` x `height` inches for each name, `columns` in a row, and below them the methods' legend.
-
-    keys: methods in a row of the legend; shown: how a method's mark is drawn there, beside its style.
-    """
-    columns = min(columns, len(names))
-    rows = -(-len(names) // columns)
-    with subplots(1 + width * columns, 0.8 + height * rows, rows, columns) as (figure, grid):
-        axes = list(grid.flat)
-        for ax in axes[len(names) :]:
-            figure.delaxes(ax)
-        yield figure, axes[: len(names)]
-        legend(figure, [key(label(name), **shown, **mark) for name, mark in style.items()], keys)
 
 
 def gantt(bars: pd.DataFrame) -> Figure:
@@ -77,7 +39,7 @@ def memory(curves: pd.DataFrame) -> Figure:
     schedules = list(curves.sort_values(["place", "device", "seconds"]).groupby("place"))
     with subplots(1 + 3.4 * len(schedules), 2.8, 1, len(schedules)) as (figure, axes):
         for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
-            for colour, (_, held) in zip(cycle(_COLOURS), schedule.groupby("device"), strict=False):
+            for colour, (_, held) in zip(cycle(COLOURS), schedule.groupby("device"), strict=False):
                 ax.step(held["seconds"], held["bytes"], where="post", color=colour, linewidth=1.3)
             ax.set(xlim=(0, 1.02 * curves["seconds"].max()), ylim=(0, 1.05 * curves["bytes"].max()), xlabel="time")
             ax.xaxis.set_major_formatter(EngFormatter("s"))
@@ -85,7 +47,7 @@ def memory(curves: pd.DataFrame) -> Figure:
             ax.yaxis.set_major_formatter(EngFormatter("B"))
             ax.set_title(label(schedule["method"].iloc[0]))
         devices = sorted(set(curves["device"]))
-        keys = [key(f"device {k}", color=colour) for k, colour in zip(devices, cycle(_COLOURS), strict=False)]
+        keys = [key(f"device {k}", color=colour) for k, colour in zip(devices, cycle(COLOURS), strict=False)]
         legend(figure, keys, len(keys))
     return figure
 
@@ -93,8 +55,8 @@ def memory(curves: pd.DataFrame) -> Figure:
 def diversity(points: pd.DataFrame) -> Figure:
     """Speedup against diversity, a panel for each target. points: rows of results with a column `diversity`."""
     targets = in_order(points["target"], ("proxy", "noisy", "bandwidth", "latency"))
-    style = _styles(sorted(set(points["method"])))
-    with _panels(targets, len(targets), 2.6, 2.8, style, 4, linestyle="") as (figure, axes):
+    style = styles(sorted(set(points["method"])))
+    with panels(targets, len(targets), 2.6, 2.8, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
             for row in points[points["target"] == target].to_dict("records"):
                 mark = style[row["method"]]
@@ -110,8 +72,8 @@ def proxy_against_target(points: pd.DataFrame) -> Figure:
     present = [target for target in ("noisy", "bandwidth", "latency") if target in set(points["target"])]
     sizes = points.groupby("method")["speedup"].size()
     several = sizes[sizes > len(set(points["target"]))].index
-    style = _styles([name for name in sorted(several) if not str(name).endswith("_on_target")])
-    with _panels(present, len(present), 3.4, 3.0, style, 4, linestyle="") as (figure, axes):
+    style = styles([name for name in sorted(several) if not str(name).endswith("_on_target")])
+    with panels(present, len(present), 3.4, 3.0, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, present, strict=True):
             for name, mark in style.items():
                 kept = points[(points["method"] == name) & (points["target"] == target)]
@@ -123,8 +85,8 @@ def proxy_against_target(points: pd.DataFrame) -> Figure:
 
 def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
     """Schedules of one graph, a panel for each target. points: rows of table `executed_points`."""
-    style = _styles(sorted(set(points["method"])))
-    with _panels(targets, 3, 3.0, 2.7, style, 4, linestyle="") as (figure, axes):
+    style = styles(sorted(set(points["method"])))
+    with panels(targets, 3, 3.0, 2.7, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
             for name, mark in style.items():
                 of_method = points[(points["method"] == name) & (points["target"] == target)]
@@ -137,8 +99,8 @@ def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
 
 def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
     """Best so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
-    style = _styles(sorted(set(parts["method"])))
-    with _panels(sets, len(sets), 4.2, 3.2, style, 4) as (figure, axes):
+    style = styles(sorted(set(parts["method"])))
+    with panels(sets, len(sets), 4.2, 3.2, style, 4) as (figure, axes):
         for ax, name in zip(axes, sets, strict=True):
             for method, curve in parts[parts["set"] == name].sort_values("rank").groupby("method"):
                 mark = style[str(method)]
@@ -153,8 +115,8 @@ def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
 def anytime(parts: pd.DataFrame) -> Figure:
     """Best so far over list scheduling's against evaluations, a panel for each target that a method sees."""
     targets = in_order(parts["target"], ("proxy", "noisy", "bandwidth", "latency", "pcie", "nvlink"))
-    style = _styles(sorted(set(parts["method"])))
-    with _panels(targets, 3, 3.4, 2.6, style, 3) as (figure, axes):
+    style = styles(sorted(set(parts["method"])))
+    with panels(targets, 3, 3.4, 2.6, style, 3) as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
             for name, curve in parts[parts["target"] == target].sort_values("rank").groupby("method"):
                 mark = style[str(name)]

@@ -349,7 +349,7 @@ def test_a_file_with_other_weights_than_its_settings_ask_for_is_named(tmp_path: 
     with pytest.raises(ValueError, match=re.escape(f"{path} holds other weights than its settings ask for")):
         load(path)
     save_file(policy().state_dict(), path, {"policy": json.dumps(described | {"wide": 16})})
-    with pytest.raises(ValueError, match="wide"):
+    with pytest.raises(ValueError, match=re.escape(f"{path} was trained by another version") + "[^~]*wide"):
         load(path)
 
 

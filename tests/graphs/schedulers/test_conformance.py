@@ -36,10 +36,18 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "gflownet": graph_entry("gflownet"),
     "gflownet, drawn": graph_entry("gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
     "gflownet on the target": graph_entry("gflownet", told="target", model="by_start"),
-    "gflownet, every step": graph_entry("gflownet", model="every_step"),
+    "gflownet, every step": graph_entry("gflownet", model="every_step", most_operations=50),
+    "gflownet, every step by start": graph_entry("gflownet", model="every_step_by_start", most_operations=50),
     "ppo": graph_entry("ppo"),
 }
-SMALL_ONLY = ("cp_sat", "projected_slots", "projected_slots, noise on slots")  # at most 50 operations
+SMALL_ONLY = {  # at most 50 operations
+    *("cp_sat", "projected_slots", "projected_slots, noise on slots"),
+    *("gflownet, every step", "gflownet, every step by start"),
+}
+POLICIES: dict[str | None, dict[str, str]] = {  # settings of the networks above, by their names
+    **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}},
+    "every_step_by_start": {"reads": "every_step", "sequence": "by_start"},
+}
 FOLDER = TemporaryDirectory()
 PROPOSALS = 150
 ROUNDING = 1 - 1e-9
@@ -107,9 +115,8 @@ def weights(settings: GraphMethodSettings) -> Path:
     """An untrained network for the method, in a file."""
     if settings.method == "projected_slots":
         return untrained()
-    changes: dict[str, dict[str, str]] = {"by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}}
     path = Path(FOLDER.name) / f"{settings.network}.safetensors"
-    save(small_policies.policy(0, **changes.get(str(settings.network), {})), path)
+    save(small_policies.policy(0, **POLICIES[settings.network]), path)
     return path
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numba
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models import fused, rollout
@@ -29,24 +32,35 @@ def sampled(
     """Orders and placements of `count` schedules, (count, n) int32 each.
 
     problems: one graph with the transfers that the policy is told; each gets an equal share of the schedules.
+    Parts are drawn side by side on the threads that numba may use, each on one: products of a step are so small that
+    further threads only wait for one another, on a busy computer fifty times as long as the work takes. Schedules are
+    the same on any number.
     """
     first = problems[0][0]
     n, tails = len(first), torch.from_numpy(first.tails.copy())
     if not n:
         nothing = np.zeros((count, 0), np.int32)
         return nothing, nothing
-    with torch.inference_mode():
-        graph: Any = policy.read(graph_view(first))
-        parts = []
-        for (problem, strengths), share in zip(problems, np.array_split(np.arange(count), len(problems)), strict=True):
-            for begin in range(0, len(share), _PART):
-                size = min(_PART, len(share) - begin)
-                generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
+    shares = np.array_split(np.arange(count), len(problems))
+    parts = [
+        (problem, strengths, min(_PART, len(share) - begin), int(rng.integers(2**63)))
+        for (problem, strengths), share in zip(problems, shares, strict=True)
+        for begin in range(0, len(share), _PART)
+    ]
+    # BLAS has one number of threads for the process, OpenMP one for each thread of Python.
+    with threadpool_limits(1), ThreadPoolExecutor(numba.get_num_threads(), "sampling") as pool:
+        with torch.inference_mode():
+            graph: Any = policy.read(graph_view(first))
+
+        def drawn(problem: Problem, strengths: Strengths, size: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+            with torch.inference_mode(), threadpool_limits(1, "openmp"):
+                generator = torch.Generator().manual_seed(seed)
                 environment = Environment(problem, size, policy.settings.sequence)
                 told = condition(problem, sigma, strengths, size)
                 if isinstance(policy, ReadsOnce):
-                    parts.append(fused.schedules(policy, graph, problem, environment, told, generator))
-                else:
-                    parts.append(rollout.schedules(policy, graph, environment, tails, told, generator))
-    orders, placements = (torch.cat(part).numpy().astype(np.int32) for part in zip(*parts, strict=True))
+                    return fused.schedules(policy, graph, problem, environment, told, generator)
+                return rollout.schedules(policy, graph, environment, tails, told, generator)
+
+        schedules = list(pool.map(drawn, *zip(*parts, strict=True)))
+    orders, placements = (torch.cat(part).numpy().astype(np.int32) for part in zip(*schedules, strict=True))
     return orders, placements

@@ -1,0 +1,210 @@
+"""The batched environment for tensors on a CPU, compiled: the same states, bit by bit, a hundred times as fast.
+
+`batched.py` is the reference, and says what states and actions are. There each step asks anew which operations are
+ready and where they may be added; here a step changes only what the added operation does: its own entries, those of
+its children, and what is allowed. Schedules are shared among the threads that numba may use. Nothing is added up
+across them, so numbers do not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+from numba import njit
+
+from pipeline.graphs.environment.batched import Environment, Sequence
+from pipeline.graphs.problems.problem import Problem
+from pipeline.operators.threads import share
+
+_ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # a bit of each of eight bytes
+_TOP, _BITS = np.uint64(56), np.uint64(7)  # shifts: to the last byte; from the highest bit of a byte to the lowest
+
+
+class _Graph(NamedTuple):
+    """The n operations."""
+
+    seconds: np.ndarray  # (n,)
+    delays: np.ndarray  # (n,) seconds until the result is on another device
+    child_offsets: np.ndarray  # (n + 1,) int32
+    children: np.ndarray  # (E,) int32
+    parent_offsets: np.ndarray  # (n + 1,) int32
+    parents: np.ndarray  # (E,) int32
+
+
+class _States(NamedTuple):
+    """The memory of the environment's tensors, and the ready operations."""
+
+    waiting: np.ndarray  # (B, n)
+    placement: np.ndarray  # (B, n)
+    ends: np.ndarray  # (B, n)
+    needed: np.ndarray  # (B, n) uint8
+    arrivals: np.ndarray  # (B, n, m)
+    free: np.ndarray  # (B, m)
+    last: np.ndarray  # (B, m)
+    ready: np.ndarray  # (B, n) int32: by_start the ready operations, in any sequence, in the first `counts`
+    counts: np.ndarray  # (B,) int32: of ready operations
+    used: np.ndarray  # (B,) int32: devices with an operation
+    actions: np.ndarray  # (B, 8 W) uint8: operation * m + device; zeros behind the last one
+    allowed: np.ndarray  # (B,) int32: how many actions are
+
+
+class CompiledEnvironment(Environment):
+    """As `Environment` on a CPU. What is allowed is kept from step to step, beside the states.
+
+    Raises ValueError for an action that is not allowed, or where none is left; the states are of no use any more then.
+    """
+
+    _of_a_state = (*Environment._of_a_state, "_ready", "_counts", "_used", "_actions", "_allowed")
+
+    def __init__(self, problem: Problem, batch: int, sequence: Sequence = "any") -> None:
+        super().__init__(problem, batch, sequence)
+        n, m = len(problem), problem.devices
+        children, parents = problem.children, problem.parents
+        edges = (children.offsets, children.targets, parents.offsets, parents.targets)
+        self._graph = _Graph(self.seconds.numpy(), self._delays.numpy(), *edges)
+        sources = np.flatnonzero(np.diff(parents.offsets) == 0)
+        ready = np.zeros(n, np.int32)
+        ready[: len(sources)] = sources
+        self._ready = torch.from_numpy(ready).repeat(batch, 1)
+        self._counts = torch.full((batch,), len(sources), dtype=torch.int32)
+        self._used = torch.zeros(batch, dtype=torch.int32)
+        self._actions = torch.zeros((batch, -(-n * m // 8) * 8), dtype=torch.uint8)
+        self._actions[:, sources * m] = 1  # on the first device
+        self._allowed = self._counts.clone()
+        self._share_memory()
+
+    def _share_memory(self) -> None:
+        shared = ("waiting", "placement", "ends", "arrivals", "free", "last")
+        own = ("_ready", "_counts", "_used", "_actions", "_allowed")
+        arrays = {name.strip("_"): getattr(self, name).numpy() for name in (*shared, *own)}
+        self._states = _States(needed=self.needed.numpy().view(np.uint8), **arrays)
+
+    @property
+    def actions(self) -> torch.Tensor:
+        n, m = self.operations, self.devices
+        return self._actions[:, : n * m].view(torch.bool).unflatten(1, (n, m))
+
+    def taken(self, rows: torch.Tensor) -> Self:
+        taken = super().taken(rows)
+        taken._share_memory()
+        return taken
+
+    def random_actions(self, uniforms: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        operations, devices = (torch.empty(self.batch, dtype=torch.int64) for _ in range(2))
+        if not self._states.allowed.all():
+            raise ValueError("a schedule is whole: no action is left")
+        words = self._states.actions.view(np.uint64)
+        given = (self._states.allowed, uniforms.numpy(), self.devices, operations.numpy(), devices.numpy())
+        share(_draw, words, *given)
+        return operations, devices
+
+    def step(self, operation: torch.Tensor, device: torch.Tensor) -> None:
+        self.now, self.added = torch.empty_like(self.now), operation
+        chosen = (operation.numpy(), device.numpy(), self.now.numpy())
+        share(_step, self._states.actions, *chosen, self._graph, self._states, self.sequence == "by_start")
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _step(
+    start: int,
+    stride: int,
+    actions: np.ndarray,
+    operations: np.ndarray,
+    devices: np.ndarray,
+    now: np.ndarray,
+    graph: _Graph,
+    states: _States,
+    by_start: bool,
+) -> None:
+    """actions: those of `states`; operations, devices, now: (B,), of which `now` is filled.
+
+    Entries are written [s, k], never as rows of their own: numba counts the users of each row, as slow as all the rest.
+    """
+    m = states.free.shape[1]
+    free, arrivals, waiting, ready = states.free, states.arrivals, states.waiting, states.ready
+    for s in range(start, len(actions), stride):
+        i, device = operations[s], devices[s]
+        if not (0 <= i < waiting.shape[1] and 0 <= device < m and actions[s, i * m + device]):
+            raise ValueError("an action that is not allowed")
+        begins = max(free[s, device], arrivals[s, i, device])
+        end = begins + graph.seconds[i]
+        now[s] = begins
+        opened = states.last[s, device] < 0
+        states.used[s] += opened
+        usable = min(states.used[s] + 1, m)
+        states.placement[s, i] = device
+        states.ends[s, i] = end
+        free[s, device] = end
+        states.last[s, device] = i
+        waiting[s, i] = -1
+        for edge in range(graph.parent_offsets[i], graph.parent_offsets[i + 1]):
+            states.needed[s, graph.parents[edge]] = 1
+        for d in range(m):
+            actions[s, i * m + d] = 0
+        arrives = end + graph.delays[i]
+        count = states.counts[s]
+        for edge in range(graph.child_offsets[i], graph.child_offsets[i + 1]):
+            child = graph.children[edge]
+            waiting[s, child] -= 1
+            is_ready = waiting[s, child] == 0
+            ready[s, count] = child  # there is room: a child was not ready, so not all n operations are
+            count += is_ready
+            for d in range(m):
+                there = end if d == device else arrives
+                arrivals[s, child, d] = there if there > arrivals[s, child, d] else arrivals[s, child, d]
+                actions[s, child * m + d] = is_ready & (d < usable)
+        allowed, kept = 0, 0
+        if by_start:
+            for r in range(count):
+                ready[s, kept] = ready[s, r]
+                kept += ready[s, r] != i
+            for d in range(usable):
+                is_free = free[s, d]
+                if d == device or is_free > begins:  # behind what was added last, or later
+                    for r in range(kept):
+                        actions[s, ready[s, r] * m + d] = 1
+                    allowed += kept
+                else:
+                    for r in range(kept):
+                        k = ready[s, r]
+                        there = arrivals[s, k, d] if arrivals[s, k, d] > is_free else is_free
+                        fits = (there > begins) | ((there == begins) & (k > i))
+                        actions[s, k * m + d] = fits
+                        allowed += fits
+        else:  # the list is not kept: it is needed once for each device
+            kept = count - 1
+            allowed = kept * usable
+            if opened:
+                for k in range(waiting.shape[1]):
+                    actions[s, k * m + usable - 1] |= waiting[s, k] == 0
+        states.counts[s] = kept
+        states.allowed[s] = allowed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw(
+    start: int,
+    stride: int,
+    words: np.ndarray,
+    counts: np.ndarray,
+    uniforms: np.ndarray,
+    m: int,
+    operations: np.ndarray,
+    devices: np.ndarray,
+) -> None:
+    """words: (B, W) uint64, eight actions each; counts, uniforms: (B,); operations, devices: (B,), filled."""
+    for s in range(start, len(words), stride):
+        left = np.uint64(min(int(uniforms[s] * counts[s]), counts[s] - 1))  # the product may be rounded up
+        word = 0
+        sums = words[s, 0] * _ONES  # byte k: of the bytes up to k
+        while sums >> _TOP <= left:
+            left -= sums >> _TOP
+            word += 1
+            sums = words[s, word] * _ONES
+        at_most = (((left * _ONES) | _HIGH) - sums) & _HIGH  # of each byte: whether its sum is at most what is left
+        action = 8 * word + np.int64(((at_most >> _BITS) * _ONES) >> _TOP)
+        operation = action // m
+        operations[s] = operation
+        devices[s] = action - operation * m

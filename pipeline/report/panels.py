@@ -1,0 +1,48 @@
+"""Panels side by side with one legend: a mark and a colour for every method, told apart by both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pipeline.report.names import label
+from pipeline.report.plots import key, legend, subplots
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def styles(methods: list[str]) -> dict[str, dict[str, Any]]:
+    """Colour and mark of every method, told apart by both."""
+    return {
+        name: {"color": COLOURS[k % len(COLOURS)], "marker": _MARKS[(k + k // len(COLOURS)) % len(_MARKS)]}
+        for k, name in enumerate(methods)
+    }
+
+
+@contextmanager
+def panels(
+    names: list[str],
+    columns: int,
+    width: float,
+    height: float,
+    style: dict[str, dict[str, Any]],
+    keys: int,
+    **shown: Any,
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A panel of `width` x `height` inches for each name, `columns` in a row, and below them the methods' legend.
+
+    keys: methods in a row of the legend; shown: how a method's mark is drawn there, beside its style.
+    """
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    with subplots(1 + width * columns, 0.8 + height * rows, rows, columns) as (figure, grid):
+        axes = list(grid.flat)
+        for ax in axes[len(names) :]:
+            figure.delaxes(ax)
+        yield figure, axes[: len(names)]
+        legend(figure, [key(label(name), **shown, **mark) for name, mark in style.items()], keys)

@@ -1,0 +1,1 @@
+"""The page `policies`: its tables, figures and templates."""

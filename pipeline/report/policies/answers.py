@@ -1,0 +1,170 @@
+"""The claims of the paper, and what decides beside them, each as a question that the results answer.
+
+A question is answered by the interval alone: "uncertain" where it spans the target. Nothing here knows a result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pipeline.analysis.claims import holds, parsed
+from pipeline.report.devices.comparison import OF_PAPER, REAL, SYNTHETIC
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import label, set_label
+from pipeline.report.numbers import number, percent, small
+from pipeline.report.policies.exactness import EXACT, sigmas
+from pipeline.report.policies.exactness import EXPERIMENT as EXACTNESS
+from pipeline.report.policies.shared import GFLOWNET, KEPT, LIST, ONE_GRAPH, PROXY, UNSEEN
+from pipeline.report.tables import Table
+
+Form = Literal["value", "gain", "gap"]  # as in analysis/claims.py: of a ratio, 1 - value or value - 1
+DRAWN = "gflownet_drawn"
+PEERS = (LIST, "brkga", "ppo", "randomised_list")  # the paper has the first three
+_SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
+_LARGE = "unseen_large"
+_SETS = {"one_graph": ONE_GRAPH, SYNTHETIC: UNSEEN, REAL: UNSEEN, _LARGE: UNSEEN}  # -> experiment
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question and the row that answers it; of several rows the one furthest from the target counts."""
+
+    text: str
+    target: str  # an operator and a number, as in table `claims`
+    row: Mapping[str, str]  # columns of table `results`; others may have any value
+    form: Form = "value"
+    paper: str = "-"  # what the paper says
+    share: bool = True  # people read it as a percentage
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the results say, in the form of the question; n: graphs."""
+
+    holds: str = "not measured"
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The tables of questions; without lines where nothing answers them."""
+    against = {method: _against_peers(evidence, method) for method in (GFLOWNET, DRAWN)}
+    return {
+        "against": against[GFLOWNET],
+        "drawn": against[DRAWN],
+        "asked": _by_set(evidence),
+        "exact": _exact(evidence),
+    }
+
+
+def _against_peers(evidence: Evidence, method: str) -> Table:
+    """A line for each set and question, a column for each peer: the answer and the gain, or the difference."""
+    every = []
+    for name, experiment in _SETS.items():
+        for target in OF_PAPER:
+            asked = [Question("", "> 0", _ratio(experiment, name, method, peer, target), "gain") for peer in PEERS]
+            every.append([set_label(name), f"shorter on {target}", *(_verdict(evidence, one) for one in asked)])
+        asked = [Question("", "> 0", _more_diverse(experiment, name, method, peer)) for peer in PEERS]
+        every.append([set_label(name), "more diverse", *(_verdict(evidence, one) for one in asked)])
+    head = ["Graphs", "Is the GFlowNet", *(f"than {label(peer)}?" for peer in PEERS)]
+    return Table(head, [line for line in every if set(line[2:]) != {"-"}], right=2)
+
+
+def _verdict(evidence: Evidence, question: Question) -> str:
+    answer = answered(evidence, question)
+    return "-" if answer.holds == "not measured" else f"**{answer.holds}**, {_ours(question, answer)}"
+
+
+def questions(name: str, experiment: str) -> Iterator[Question]:
+    """What is asked of one set beside the peers: first what the paper claims, then what it did not ask."""
+    listed = _ratio(experiment, name, GFLOWNET, LIST, PROXY)
+    yield Question("At most 2% longer than list scheduling on the proxy?", "<= 0.02", listed, "gap", "yes")
+    for metric, said, target in (
+        ("diversity", "Does a higher sigma make the kept schedules more diverse? (rank correlation)", "> 0.5"),
+        ("kept_speedup", "And on average less good? (rank correlation)", "< -0.5"),
+    ):
+        row = {"experiment": experiment, "set": name, "method": GFLOWNET, "metric": "rank_correlation"}
+        yield Question(said, target, {**row, **KEPT, "baseline": metric}, paper="yes", share=False)
+    for target in ("bandwidth", "latency"):
+        known = _ratio(experiment, name, "gflownet_on_target", "heft", target)
+        yield Question(f"Told the target, shorter than HEFT on {target}?", "> 0", known, "gain")
+        drawn = _ratio(experiment, name, DRAWN, "randomised_list", target, "spread")
+        text = f"Told drawn targets, shorter than randomised list scheduling on {target}, few devices kept as well?"
+        yield Question(text, "> 0", drawn, "gain")
+
+
+def _by_set(evidence: Evidence) -> Table:
+    """A line for each question, a column for each set."""
+    by_set = {name: list(questions(name, experiment)) for name, experiment in _SETS.items()}
+    every = [
+        [asked[0].text, _wanted(asked[0]), asked[0].paper, *(_verdict(evidence, one) for one in asked)]
+        for asked in zip(*by_set.values(), strict=True)
+    ]
+    head = ["Question", "Wanted", "Paper", *map(set_label, by_set)]
+    return Table(head, [line for line in every if set(line[3:]) != {"-"}], right=3)
+
+
+def _exact(evidence: Evidence) -> Table:
+    """Whether schedules are drawn in proportion to their reward, of every small graph: the worst one answers."""
+    rows = evidence.of(EXACTNESS)
+    every = []
+    for sigma in sigmas(rows):
+        row = {"experiment": EXACTNESS, "metric": EXACT, "decoder": sigma}
+        asked = Question(f"Within 0.05 of R/Z on every small graph, sigma {sigma}?", "<= 0.05", row, share=False)
+        every.append([asked.text, _wanted(asked), _verdict(evidence, asked)])
+    return Table(["Question", "Wanted", "Total variation, worst graph"], every, right=2)
+
+
+def _ratio(experiment: str, name: str, method: str, peer: str, target: str, rule: str = "best") -> dict[str, str]:
+    place = {"experiment": experiment, "set": name, "target": target, "method": method, "baseline": peer}
+    return {**place, **KEPT, "metric": "makespan", "comparison": "ratio", "decoder": rule}
+
+
+def _more_diverse(experiment: str, name: str, method: str, peer: str) -> dict[str, str]:
+    place = {"experiment": experiment, "set": name, "target": PROXY, "method": method, "baseline": peer}
+    return {**place, **KEPT, "metric": "diversity", "comparison": "difference"}
+
+
+def answered(evidence: Evidence, question: Question) -> Answer:
+    """What the results say of a question."""
+    rows = evidence.of(question.row["experiment"])
+    for name, wanted in question.row.items():
+        rows = rows[rows[name] == wanted]
+    rows = rows[rows["value"].notna()]
+    if rows.empty:
+        return Answer()
+    every = [_formed(question, row) for row in rows.to_dict("records")]
+    return max(every, key=lambda answer: -answer.value if question.target.startswith(">") else answer.value)
+
+
+def _formed(question: Question, row: Mapping[Any, Any]) -> Answer:
+    value, low, high = row["value"], row["low"], row["high"]
+    if question.form == "gain":
+        value, low, high = 1 - value, 1 - high, 1 - low
+    elif question.form == "gap":
+        value, low, high = value - 1, low - 1, high - 1
+    return Answer(holds(question.target, value, low, high), value, low, high, int(row["n"]))
+
+
+def _ours(question: Question, answer: Answer) -> str:
+    """The value with its interval."""
+    if math.isnan(answer.value):
+        return "-"
+    interval = (
+        "" if math.isnan(answer.low) else f"{_written(question, answer.low)} to {_written(question, answer.high)}"
+    )
+    return small(_written(question, answer.value), interval)
+
+
+def _written(question: Question, value: float) -> str:
+    return percent(value) if question.share else number(value, 3)
+
+
+def _wanted(question: Question) -> str:
+    sign, goal = parsed(question.target)
+    return f"{_SIGNS[sign]} {_written(question, goal) if goal else 0}"

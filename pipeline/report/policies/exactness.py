@@ -1,0 +1,81 @@
+"""Does a policy draw schedules in proportion to their reward? Exactly, on small graphs: benchmarks/exact_flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import in_order, label, spelt
+from pipeline.report.numbers import Row, count, number, spread
+from pipeline.report.plots import drawings
+from pipeline.report.policies import pictures
+from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
+
+EXPERIMENT = "exact_flow"
+# `decoder` of the rows is sigma, as text; `set` the graph; `method` the network.
+EXACT, DRAWN, PERFECT, ERROR = (
+    "total_variation",
+    "drawn_total_variation",
+    "perfect_total_variation",  # low and high: between these the draws of a perfect sampler lie
+    "log_z_error",
+)
+SCHEDULES = "schedules"  # how many the graph has
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """Sigma -> table, highest first, and the picture; without any where nothing was published."""
+    rows = evidence.of(EXPERIMENT)
+    measured = rows[rows["metric"].isin((EXACT, DRAWN, PERFECT, ERROR))]
+    networks = in_order(measured["method"], ())
+    schedules = evidence.table("schedule_probabilities")
+    return {
+        "tables": {name: _graphs(rows, name, networks) for name in sigmas(rows)},
+        "figures": drawings(
+            policies_exactness=(pictures.exactness, rows[rows["metric"] == EXACT], sigmas(rows)),
+            policies_probabilities=(pictures.probabilities, schedules),
+        ),
+    }
+
+
+def sigmas(rows: pd.DataFrame) -> list[str]:
+    """The temperatures that were looked at, highest first."""
+    return sorted(set(rows.loc[rows["metric"] == EXACT, "decoder"]), key=float, reverse=True)
+
+
+def _graphs(rows: pd.DataFrame, sigma: str, networks: list[str]) -> Table:
+    """A line for each graph, and for each network where there are several."""
+    sizes = rows[rows["metric"] == SCHEDULES].drop_duplicates("set")
+    here = rows[rows["decoder"] == sigma]
+    several: list[Column] = [("Network", of("method", label))] if len(networks) > 1 else []
+    shown: list[Column] = [("Graph", of("set", spelt)), *several]
+    if len(sizes):
+        known = dict(zip(sizes["set"], sizes["value"], strict=True))
+        shown.append(("Schedules", lambda line: count(known.get(line["set"], float("nan")))))
+    shown += [
+        ("Total variation, exact", metric(_three, EXACT)),
+        ("of the draws", metric(_three, DRAWN)),
+        ("of a perfect sampler's draws", metric(_range, PERFECT)),
+        ("Draws inside its range", _inside),
+        ("Error of log Z", metric(_three, ERROR)),
+    ]
+    if (here["n"] > 0).any():
+        shown.append(("Draws", value(count, DRAWN, "n")))
+    every = lines(here, ["set", "method"], {"method": networks}, {"metric": EXACT})
+    return table(shown, every, right=1 + len(several))
+
+
+def _three(row: Row | None) -> str:
+    return spread(row, lambda found: number(found, 3))
+
+
+def _range(row: Row | None) -> str:
+    return "-" if row is None else f"{number(row['low'], 3)} to {number(row['high'], 3)}"
+
+
+def _inside(line: Line) -> str:
+    drawn, perfect = line.find(metric=DRAWN), line.find(metric=PERFECT)
+    if drawn is None or perfect is None:
+        return "-"
+    return "yes" if perfect["low"] <= drawn["value"] <= perfect["high"] else "no"

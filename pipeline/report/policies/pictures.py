@@ -1,0 +1,82 @@
+"""Pictures of the page: goodness against diversity by temperature, and how far draws are from what they should be."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.report.names import in_order, set_label, spelt
+from pipeline.report.panels import COLOURS, panels, styles
+from pipeline.report.plots import downwards, key, legend, shares, subplots
+from pipeline.report.policies.shared import GFLOWNET
+
+
+def by_temperature(points: pd.DataFrame, sigmas: dict[str, float], sets: list[str]) -> Figure:
+    """Speedup on the proxy against diversity, a panel for each set: the best of the kept hollow, their mean filled.
+
+    points: set, method, best, mean, diversity; sigmas: method -> sigma, joined by a line in their order.
+    """
+    present = in_order(points["set"], sets)
+    others = styles([name for name in in_order(points["method"], ()) if name not in sigmas])
+    marks = {GFLOWNET: {"color": "#222222", "marker": "h"}} | others
+    with panels(present, 3, 3.0, 3.0, marks, 2 * min(3, len(present)), linestyle="") as (figure, axes):
+        for ax, name in zip(axes, present, strict=True):
+            of_set = points[points["set"] == name].set_index("method")
+            for method, mark in others.items():
+                if method in of_set.index:
+                    one = of_set.loc[method]
+                    ax.plot(one["diversity"], one["mean"], linestyle="", markersize=6, **mark)
+                    ax.plot(one["diversity"], one["best"], linestyle="", markersize=6, markerfacecolor="none", **mark)
+            line = of_set.loc[[method for method in sigmas if method in of_set.index]]
+            for column, face in (("mean", "#222222"), ("best", "none")):
+                ax.plot(line["diversity"], line[column], linewidth=1, markerfacecolor=face, **marks[GFLOWNET])
+            for method, x, y in zip(line.index, line["diversity"], line["mean"], strict=True):
+                ax.annotate(
+                    f"{sigmas[str(method)]:g}", (x, y), (0, -11), textcoords="offset points", ha="center", fontsize=8
+                )
+            ax.set(xlim=(-0.05, 1.05), xlabel="mean distance of the kept", title=set_label(name).replace(", ", ",\n"))
+            ax.margins(y=0.15)
+            shares(ax.xaxis)
+        axes[0].set_ylabel("speedup on the proxy")
+    return figure
+
+
+def exactness(rows: pd.DataFrame, sigmas: list[str]) -> Figure:
+    """Exact total variation of each graph, a mark for each sigma. rows: of table `results`, `decoder` is sigma."""
+    graphs = in_order(rows["set"], ())
+    marks = {sigma: (COLOURS[k % len(COLOURS)], "osD^v"[k % 5]) for k, sigma in enumerate(sigmas)}
+    with subplots(8, 1.2 + 0.4 * len(graphs)) as (figure, axes):
+        ax = axes[0, 0]
+        for k, (sigma, (colour, marker)) in enumerate(marks.items()):
+            lower = 0.2 * (k - (len(marks) - 1) / 2)  # so that equal ones do not cover each other
+            for row in rows[rows["decoder"] == sigma].to_dict("records"):
+                place = -graphs.index(row["set"]) - lower
+                ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=1.2)
+                ax.plot(row["value"], place, color=colour, marker=marker, linestyle="")
+        downwards(ax, [spelt(name) for name in graphs])
+        ax.set(xlabel="total variation between what is drawn and R/Z: 0 is exact, 1 is disjoint", xlim=(0, None))
+        keys = [
+            key(f"sigma {sigma}", color=colour, marker=marker, linestyle="")
+            for sigma, (colour, marker) in marks.items()
+        ]
+        legend(figure, keys, 5)
+    return figure
+
+
+def probabilities(schedules: pd.DataFrame) -> Figure:
+    """How probable schedules are drawn against how probable they should be, a panel for each graph and sigma.
+
+    schedules: rows of table `schedule_probabilities`.
+    """
+    graphs, sigmas = in_order(schedules["graph"], ()), sorted(set(schedules["sigma"]), reverse=True)
+    with subplots(3.1 * len(sigmas), 3.0 * len(graphs), rows=len(graphs), columns=len(sigmas)) as (figure, axes):
+        for k, graph in enumerate(graphs):
+            for j, sigma in enumerate(sigmas):
+                ax = axes[k, j]
+                of_panel = schedules[(schedules["graph"] == graph) & (schedules["sigma"] == sigma)]
+                ax.loglog(of_panel["target"], of_panel["probability"], ".", color=COLOURS[0], markersize=3, alpha=0.4)
+                ends = [of_panel["target"].min(), of_panel["target"].max()]
+                ax.plot(ends, ends, color="#222222", linewidth=1)
+                ax.set(title=f"{spelt(graph)}, sigma {sigma:g}", xlabel="R/Z")
+            axes[k, 0].set_ylabel("probability of the schedule")
+    return figure

@@ -1,0 +1,15 @@
+"""One row per (graph, sigma, schedule): how probable a policy draws it, and how probable it should be."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("graph", pa.string()),
+        ("sigma", pa.float64()),  # temperature of the reward, in speedups
+        ("makespan", pa.float64()),  # seconds
+        ("target", pa.float64()),  # R / Z
+        ("probability", pa.float64()),
+    ]
+)

@@ -1,0 +1,168 @@
+"""Made-up evidence of the page of policies: every set, method and target of params.yaml."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.analysis import published
+from pipeline.report.evidence import Evidence
+from tests.report.made import PARAMS, results
+
+METHODS = ["list_scheduling", "randomised_list", "heft", "brkga", "ppo", "gflownet", "gflownet_warm", "gflownet_hot",
+           "gflownet_uniform", "gflownet_drawn", "gflownet_on_target"]  # fmt: skip
+TARGETS = ["proxy", "noisy", "bandwidth", "latency", "pcie"]
+PEERS = ["list_scheduling", "randomised_list", "brkga", "ppo", "heft"]
+SETS = {
+    "gflownet": ["unseen_real", "unseen_synthetic", "unseen_large"],
+    "gflownet_one_graph": ["one_graph"],
+    "gflownet_small_graph": ["one_small_graph"],
+}
+OF_SMALL = ["list_scheduling", "randomised_list", "gflownet", "gflownet_every_step"]
+SIGMAS = {"gflownet": 0.005, "gflownet_warm": 0.02, "gflownet_hot": 0.1}
+GRAPHS = ["in_tree_7_on_3", "independent_5_on_3"]
+
+
+def methods(experiment: str) -> list[str]:
+    return OF_SMALL if experiment == "gflownet_small_graph" else METHODS
+
+
+def cost(method: str) -> float:
+    """Makespan over list scheduling's: an eighth of a tenth less for each place in the list."""
+    return 1 - 0.0125 * [*METHODS, "gflownet_every_step"].index(method)
+
+
+def compared(experiment: str) -> list[dict[str, Any]]:
+    """Rows of results of one experiment."""
+    rows: list[dict[str, Any]] = []
+    every = product(SETS[experiment], TARGETS, methods(experiment), ("best", "spread"))
+    for name, target, method, rule in every:
+        whose: dict[str, Any] = {"experiment": experiment, "set": name, "target": target, "method": method}
+        whose |= {"decoder": rule, "judge": "simulator", "dependencies": "none"}
+        several = method not in ("list_scheduling", "heft")
+        if rule == "spread" and not several:
+            continue
+        rows.append(whose | {"metric": "speedup", "value": 3 / cost(method)})
+        for peer in PEERS:
+            if peer in methods(experiment) and peer != method:
+                ratio = {"metric": "makespan", "comparison": "ratio", "baseline": peer}
+                rows.append(whose | ratio | {"value": cost(method) / cost(peer)})
+        if target == "proxy":
+            share = 0.08 * METHODS.index(method) if several and method in METHODS else 0.0
+            rows.append(whose | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.03})
+            rows.append(whose | {"metric": "diversity", "value": share})
+            rows.append(whose | {"metric": "kept_speedup", "value": 2.9 / cost(method)})
+            rows += [
+                whose | {"metric": metric, "value": 10 * share, "unit": "mean run times"}
+                for metric in ("start_distance", "placed_start_distance")
+            ]
+            rows.append(whose | {"metric": "scheduled_share", "value": 0.75 if method == "gflownet_drawn" else 1.0})
+            if several and method != "brkga":
+                less = {"metric": "diversity", "comparison": "difference", "baseline": "brkga"}
+                rows.append(whose | less | {"value": share - 0.24})
+    return rows
+
+
+def correlated() -> list[dict[str, Any]]:
+    place = {"experiment": "gflownet", "set": "unseen_synthetic", "target": "proxy", "method": "gflownet"}
+    place |= {"metric": "rank_correlation", "decoder": "best", "judge": "simulator"}
+    pairs = (("diversity", 0.9), ("kept_speedup", -0.8))
+    return [place | {"baseline": baseline, "value": value} for baseline, value in pairs]
+
+
+def exact() -> list[dict[str, Any]]:
+    """Rows as benchmarks/exact_flow publishes them: `decoder` is sigma."""
+    rows: list[dict[str, Any]] = []
+    for name, sigma in product(GRAPHS, ("1", "0.3", "0.1")):
+        place = {"experiment": "exact_flow", "set": name, "method": "gflownet", "decoder": sigma}
+        rows += [
+            place | {"metric": "total_variation", "value": 0.02},
+            place | {"metric": "drawn_total_variation", "value": 0.065, "n": 100_000},
+            place | {"metric": "perfect_total_variation", "value": 0.06, "low": 0.055, "high": 0.066},
+            place | {"metric": "log_z_error", "value": -0.003},
+        ]
+    rows += [{"experiment": "exact_flow", "set": name, "metric": "schedules", "value": 480.0} for name in GRAPHS]
+    return rows
+
+
+def timed() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    place: dict[str, Any] = {"experiment": "environment_speed", "set": "layered", "lengths": "50"}
+    for sequence, (method, speed) in product(("any", "by_start"), (("single", 2e4), ("batched", 2e6))):
+        whose = place | {"target": sequence, "method": method}
+        rows.append(whose | {"metric": "steps_per_second", "value": speed})
+        if method == "batched":
+            rows.append(whose | {"metric": "speedup", "comparison": "ratio", "baseline": "single", "value": 100.0})
+    place = {"experiment": "sampling_speed", "method": "gflownet", "metric": "schedules_per_second"}
+    return [*rows, *(place | {"lengths": size, "value": 5e4 / int(size)} for size in ("50", "1000"))]
+
+
+def tried() -> list[dict[str, Any]]:
+    place = {"experiment": "policy_trials", "comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator"}
+    place |= {"metric": "makespan", "set": "development_synthetic"}
+    every = product(("ppo", "gflownet", "gflownet_known"), TARGETS[:4], ("best", "spread"))
+    worth = {"ppo": 0.99, "gflownet": 0.98, "gflownet_known": 0.97}
+    return [place | {"method": m, "target": t, "decoder": rule, "value": worth[m]} for m, t, rule in every]
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Tables beside the results: parts, trainings, Gantt charts."""
+    plain = dict.fromkeys(published.columns("parts"), "none") | {"rank": 0, "n": 10, "confidence": np.nan}
+    parts = [
+        plain | {"experiment": "gflownet", "set": "unseen_synthetic", "target": "proxy", "method": method,
+                 "seed": "all", "metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling",
+                 "judge": "simulator", "by": "family", "part": family, "value": cost(method), "low": 0.9, "high": 1.1}
+        for method in METHODS for family in ("erdos_renyi", "layered")
+    ]  # fmt: skip
+    trainings = [
+        {"experiment": experiment, "model": model, "seed": seed, "step": step, "split": split, "loss": 2.0 / step,
+         "gradient": 0.5, "mean": 0.8 + step / 1e4, "best": 0.9 + step / 1e5, "learning_rate": 1e-3}
+        for experiment in SETS for model in ("gflownet", "robust") for seed in ("0", "1") for step in (100, 200)
+        for split in ("training", "development")
+    ]  # fmt: skip
+    bars = [
+        {"experiment": experiment, "rank": rank, "graph": "g", "method": method, "place": k, "operation": i,
+         "kind": "mm", "device": i % 2, "begin": float(i), "end": i + 1.0, "bound": 2.0}
+        for experiment, ranks in (("gflownet", (0, 1)), ("gflownet_one_graph", (0,))) for rank in ranks
+        for k, method in enumerate(("list_scheduling", "gflownet")) for i in range(4)
+    ]  # fmt: skip
+    probabilities = [
+        {"experiment": "exact_flow", "graph": name, "sigma": sigma, "makespan": 1.0, "target": p,
+         "probability": p * 1.1}
+        for name in GRAPHS for sigma in (1.0, 0.1) for p in (0.001, 0.01)
+    ]  # fmt: skip
+    frames: dict[str, list[Any]] = {"parts": parts, "policy_trainings": trainings, "gantts": bars}
+    frames["schedule_probabilities"] = probabilities
+    return {name: pd.DataFrame(rows) for name, rows in frames.items()}
+
+
+def rows_of(experiment: str) -> list[dict[str, Any]]:
+    """What is published under a name."""
+    others = {"exact_flow": exact, "environment_speed": timed, "sampling_speed": timed, "policy_trials": tried}
+    rows = others[experiment]() if experiment in others else compared(experiment)
+    rows += correlated() if experiment == "gflownet" else []
+    return [row for row in rows if row["experiment"] == experiment]
+
+
+PUBLISHED = [*SETS, "exact_flow", "environment_speed", "sampling_speed", "policy_trials"]
+
+
+def evidence(*experiments: str) -> Evidence:
+    """With what was published under these names alone."""
+    shown = {
+        name: {"task": "policies", "sets": sets, "targets": TARGETS, "methods": methods(name), "peers": PEERS}
+        for name, sets in SETS.items()
+    }
+    asked = {name: {"method": "gflownet", "model": "gflownet", "sigma": sigma} for name, sigma in SIGMAS.items()}
+    other = {"gflownet_uniform": {"method": "gflownet", "model": "uniform", "sigma": 0.005}, "ppo": {"method": "ppo"}}
+    params = PARAMS | {
+        "experiments": PARAMS["experiments"] | shown,
+        "graphs": {"gflownet": {"methods": asked | other}},
+    }
+    beside = {
+        name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()
+    }
+    return Evidence(params, results([row for name in experiments for row in rows_of(name)]), beside)

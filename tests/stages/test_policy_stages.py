@@ -1,0 +1,353 @@
+"""The road of learned policies, stage by stage: training, schedules, distances, numbers, the shipped one."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline import places, tables
+from pipeline.analysis.rows import Quantity, results, row
+from pipeline.config.section import ConfigError
+from pipeline.graphs.corpus import synthetic
+from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices.distances import start_distances
+from pipeline.graphs.devices.judging import FROZEN
+from pipeline.graphs.models import SHIPPED
+from pipeline.graphs.models.policy import load, make, save
+from pipeline.learning.checkpoints import Checkpoint
+from pipeline.stages import (
+    evaluate_policies,
+    judge_graphs,
+    measure_distances,
+    schedule_graphs,
+    ship_policy,
+    train_policy,
+)
+from tests.graphs.models import small_policies
+
+SETTINGS = small_policies.settings(steps=4, trajectories=4, measurements=2, most_operations=8)
+TARGETS = ["proxy", "latency"]
+MACHINES: dict[str, Any] = {"device": None, "devices": 3, "links": {}, "targets": TARGETS}
+PLACE = {"experiment": "e", "graph_set": "s"}
+METHODS: dict[str, dict[str, Any]] = {
+    "list_scheduling": {"method": "list_scheduling"},
+    "randomised_list": {"method": "randomised_list"},
+    "gflownet": {"method": "gflownet", "sigma": 0.05},
+    "gflownet_warm": {"method": "gflownet", "sigma": 0.5},
+    "gflownet_hot": {"method": "gflownet", "sigma": 5.0},
+    "gflownet_on_target": {"method": "gflownet", "told": "target"},
+}
+STRENGTHS = FROZEN / "graph_targets.csv"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie in the folder of the process."""
+    monkeypatch.chdir(tmp_path)
+
+
+def graphs(path: Path, sizes: list[int], seed: int = 0) -> Path:
+    rng = np.random.default_rng(seed)
+    write_graphs(path, [synthetic.draw("layered", n, rng, f"layered_{k}") for k, n in enumerate(sizes)])
+    return path
+
+
+class Trained(NamedTuple):
+    weights: Path
+    history: Path
+
+
+def train(folder: Path, seed: int = 0, machines: int = 3, **changes: Any) -> Trained:
+    """Two sets to learn from, of which the second has two devices, and one to measure on."""
+    inputs = [graphs(folder / f"{name}.parquet", sizes, k) for k, (name, sizes) in enumerate(SETS.items())]
+    where = json.dumps([MACHINES, MACHINES | {"devices": 2}, MACHINES][:machines])
+    out = Trained(folder / "out" / "weights.safetensors", folder / "out" / "history.parquet")
+    settings = SETTINGS.model_copy(update=changes).model_dump_json()
+    train_policy.main(settings, where, seed, inputs[:2], inputs[2], *out)
+    return out
+
+
+SETS = {"first": [0, 5, 8, 9], "second": [6], "development": [7, 20]}
+
+
+def test_a_policy_is_trained_on_graphs_that_are_small_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    right = train_policy.train
+
+    def training(*each: Any) -> Any:
+        given.append(each)
+        return right(*each)
+
+    monkeypatch.setattr(train_policy, "train", training)
+    weights, history = train(tmp_path)
+    ((learned, watched, _, seed, resume, _),) = given
+    assert [[len(job) for job in each] for each in learned] == [[5, 8], [6]] and [len(job) for job in watched] == [7]
+    assert [[job.devices for job in each] for each in learned] == [[3, 3], [2]] and seed == 0 and resume is None
+    assert load(weights).settings == SETTINGS
+    rows = tables.read("policy_history", history)
+    assert rows["step"].tolist() == [2, 2, 4, 4] and set(rows["split"]) == {"training", "development"}
+    assert not list((tmp_path / ".cache/checkpoints").glob("*"))  # it is done
+
+
+def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:
+    made = [train(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1))]
+    weights, histories = ([path.read_bytes() for path in of] for of in zip(*made, strict=True))
+    assert weights[0] == weights[1] != weights[2] and histories[0] == histories[1] != histories[2]
+
+
+def test_an_interrupted_training_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = [path.read_bytes() for path in train(tmp_path)]
+    keep = Checkpoint.save
+
+    def killed(self: Checkpoint, state: dict[str, Any]) -> None:
+        keep(self, state)
+        raise KeyboardInterrupt
+
+    for path in (tmp_path / "out").iterdir():
+        path.unlink()
+    monkeypatch.setattr(Checkpoint, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    assert not list((tmp_path / "out").iterdir())
+    saved: list[int] = []
+
+    def counted(self: Checkpoint, state: dict[str, Any]) -> None:
+        saved.append(state["step"])
+        keep(self, state)
+
+    monkeypatch.setattr(Checkpoint, "save", counted)
+    assert [path.read_bytes() for path in train(tmp_path)] == whole
+    assert "resuming at step 2 of 4" in capsys.readouterr().err and saved == [4]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"most_operations": 4}, "first.parquet: no graph has 1 to 4 operations; raise most_operations, or take"),
+        ({"most_operations": 6}, "development.parquet: no graph has 1 to 6 operations"),
+    ],
+)
+def test_a_set_without_a_small_graph_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        train(tmp_path, **changes)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_training_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="least_sigma"):
+        train(tmp_path, least_sigma=2.0)
+    with pytest.raises(ConfigError, match="trajectories"):
+        train(tmp_path, trajectories=1)
+    untimed = [replace(graph, seconds=np.zeros(0)) for graph in read_graphs(graphs(tmp_path / "g", [5]))]
+    write_graphs(tmp_path / "untimed", untimed)
+    out = tmp_path / "out/weights", tmp_path / "out/history"
+    one = json.dumps([MACHINES, MACHINES])
+    with pytest.raises(ValueError, match="graph layered_0: it brings no run times along"):
+        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "untimed"], tmp_path / "untimed", *out)
+    (tmp_path / "damaged").write_bytes(b"nothing")
+    with pytest.raises(tables.TableError, match="damaged: table graphs is damaged"):
+        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "g"], tmp_path / "damaged", *out)
+    with pytest.raises(ValueError, match="--machines describes 2 sets, but 3 are given"):
+        train(tmp_path, machines=2)
+    with pytest.raises(tables.TableError, match="missing: table graphs is missing"):
+        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "missing"], tmp_path / "g", *out)
+    assert not (tmp_path / "out").exists()
+
+
+def place(folder: Path, kind: str, **names: object) -> Path:
+    return folder / places.path(kind, **names)
+
+
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three graphs with schedules of every method, makespans and distances; the policy is untrained."""
+    folder = tmp_path_factory.mktemp("policies")
+    sets, weights = graphs(place(folder, "graphs", graph_set="s"), [6, 9, 12]), folder / "weights.safetensors"
+    save(small_policies.policy(), weights)
+    for name, entry in METHODS.items():
+        for seed in (0,) if name == "list_scheduling" else (0, 1):
+            own = weights if entry["method"] == "gflownet" else None
+            out = place(folder, "graph_schedules", **PLACE, method=name, seed=seed)
+            schedule_graphs.main(json.dumps(entry), json.dumps(MACHINES), seed, sets, STRENGTHS, out, own)
+    judge_graphs.main(json.dumps(MACHINES), sets, schedules(folder), STRENGTHS, place(folder, "makespans", **PLACE))
+    measure_distances.main(json.dumps(MACHINES), sets, schedules(folder), place(folder, "schedule_distances", **PLACE))
+    candidates = [
+        {"graph_id": graph.graph_id, "name": graph.name, "family": graph.family, "variant": "drawn", "extent": "whole"}
+        | {"operations": len(graph), "edges": 1, "headroom": 2.0, "fits_one_device": True}
+        | {"counts": True, "refused": ""}
+        for graph in read_graphs(sets)
+    ]
+    tables.write(pd.DataFrame(candidates), "graph_candidates", place(folder, "graph_candidates", graph_set="s"))
+    return folder
+
+
+def schedules(folder: Path) -> list[Path]:
+    return sorted((folder / "data/experiments/e/graph_schedules").rglob("*.parquet"))
+
+
+def test_distances_are_those_of_the_schedules_that_see_the_proxy(scheduled: Path) -> None:
+    found = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
+    assert len(found) == 3 * 2 * (1 + 2 * 5)  # graphs, rules, list scheduling once and five methods with two seeds
+    assert not found.duplicated(["graph_id", "method", "seed", "kept_by"]).any()
+    assert not found.loc[found["method"] == "list_scheduling", ["start_distance", "placed_start_distance"]].any(
+        axis=None
+    )
+    jobs = {graph.graph_id: problem_of(graph, 3) for graph in read_graphs(place(scheduled, "graphs", graph_set="s"))}
+    table = tables.read("graph_schedules", place(scheduled, "graph_schedules", **PLACE, method="gflownet_hot", seed=1))
+    of = found[(found["method"] == "gflownet_hot") & (found["seed"] == 1)].set_index(["graph_id", "kept_by"])
+    for said in table.to_dict("records"):
+        shape = -1, said["operations"]
+        parts = (said[name].reshape(shape).astype(np.int32) for name in ("orders", "placements"))
+        expected = start_distances(jobs[said["graph_id"]], *parts)
+        assert (
+            tuple(of.loc[(said["graph_id"], said["kept_by"])][["start_distance", "placed_start_distance"]]) == expected
+        )
+    assert (of["start_distance"] > 0).all()
+
+
+def test_distances_of_schedules_that_lie_elsewhere_are_refused(scheduled: Path, tmp_path: Path) -> None:
+    sets, out = place(scheduled, "graphs", graph_set="s"), tmp_path / "out/distances.parquet"
+    strange = tmp_path / "schedules.parquet"
+    strange.write_bytes(schedules(scheduled)[0].read_bytes())
+    with pytest.raises(ValueError, match=r"schedules\.parquet: expected a path that ends in"):
+        measure_distances.main(json.dumps(MACHINES), sets, [strange], out)
+    damaged = place(tmp_path, "graph_schedules", **PLACE, method="m", seed=0)
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(b"nothing")
+    with pytest.raises(tables.TableError, match=r"0\.parquet: table graph_schedules is damaged"):
+        measure_distances.main(json.dumps(MACHINES), sets, [damaged], out)
+    others = graphs(tmp_path / "others", [6], seed=1)
+    with pytest.raises(ValueError, match=r"0\.parquet has schedules of graph .*, which is not in .*others"):
+        measure_distances.main(json.dumps(MACHINES), others, schedules(scheduled), out)
+    with pytest.raises(ConfigError, match="devices"):
+        measure_distances.main(json.dumps(MACHINES | {"devices": 0}), sets, schedules(scheduled), out)
+    assert not out.parent.exists()
+
+
+def evaluate(folder: Path, out: Path, methods: str = json.dumps(METHODS), **inputs: list[Path]) -> pd.DataFrame:
+    intervals = json.dumps({"bootstrap_samples": 20, "confidence": 0.95})
+    kinds = {"graphs": {"graph_set": "s"}, "graph_candidates": {"graph_set": "s"}}
+    kinds |= {"makespans": PLACE, "schedule_distances": PLACE}
+    graphs, candidates, makespans, distances = (
+        inputs.get(kind, [place(folder, kind, **names)]) for kind, names in kinds.items()
+    )
+    outputs = out / "results.parquet", out / "parts.parquet"
+    tables_of = graphs, candidates, makespans, distances, STRENGTHS
+    evaluate_policies.main("e", intervals, ["randomised_list"], methods, *tables_of, *outputs)
+    tables.read("parts", outputs[1])
+    return tables.read("results", outputs[0])
+
+
+def test_numbers_are_made_of_them(scheduled: Path, tmp_path: Path) -> None:
+    found = evaluate(scheduled, tmp_path / "out")
+    key = [name for name in tables.SCHEMAS["results"].names if name not in ("value", "low", "high", "interval_of", "n")]
+    assert not found.duplicated(key).any() and set(found["target"]) == set(TARGETS) and set(found["set"]) == {"s"}
+    peers = found[(found["metric"] == "makespan") & (found["baseline"] == "randomised_list")]
+    assert set(peers["method"]) == set(METHODS) - {"randomised_list"}
+    judged = tables.read("makespans", place(scheduled, "makespans", **PLACE))
+    least = judged[(judged["target"] == "latency") & (judged["kept_by"] == "best")]
+    least = least.assign(log=least["seconds"].map(lambda each: np.log(each.min())))
+    logs = least.pivot_table(index="graph_id", columns=["method", "seed"], values="log")
+    ratio = float(np.exp((logs["gflownet"] - logs["randomised_list"]).to_numpy().mean()))
+    row_of = peers[(peers["method"] == "gflownet") & (peers["target"] == "latency") & (peers["decoder"] == "best")]
+    assert row_of["value"].item() == pytest.approx(ratio)
+    hotter = found[found["metric"] == "rank_correlation"]
+    assert set(hotter["method"]) == {"gflownet"} and set(hotter["baseline"]) == {"diversity", "kept_speedup"}
+    distances = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
+    of = distances[(distances["method"] == "gflownet_hot") & (distances["kept_by"] == "best")]
+    said = found.query("metric == 'start_distance' and method == 'gflownet_hot' and decoder == 'best'")
+    assert said["value"].item() == pytest.approx(of["start_distance"].mean())
+
+
+def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    missing = place(tmp_path, "schedule_distances", **PLACE)
+    with pytest.raises(tables.TableError, match=r"s\.parquet: table schedule_distances is missing"):
+        evaluate(scheduled, out, schedule_distances=[missing])
+    judged = tables.read("makespans", place(scheduled, "makespans", **PLACE))
+    without = place(tmp_path, "makespans", **PLACE)
+    tables.write(judged[judged["method"] != "list_scheduling"], "makespans", without)
+    with pytest.raises(ValueError, match="e: s has no schedules of list_scheduling"):
+        evaluate(scheduled, out, makespans=[without])
+    with pytest.raises(ConfigError, match="sigma"):
+        evaluate(scheduled, out, json.dumps(METHODS | {"gflownet": {"method": "gflownet", "sigma": -1}}))
+    assert not out.exists()
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Path:
+    """Three trainings; the second has the best schedules at its end, though not the least loss, nor all the time."""
+    for seed, best, loss in ((0, 0.7, 0.1), (1, 0.9, 0.5), (2, 0.8, 0.2)):
+        where = {"experiment": "e", "model": "robust", "seed": seed}
+        save(make(small_policies.settings()), place(tmp_path, "network_weights", **where))
+        rows = [(1, "development", 1.0 - best), (2, "development", best), (2, "training", 1.0)]
+        plain = {"loss": loss, "gradient": 1.0, "mean": 0.5, "learning_rate": 0.1}
+        frame = pd.DataFrame(plain | {"step": step, "split": split, "best": value} for step, split, value in rows)
+        tables.write(frame[::-1], "policy_history", place(tmp_path, "policy_history", **where))
+    ratio = Quantity("makespan", "ratio", "list_scheduling", "simulator")
+    of = {"experiment": "e", "set": "s", "decoder": "best", "target": "proxy"}
+    rows_of = [row(of | {"method": name}, ratio, value, seed="all") for name, value in (("drawn", 0.87), ("x", 0.55))]
+    tables.write(results(rows_of), "results", place(tmp_path, "results", experiment="e"))
+    return tmp_path
+
+
+def ship(folder: Path, out: Path) -> None:
+    networks = folder / "data/experiments/e/networks"
+    weights, history = (
+        sorted(networks.glob(f"*/*/{name}")) for name in ("weights.safetensors", "policy_history.parquet")
+    )
+    ship_policy.main(weights, history, place(folder, "results", experiment="e"), ["drawn"], out)
+
+
+def test_the_best_training_is_shipped_with_its_card(trained: Path, tmp_path: Path) -> None:
+    ship(trained, tmp_path / "package")
+    wanted = place(trained, "network_weights", experiment="e", model="robust", seed=1).read_bytes()
+    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == wanted
+    card = (tmp_path / "package/README.md").read_text()
+    lines = [re.sub(r"\s+", " ", line) for line in card.splitlines() if "yes" in line]
+    assert len(lines) == 1 and lines[0].startswith("| 1 |") and "90" in lines[0]
+    assert "of 3 trainings" in card and "0.87" in card and "0.55" not in card
+
+
+def test_weights_of_two_networks_are_refused(trained: Path, tmp_path: Path) -> None:
+    networks = trained / "data/experiments/e/networks"
+    (networks / "other").mkdir()
+    (networks / "robust/2").rename(networks / "other/2")
+    with pytest.raises(ValueError, match=r"weights of several networks \(other, robust\)"):
+        ship(trained, tmp_path / "package")
+    assert not (tmp_path / "package").exists()
+
+
+def test_trainings_that_were_not_measured_are_refused(trained: Path, tmp_path: Path) -> None:
+    history = place(trained, "policy_history", experiment="e", model="robust", seed=2)
+    rows = tables.read("policy_history", history)
+    tables.write(rows[rows["split"] == "training"], "policy_history", history)
+    with pytest.raises(ValueError, match="seeds 2 were not measured on development graphs"):
+        ship(trained, tmp_path / "package")
+    history.unlink()
+    with pytest.raises(ValueError, match="seeds 2 have weights or a history alone"):
+        ship(trained, tmp_path / "package")
+    assert not (tmp_path / "package").exists()
+
+
+def test_what_cannot_be_shipped_leaves_nothing(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = place(trained, "network_weights", experiment="e", model="robust", seed=1)
+    content = chosen.read_bytes()
+    monkeypatch.setattr(ship_policy, "_LARGEST", len(content) - 1)
+    with pytest.raises(ValueError, match=f"{len(content)} bytes of weights, at most {len(content) - 1} are shipped"):
+        ship(trained, tmp_path / "package")
+    monkeypatch.undo()
+    chosen.write_bytes(content[:-10])
+    with pytest.raises(ValueError, match=re.escape(f"{chosen} is no file of weights")):
+        ship(trained, tmp_path / "package")
+    assert not (tmp_path / "package").exists()
