@@ -55,7 +55,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the network `robust` in params.yaml
     "ppo_start_nothing": PPO | {"start": "nothing"},
 }
 TOLD = {"plain": None, "slight": (0.05, 0.3), "middling": (0.3, 0.8), "strong": (1.0, 5.0)}  # least and most strength
-SIGMAS = (0.005, 0.08)  # beside SIGMA, at transfers of MIDDLING
+SIGMAS = (0.005, 0.01, 0.04, 0.08)  # beside SIGMA, at transfers of MIDDLING
 SIGMA, MIDDLING = 0.02, "middling"
 CONTROL = "randomised_list"
 SETS, MOST = ("development_synthetic", "development_real"), 100
