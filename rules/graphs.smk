@@ -62,12 +62,12 @@ def training_machines(wildcards):
 
 
 def network_weights(wildcards):
-    """The trained network of a method: of the same experiment, or `experiment.model` of another one."""
+    """The trained network of a method, by the same experiment or by the one that it names."""
     network = P.graph_methods[wildcards.method].network
     if network is None:
         return []
-    experiment, _, model = network.rpartition(".")
-    return path("network_weights", experiment=experiment or wildcards.experiment, model=model, seed=wildcards.seed)
+    experiment = P.trained_by(wildcards.experiment, network)
+    return path("network_weights", experiment=experiment, model=network, seed=wildcards.seed)
 
 
 rule graph_sets:

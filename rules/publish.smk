@@ -76,6 +76,9 @@ def settings_of_graphs(name):
     devices = unique(d for one in chosen.sets if (d := P.graph_sets[one].device) is not None)
     named = {"graph_sets": chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
     resolved = {key: {one: config[key][one] for one in names} for key, names in named.items()}
+    if chosen.networks is not None:
+        used = unique(network for method in chosen.methods if (network := P.graph_methods[method].network))
+        resolved["networks"] = {network: json.loads(section("experiments", by, "models", network)) for network in used if (by := P.trained_by(name, network)) != name}
     return {"methods": resolved.pop("graph_methods"), **resolved}
 
 

@@ -98,6 +98,8 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
         ("processors/atom/best", "nobody", "processors.atom.best names ['nobody']"),
         ("methods/search/evaluatoins", 3, "evaluatoins"),
         ("methods/popocs_20/model", "nobody", "methods.popocs_20.model is 'nobody'"),
+        ("experiments/gflownet_large/networks", "nothing", "experiments.gflownet_large.networks names ['nothing']"),
+        ("experiments/gflownet_large/networks", "devices", "experiments.gflownet_large.methods names ['gflownet', 'ppo', 'robust']"),
         ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
     ],
 )
@@ -107,6 +109,8 @@ def test_a_wrong_key_is_named_with_its_remedy(tmp_path: Path, key: str, value: o
 
 def test_networks_and_seeds_of_methods() -> None:
     params = load(ROOT / "params.test.yaml")
+    assert params.trained_by("gflownet", "robust") == params.trained_by("gflownet_large", "robust") == "gflownet"
+    assert params.trained_by("gflownet_uniform", "uniform") == "gflownet_uniform"
     assert params.seeds("imitation", "attention_pointer") == [0, 1, 2]
     assert params.seeds("imitation", "attention_pointer_following") == [0]
     assert params.seeds("imitation", "critical_path") == [0] and params.seeds("quick", "critical_path") == [0, 1]

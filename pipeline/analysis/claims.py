@@ -249,7 +249,7 @@ def _policies() -> Iterator[Claim]:
     for name, experiment, set, method, target in (
         ("devices_gap_to_best_proxy", "gflownet", "unseen_synthetic", "gflownet", "<= 0.01"),
         ("gflownet_gap_unseen", "gflownet", "unseen_real", "gflownet_drawn", "<= 0.05"),
-        ("gflownet_gap_1000_operations", "gflownet_large", "unseen_large", "gflownet_drawn_of_small", "<= 0.05"),
+        ("gflownet_gap_1000_operations", "gflownet_large", "unseen_large", "gflownet_drawn", "<= 0.05"),
     ):
         yield Claim(name, target, ratio(method, "best", experiment, set, target="proxy"), "gap")
     place = _of(

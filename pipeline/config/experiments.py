@@ -131,6 +131,7 @@ class OnGraphs(_Experiment):
     """Schedules of computation graphs: sets, methods and targets are those of that wing."""
 
     models: dict[str, GraphNetwork] = {}
+    networks: str | None = None  # experiment whose networks its methods use where it trains none of that name
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 

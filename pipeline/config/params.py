@@ -97,8 +97,10 @@ class Params(Section):
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
             _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
             networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
-            elsewhere = [f"{of}.{model}" for of, other in self.on_graphs.items() for model in other.models]
-            _known(f"{key}.methods", networks, [*experiment.models, *elsewhere])
+            if experiment.networks is not None:
+                _known(f"{key}.networks", [experiment.networks], self.on_graphs)
+            borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
+            _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
             learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
             _known(f"{key}.models", learned, self.graph_sets)
             if isinstance(experiment, Execution):
@@ -132,6 +134,11 @@ class Params(Section):
     def on_graphs(self) -> dict[str, OnGraphs]:
         """The experiments on computation graphs, by name."""
         return {name: chosen for name, chosen in self.experiments.items() if isinstance(chosen, OnGraphs)}
+
+    def trained_by(self, experiment: str, network: str) -> str:
+        """The experiment on graphs that trains a network of this one's methods: itself, or the one that it names."""
+        chosen = self.on_graphs[experiment]
+        return experiment if chosen.networks is None or network in chosen.models else chosen.networks
 
     def graph_targets(self, experiment: OnGraphs, name: str) -> list[str]:
         """What schedules of a set are judged on: links with real figures where its run times are real ones, too."""

@@ -202,9 +202,9 @@ def test_experiments_beside_the_main_one_are_shown_with_it() -> None:
         place | {"experiment": experiment, "set": name, "method": method, "baseline": baseline, "value": value}
         for experiment, name, method, baseline, value in (
             ("gflownet", "unseen_synthetic", "gflownet", "none", 1.0),
-            ("gflownet_uniform", "unseen_synthetic", "gflownet_uniform", "gflownet_learned", 2.0),
-            ("gflownet_uniform", "unseen_synthetic", "gflownet_learned", "none", 3.0),
-            ("gflownet_large", "unseen_large", "ppo_of_small", "none", 4.0),
+            ("gflownet_uniform", "unseen_synthetic", "gflownet_uniform", "gflownet", 2.0),
+            ("gflownet_uniform", "unseen_synthetic", "gflownet", "none", 3.0),
+            ("gflownet_large", "unseen_large", "ppo", "none", 4.0),
         )
     )
     shown = together(lambda evidence: {"rows": evidence.of("gflownet")})(replace(FULL, results=rows))["rows"]

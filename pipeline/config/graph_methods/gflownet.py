@@ -14,7 +14,7 @@ Strength = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
-    model: str = "gflownet"  # the trained policy, of the same experiment; `experiment.model` of another one
+    model: str = "gflownet"  # the trained policy, of the experiment or of the one that it names
     sigma: Annotated[float, Field(gt=0)] = 0.005  # temperature: the lower, the shorter and the more alike
     sigma_unit: SigmaUnit = "speedup"
     told: Literal["proxy", "drawn", "target"] = "proxy"  # transfers and noise: none, drawn anew, or those of the target

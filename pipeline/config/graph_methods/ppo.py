@@ -7,7 +7,7 @@ from pipeline.config.section import Positive
 
 
 class Settings(GraphMethodSettings):
-    model: str = "ppo"  # the trained policy, of the same experiment
+    model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
     @property

@@ -17,8 +17,7 @@ from pipeline.report.tables import Cell, Column, metric, of
 
 UNSEEN, ONE_GRAPH, SMALL_GRAPH = "gflownet", "gflownet_one_graph", "gflownet_small_graph"
 EXPERIMENTS = (UNSEEN, ONE_GRAPH, SMALL_GRAPH)
-BESIDE = ("gflownet_uniform", "gflownet_large")  # use the networks of UNSEEN, under these names of methods
-SAME = {"gflownet_learned": "gflownet", "gflownet_drawn_of_small": "gflownet_drawn", "ppo_of_small": "ppo"}
+BESIDE = ("gflownet_uniform", "gflownet_large")  # use the networks of UNSEEN
 GFLOWNET, LIST, PROXY = "gflownet", "list_scheduling", "proxy"
 RULES = {"best": "the best 100 on the proxy are kept", "spread": "schedules on few devices are kept as well"}
 KEPT = {"decoder": "best", "judge": "simulator"}
@@ -38,7 +37,7 @@ def _bare(share: float) -> str:
 def together(section: Callable[[Evidence], dict[str, Any]]) -> Callable[[Evidence], dict[str, Any]]:
     """The section, of evidence in which experiments that use the networks of UNSEEN are part of it.
 
-    They are experiments of their own because they run for long; their methods are those of UNSEEN by other names.
+    They are experiments of their own because they run for long.
     """
 
     def of_all(evidence: Evidence) -> dict[str, Any]:
@@ -52,9 +51,7 @@ def together(section: Callable[[Evidence], dict[str, Any]]) -> Callable[[Evidenc
 
 def _joined(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows["experiment"].isin(BESIDE)
-    beside = rows[own].copy()
-    names = [name for name in ("method", "baseline") if name in beside]
-    beside[names] = beside[names].replace(SAME)
+    beside = rows[own]
     known = set(rows.loc[rows["experiment"] == UNSEEN, "set"])
     new = ~beside["set"].isin(known) | (beside["method"] == "gflownet_uniform")  # others were measured in both
     return pd.concat([rows[~own], beside[new].assign(experiment=UNSEEN)], ignore_index=True)
@@ -74,7 +71,7 @@ def sets(evidence: Evidence, experiment: str) -> list[str]:
 def methods(evidence: Evidence) -> list[str]:
     """Methods of all experiments in the order of the parameters, each once."""
     every = [name for one in (*EXPERIMENTS, *BESIDE) for name in evidence.settings(one).get("methods", ())]
-    return [name for name in dict.fromkeys(every) if name not in SAME]
+    return list(dict.fromkeys(every))
 
 
 def targets(rows: pd.DataFrame) -> list[str]:
