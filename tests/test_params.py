@@ -99,7 +99,11 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
         ("methods/search/evaluatoins", 3, "evaluatoins"),
         ("methods/popocs_20/model", "nobody", "methods.popocs_20.model is 'nobody'"),
         ("experiments/gflownet_large/networks", "nothing", "experiments.gflownet_large.networks names ['nothing']"),
-        ("experiments/gflownet_large/networks", "devices", "experiments.gflownet_large.methods names ['gflownet', 'ppo', 'robust']"),
+        (
+            "experiments/gflownet_large/networks",
+            "devices",
+            "experiments.gflownet_large.methods names ['gflownet', 'ppo', 'robust']",
+        ),
         ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
     ],
 )

@@ -195,6 +195,13 @@ def test_what_is_said_of_policies_is_in_the_results() -> None:
     assert f"which knows it, too: {known[0]} and {known[1]}" in prose
     one = by_place.value
     assert (one["best", "randomised_list", "gflownet"][TARGETS[:4]] > 1).all()
+    large = committed_rows().query("experiment == 'gflownet_large' and metric == 'makespan' and decoder == 'best'")
+    large = large[(large.seed == "all") & (large.baseline == "randomised_list")].set_index(["method", "target"])
+    rows_of = [large.loc["gflownet_drawn", target] for target in TARGETS[1:4]]
+    three = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}] (`{row.name[1]}`)" for row in rows_of]
+    assert f"1,000 operations it takes {three[0]}, {three[1]} and {three[2]} of randomised list" in prose
+    exact = committed_rows().query("experiment == 'exact_flow' and metric == 'total_variation'").value
+    assert f"a total variation of {exact.max():.3f} (goal" in prose
 
 
 def test_what_is_said_of_executed_graphs_is_in_the_results() -> None:

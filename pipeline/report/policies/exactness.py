@@ -22,6 +22,7 @@ EXACT, DRAWN, PERFECT, ERROR = (
     "log_z_error",
 )
 SCHEDULES = "schedules"  # how many the graph has
+_JUDGE = {"judge": "simulator"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
@@ -54,15 +55,15 @@ def _graphs(rows: pd.DataFrame, sigma: str, networks: list[str]) -> Table:
         known = dict(zip(sizes["set"], sizes["value"], strict=True))
         shown.append(("Schedules", lambda line: count(known.get(line["set"], float("nan")))))
     shown += [
-        ("Total variation, exact", metric(_three, EXACT)),
-        ("of the draws", metric(_three, DRAWN)),
-        ("of a perfect sampler's draws", metric(_range, PERFECT)),
+        ("Total variation, exact", metric(_three, EXACT, **_JUDGE)),
+        ("of the draws", metric(_three, DRAWN, **_JUDGE)),
+        ("of a perfect sampler's draws", metric(_range, PERFECT, **_JUDGE)),
         ("Draws inside its range", _inside),
-        ("Error of log Z", metric(_three, ERROR)),
+        ("Error of log Z", metric(_three, ERROR, **_JUDGE)),
     ]
     if (here["n"] > 0).any():
-        shown.append(("Draws", value(count, DRAWN, "n")))
-    every = lines(here, ["set", "method"], {"method": networks}, {"metric": EXACT})
+        shown.append(("Draws", value(count, DRAWN, "n", **_JUDGE)))
+    every = lines(here, ["set", "method"], {"method": networks}, {"metric": EXACT, **_JUDGE})
     return table(shown, every, right=1 + len(several))
 
 
@@ -75,7 +76,7 @@ def _range(row: Row | None) -> str:
 
 
 def _inside(line: Line) -> str:
-    drawn, perfect = line.find(metric=DRAWN), line.find(metric=PERFECT)
+    drawn, perfect = line.find(metric=DRAWN, **_JUDGE), line.find(metric=PERFECT, **_JUDGE)
     if drawn is None or perfect is None:
         return "-"
     return "yes" if perfect["low"] <= drawn["value"] <= perfect["high"] else "no"

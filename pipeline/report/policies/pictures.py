@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
 from pipeline.report.names import in_order, set_label, spelt
 from pipeline.report.panels import COLOURS, panels, styles
@@ -63,6 +66,15 @@ def exactness(rows: pd.DataFrame, sigmas: list[str]) -> Figure:
     return figure
 
 
+def _few_labels(axis: Axis, ends: list[float]) -> None:
+    """Of a logarithmic axis: its decades; with less than one of them 2 and 5 times its power of ten, or what fits."""
+    span = ends[1] / ends[0]
+    subs = (1.0, 2.0, 5.0) if span < 10 else (1.0,)
+    axis.set_major_locator(MaxNLocator(3) if span < 2.5 else LogLocator(subs=subs, numticks=5))
+    axis.set_major_formatter(LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(np.inf, np.inf)))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def probabilities(schedules: pd.DataFrame) -> Figure:
     """How probable schedules are drawn against how probable they should be, a panel for each graph and sigma.
 
@@ -78,5 +90,7 @@ def probabilities(schedules: pd.DataFrame) -> Figure:
                 ends = [of_panel["target"].min(), of_panel["target"].max()]
                 ax.plot(ends, ends, color="#222222", linewidth=1)
                 ax.set(title=f"{spelt(graph)}, sigma {sigma:g}", xlabel="R/Z")
+                for axis in (ax.xaxis, ax.yaxis):
+                    _few_labels(axis, ends)
             axes[k, 0].set_ylabel("probability of the schedule")
     return figure

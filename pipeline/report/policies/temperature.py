@@ -36,7 +36,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     if len(sigmas) < 2:
         return {"tables": {}}
     every = {name: of_set(evidence, UNSEEN, name) for name in sets(evidence, UNSEEN)}
-    every = {name: rows for name, rows in every.items() if _of_the_same_graphs(rows, sigmas)}
+    every = {name: rows for name, rows in every.items() if _comparable(rows, sigmas)}
     return {
         "tables": {set_label(name): _by_sigma(rows, sigmas) for name, rows in every.items()},
         "correlations": _correlations(evidence.of(UNSEEN), sets(evidence, UNSEEN)),
@@ -64,10 +64,11 @@ def temperatures(evidence: Evidence) -> dict[str, float]:
     return dict(sorted(((name, float(entries[name]["sigma"])) for name in alike), key=lambda pair: pair[1]))
 
 
-def _of_the_same_graphs(rows: pd.DataFrame, sigmas: dict[str, float]) -> bool:
-    """Whether every temperature was given all graphs of the set: some were given the small ones alone."""
+def _comparable(rows: pd.DataFrame, sigmas: dict[str, float]) -> bool:
+    """Whether several temperatures were measured, all on the same graphs: some are given the small ones alone."""
     asked = rows["method"].isin(sigmas) & (rows["metric"] == "makespan") & (rows["target"] == PROXY)
-    return rows.loc[asked & (rows["baseline"] == LIST), "n"].nunique() == 1
+    measured = rows[asked & (rows["baseline"] == LIST)]
+    return measured["method"].nunique() > 1 and measured["n"].nunique() == 1
 
 
 def _by_sigma(rows: pd.DataFrame, sigmas: dict[str, float]) -> Table:
