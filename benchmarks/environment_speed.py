@@ -20,6 +20,7 @@ import numba
 import numpy as np
 import torch
 import typer
+from scipy.stats import quantile_test
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
@@ -88,7 +89,7 @@ def rates(problem: Problem, batch: int, batches: int, singles: int, rounds: int,
 
 
 def rows_of(experiment: str, measured: Rates) -> list[Row]:
-    """Of each method the median round with the slowest and the fastest, and the batch's ratio to single ones."""
+    """Of each method the median round and its 95% interval, and the same of the batch's ratio to single ones."""
     rows = []
     for method, sequence in measured:
         place = {"experiment": experiment, "set": FAMILY, "target": sequence, "method": method, "seed": "all"}
@@ -101,7 +102,8 @@ def rows_of(experiment: str, measured: Rates) -> list[Row]:
 
 
 def _row(place: dict[str, str], what: Quantity, each: np.ndarray) -> Row:
-    return row(place, what, float(np.median(each)), each.min(), each.max(), len(each), over="rounds")
+    interval = quantile_test(each).confidence_interval(0.95)
+    return row(place, what, float(np.median(each)), interval.low, interval.high, len(each), over="rounds")
 
 
 def main(
