@@ -4,7 +4,7 @@ A network of its own is trained on each of ten small graphs (graphs.py), at temp
 highest of SIGMAS. Then P_F is pushed through all states (pipeline/graphs/models/exact_flow.py), and compared with
 R / Z: the total variation, and by how much estimates of log Z from a thousand draws each are off on average.
 Schedules that the network draws are counted, too: their total variation from the pushed distribution must be such as
-a perfect sampler of that distribution would have. About five minutes a graph on one core; what was trained is kept in
+a perfect sampler of that distribution would have. About six minutes a graph on one core; what was trained is kept in
 .cache/checkpoints, so that an interrupted run goes on.
 """
 
@@ -32,7 +32,7 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.learning.checkpoints import Checkpoint
 
 SIGMAS = (1.0, 0.3, 0.1)  # in speedups
-STEPS = 4000
+STEPS = 6000
 DRAWS = 100_000
 ESTIMATED = 1000  # draws from which log Z is estimated, as many as a method has proposals
 _PERFECT = 4000  # samples of DRAWS schedules by a perfect sampler

@@ -242,8 +242,9 @@ def correlations(
 
 
 def of_halves(correlation: np.ndarray) -> np.ndarray:
-    """What a perfect judge correlates with all trials, from the correlation of their halves."""
-    return np.sqrt(np.maximum(2 * correlation / (1 + correlation), 0.0))
+    """What a perfect judge correlates with all trials, from the correlation of their halves; 0 if that is below 0."""
+    agreeing = np.maximum(correlation, 0.0)
+    return np.sqrt(2 * agreeing / (1 + agreeing))
 
 
 def of_series(correlation: np.ndarray) -> np.ndarray:

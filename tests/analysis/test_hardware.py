@@ -121,7 +121,9 @@ def test_the_ceiling_is_what_a_perfect_judge_reaches() -> None:
     between = np.corrcoef(*halves)[0, 1]
     assert hardware.of_halves(between) == pytest.approx(np.corrcoef(truth, halves.mean(0))[0, 1], abs=0.01)
     assert hardware.of_series(between) == pytest.approx(np.corrcoef(truth, halves[0])[0, 1], abs=0.01)
-    assert hardware.of_halves(np.array(-0.2)) == 0
+    for opposed in (-0.2, -1.0):
+        assert hardware.of_halves(np.array(opposed)) == 0
+    assert hardware.of_halves(np.mean([-1.0])) == 0  # two halves that order a single block the other way round
 
 
 def test_series_of_two_processors_are_never_mixed(tmp_path: Path) -> None:
