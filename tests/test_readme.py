@@ -214,8 +214,12 @@ def test_what_is_said_of_executed_graphs_is_in_the_results() -> None:
     assert f"{ranks.bandwidth:.2f} (`bandwidth`) and {ranks.latency:.2f} (`latency`)" in prose
     assert f"measured twice: {ranks.this_machine:.2f}" in prose
     makespans = rows[(rows.metric == "makespan") & (rows.baseline == "list_scheduling")].set_index("method")
-    row = makespans.loc["randomised_list"]
-    assert f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}] of list scheduling's time" in prose
+    listed, drawn = (
+        f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+        for row in (makespans.loc["randomised_list"], makespans.loc["gflownet_drawn"])
+    )
+    assert f"{listed} of list scheduling's time there, the policy that is told drawn transfers (below) {drawn}" in prose
+    assert f"each of {len(makespans)} methods" in prose
     assert f"one core {makespans.value.one_device:.3f}" in prose
 
 
