@@ -243,6 +243,11 @@ def _policies() -> Iterator[Claim]:
             drawn, plain = (ratio(method, peer, target=target) for method in ("gflownet_drawn", "gflownet"))
             yield Claim(f"devices_gain_over_{name}_{target}", "> 0", drawn, "gain")
             yield Claim(f"devices_gain_over_{name}_{target}_as_in_paper", "> 0", plain, "gain")
+    for method, said in (("gflownet_drawn", ""), ("gflownet", "_as_in_paper")):
+        executed = ratio(method, "list_scheduling", "this_machine", "executed_real", target="this_machine")
+        del executed["decoder"]
+        name = f"devices_gain_over_list_this_machine{said}"
+        yield Claim(name, "> 0", executed | {"judge": "this_machine"}, "gain")
     for target in ("bandwidth", "latency"):
         known = ratio("gflownet_on_target", "heft", target=target)
         yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", known, "gain")

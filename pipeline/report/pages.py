@@ -73,8 +73,8 @@ PAGES = (  # the first lists the others
         "what it sees, are its schedules more diverse, does it draw what it promises, and does it carry over to graphs "
         "that it has not seen?",
         (
-            *("gflownet", "gflownet_one_graph", "gflownet_small_graph", "policy_trials"),
-            *("exact_flow", "environment_speed", "sampling_speed"),
+            *("gflownet", "gflownet_uniform", "gflownet_large", "gflownet_one_graph", "gflownet_small_graph"),
+            *("policy_trials", "exact_flow", "environment_speed", "sampling_speed"),
         ),
     ),
     Page(

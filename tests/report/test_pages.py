@@ -162,8 +162,8 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`hardware_znver4`, `hardware_zen4`",
         "`devices`, `devices_quick`, `device_trials`, `slot_trials`, `this_machine`, `graph_method_speed`, "
         "`simulator_speed`",  # these have evidence of their own
-        "`gflownet`, `gflownet_one_graph`, `gflownet_small_graph`, `policy_trials`, `exact_flow`, `environment_speed`, "
-        "`sampling_speed`",
+        "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
+        "`policy_trials`, `exact_flow`, `environment_speed`, `sampling_speed`",
     ]
 
 

@@ -17,7 +17,7 @@ from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
 from pipeline.report.pages import PAGES
 from pipeline.report.plots import render
-from pipeline.report.policies import answers, exactness, gains, generalisation, paper_tables, temperature, trials
+from pipeline.report.policies import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials
 from pipeline.report.policies.shared import gain, together
 from pipeline.report.tables import Table
 from pipeline.report.templates import template
@@ -181,6 +181,13 @@ def test_draws_are_held_against_those_of_a_perfect_sampler() -> None:
     line = cells(tables["0.3"], "in tree 7 on 3")
     assert line["Schedules"] == "480" and line["Draws"] == "100,000" and line["Draws inside its range"] == "yes"
     assert line["of a perfect sampler's draws"] == "0.055 to 0.066" and line["Error of log Z"] == "-0.003"
+
+
+def test_a_column_says_in_what_timings_differ_and_nothing_that_all_share() -> None:
+    shown = speed.section(FULL)
+    assert shown["environment"].head[:2] == ["What", "Sequence"]
+    assert shown["sampling"].head[:2] == ["What", "Operations"]
+    assert [line[1] for line in shown["sampling"].lines] == ["50", "1000"]
 
 
 def test_trials_stand_by_the_length_of_their_schedules() -> None:
