@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 
@@ -22,12 +23,17 @@ def of_source(path: Path) -> str:
     """
     if path.suffix != ".py":
         return of_file(path)
-    return hashlib.sha256(repr(_shape(ast.parse(path.read_text(), str(path)))).encode()).hexdigest()
+    return _of_module(path.read_text(), str(path))
 
 
 def of_sources(paths: Iterable[str], root: Path = Path(".")) -> dict[str, str]:
     """Path, relative to `root`, -> `of_source`, sorted; files that are not there are left out."""
     return {path: of_source(root / path) for path in sorted(set(paths)) if (root / path).is_file()}
+
+
+@cache  # dozens of published experiments name the same sources
+def _of_module(text: str, name: str) -> str:
+    return hashlib.sha256(repr(_shape(ast.parse(text, name))).encode()).hexdigest()
 
 
 def _shape(node: object) -> object:

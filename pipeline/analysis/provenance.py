@@ -31,7 +31,7 @@ PACKAGES = [
 # written, and which sources are compared.
 _NO_NUMBERS = {
     *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report", "slot_network")),
-    *("pipeline/wiring.py", "pipeline/places.py"),
+    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/digests.py"),
     *(f"pipeline/analysis/{name}.py" for name in ("tidy", "provenance", "published")),
 }
 _LONGEST = 120  # characters of a reason that a page shows
