@@ -42,7 +42,7 @@ def run(folder: Path, *command: str, fails: bool = False) -> str:
 
 
 def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
-    """What git would hold, as a repository of its own, with the tiny corpus, one seed, fewer methods and little that is published.
+    """What git would hold, as a repository of its own, with the tiny corpus, one seed, and less that is published.
 
     `smallest`: one kind of dependencies as well, where every job counts many times.
     """
