@@ -44,7 +44,7 @@ def run(folder: Path, *command: str, fails: bool = False) -> str:
 def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     """What git would hold, as a repository of its own, with the tiny corpus, one seed, and less that is published.
 
-    `smallest`: one kind of dependencies as well, where every job counts many times.
+    `smallest`: one kind of dependencies and one set of graphs as well, where every job counts many times.
     """
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
@@ -74,6 +74,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
             "sets": ["test_5"],
             "methods": ["popocs_20", "critical_path"],
         }
+        experiments["devices_quick"] |= {"sets": ["tiny_real"], "methods": ["random_valid", "list_scheduling"]}
         del experiments["paper"], experiments["operator_learning"]
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     if smallest:
