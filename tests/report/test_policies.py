@@ -27,7 +27,7 @@ from tests.report.policies import METHODS, PUBLISHED, SETS, cost
 FULL = policies.evidence(*PUBLISHED)
 HEADINGS = {
     "gflownet": ("### Gains: unseen real graphs", "### Table 2: unseen", "## Good or different"),
-    "gflownet_one_graph": ("Methods called *long*",),
+    "gflownet_one_graph": ("methods called *long*",),
     "gflownet_small_graph": ("### The paper's network beside",),
 }
 
