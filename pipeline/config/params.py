@@ -30,6 +30,7 @@ from pipeline.config.graph_methods import GraphEntry
 from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
+from pipeline.config.placement import PlacedSet
 from pipeline.config.pocsnet import Training
 from pipeline.config.processors import Judge, Processor
 from pipeline.config.report import Report
@@ -62,6 +63,7 @@ class Params(Section):
     devices: dict[str, Device]
     links: dict[str, Link]
     graph_sets: dict[str, AnyGraphSet]
+    placement_sets: dict[str, PlacedSet] = {}
     job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
@@ -85,6 +87,8 @@ class Params(Section):
                 _known(f"graph_sets.{name}.executes", [graphs.executes], originals)
             elif graphs.device is not None:
                 _known(f"graph_sets.{name}.device", [graphs.device], self.devices)
+        for name, placed in self.placement_sets.items():
+            _known(f"placement_sets.{name}.device", [placed.device], self.devices)
         for name, processor in self.processors.items():
             _known(f"processors.{name}.best", [processor.best], self.methods)
         for name, experiment in self.experiments.items():

@@ -47,6 +47,36 @@ class _Logits(nn.Module):
         return logits
 
 
+class _Similarities(nn.Module):
+    """CLIP of transformers, which returns the similarities of images and texts alone. Its mask is an input as above."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.model = module
+
+    def forward(self, images: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """images (B, 3, H, W), tokens (B, T), mask (B, 1, T, T), added to the text's scores -> (B images, B texts)."""
+        logits: Tensor = self.model(tokens, images, attention_mask=mask).logits_per_image
+        return logits
+
+
+class Repeated(nn.Module):
+    """Upsampling by a whole factor to the nearest element, as one operation that copies.
+
+    torch's own is traced as eight small operations that make indices and one that reads by them, but runs as one.
+    """
+
+    def __init__(self, factor: int) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, C, factor x H, factor x W)."""
+        batch, channels, height, width = x.shape
+        copies = x[:, :, :, None, :, None].expand(batch, channels, height, self.factor, width, self.factor)
+        return copies.reshape(batch, channels, height * self.factor, width * self.factor)
+
+
 def _inception() -> Made:
     from torchvision.models import inception_v3
 
@@ -72,6 +102,16 @@ def _nasnet() -> Made:
     return timm.create_model("nasnetalarge", pretrained=False), (torch.empty(8, 3, 331, 331),)
 
 
+def _hrnet() -> Made:
+    import timm
+
+    module = timm.create_model("hrnet_w18", pretrained=False)
+    for name, part in [*module.named_modules()]:
+        if isinstance(part, nn.Upsample) and isinstance(part.scale_factor, float):
+            module.set_submodule(name, Repeated(int(part.scale_factor)))
+    return module, (torch.empty(32, 3, 224, 224),)
+
+
 def _bert() -> Made:
     from transformers import BertConfig, BertForMaskedLM
 
@@ -84,6 +124,13 @@ def _gpt2() -> Made:
 
     module = GPT2LMHeadModel(GPT2Config(attn_implementation="eager", use_cache=False))
     return _Logits(module), (_tokens(8, 256), torch.empty(8, 1, 256, 256))
+
+
+def _clip() -> Made:
+    from transformers import CLIPConfig, CLIPModel
+
+    module = CLIPModel(CLIPConfig(attn_implementation="eager"))  # by default ViT-B/32
+    return _Similarities(module), (torch.empty(32, 3, 224, 224), _tokens(32, 77), torch.empty(32, 1, 77, 77))
 
 
 def _rnnlm_step(layers: int, batch: int = 64, hidden: int = 1024) -> tuple[RNNLMStep, tuple[Tensor, ...], int]:
@@ -121,9 +168,11 @@ ARCHITECTURES: dict[str, Architecture] = {
     "inception_v3": Architecture("inception", _inception),
     "resnet50": Architecture("resnet", _resnet),
     "nasnet_a_large": Architecture("nasnet", _nasnet),
+    "hrnet_w18": Architecture("hrnet", _hrnet),
     "bert_base": Architecture("bert", _bert),
     "gpt2": Architecture("gpt2", _gpt2),
     "vit_b_16": Architecture("vit", _vit),
+    "clip_vit_b_32": Architecture("clip", _clip),
     "rnnlm_2": Architecture("rnnlm", lambda: _rnnlm(2, 20), lambda: _rnnlm_step(2)),
     "rnnlm_8": Architecture("rnnlm", lambda: _rnnlm(8, 10), lambda: _rnnlm_step(8)),
     "gnmt_4": Architecture("gnmt", lambda: _gnmt(4, 10)),

@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.architectures import ARCHITECTURES
+from pipeline.graphs.corpus.architectures import ARCHITECTURES, Repeated
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.unroll import CARRIED_IN
 
@@ -43,9 +44,22 @@ def test_cached_graphs_are_sound(name: str) -> None:
         ("resnet50", 32, 4.09e9, 25.56e6),
         ("vit_b_16", 32, 17.56e9, 86.57e6),
         ("nasnet_a_large", 8, 23.89e9, 88.75e6),
+        ("hrnet_w18", 32, 4.32e9, 21.30e6),
         # Of a token: all parameters that multiply, and 12 layers of attention to 128 and 256 tokens of width 768.
         ("bert_base", 16 * 128, 85.1e6 + 24.0e6 + 12 * 2 * 128 * 768, 109.5e6),
         ("gpt2", 8 * 256, 123.5e6 + 12 * 2 * 256 * 768, 124.4e6),
+        # Of an image and its text: patches of 32 x 32 x 3 to width 768, 12 layers on 50 tokens of it, 12 on 77 of width
+        # 512 (12 x width squared a token, and attention to all tokens), both projections to 512, 32 similarities.
+        (
+            "clip_vit_b_32",
+            32,
+            49 * 32 * 32 * 3 * 768
+            + 50 * 12 * (12 * 768**2 + 2 * 50 * 768)
+            + 77 * 12 * (12 * 512**2 + 2 * 77 * 512)
+            + (768 + 512) * 512
+            + 32 * 512,
+            151.3e6,
+        ),
         ("light_resnet50", 1, 4.09e9, 25.56e6),
         ("light_vgg19", 1, 19.63e9, 143.67e6),
     ],
@@ -56,6 +70,13 @@ def test_work_and_weights_are_the_published_ones(
     graph = exported.load(name, "forward")
     assert graph.flops.sum() / batch / 2 == pytest.approx(multiply_adds, rel=0.03)
     assert graph.bytes_kept.sum() / 4 == pytest.approx(parameters, rel=0.01)
+
+
+def test_repeating_is_upsampling_to_the_nearest_element() -> None:
+    x = torch.arange(2 * 3 * 5 * 4.0).reshape(2, 3, 5, 4)
+    for factor in (2, 8):
+        assert torch.equal(Repeated(factor)(x), torch.nn.functional.interpolate(x, scale_factor=factor, mode="nearest"))
+    assert "index" not in " ".join(exported.load("hrnet_w18", "training").kinds)
 
 
 def test_what_is_not_cached_is_named() -> None:

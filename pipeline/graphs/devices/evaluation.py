@@ -1,0 +1,117 @@
+"""Makespan and memory of many schedules at a time: what methods that search with a limit of memory are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from pipeline.graphs.devices.simulator import run
+from pipeline.graphs.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """S schedules of a problem, and what they cost."""
+
+    orders: np.ndarray  # (S, n) int32
+    placements: np.ndarray  # (S, n) int32
+    seconds: np.ndarray  # (S,) makespan, whether or not the memory holds it
+    ends: np.ndarray  # (S, n) seconds at which operations end
+    peaks: np.ndarray  # (S, m) bytes, the most that each device holds at a time
+    memory: float  # bytes of each device
+
+    @property
+    def fits(self) -> np.ndarray:
+        """(S,) whether no device ever holds more than its memory."""
+        return np.all(self.peaks <= self.memory, axis=1)
+
+    @property
+    def costs(self) -> np.ndarray:
+        """(S,) seconds; infinite where the memory does not hold the schedule."""
+        return np.where(self.fits, self.seconds, np.inf)
+
+    @property
+    def excess(self) -> np.ndarray:
+        """(S,) what the devices hold above their memory, as a share of it, in sum; 0 where it fits."""
+        return np.maximum(self.peaks / self.memory - 1, 0.0).sum(1)
+
+
+def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> Evaluated:
+    """Simulate S schedules; orders, placements: (S, n). Equal to `simulator.makespans` and `simulator.peaks`.
+
+    Raises ValueError naming the schedule that is none.
+    """
+    orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
+    parents, children, transfers = problem.parents, problem.children, problem.transfers
+    delays = transfers.slope * problem.sizes + transfers.delay
+    ends = np.full(placements.shape, np.nan)
+    fault = run(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, orders, placements, ends)
+    if fault >= 0:
+        raise ValueError(f"schedule {fault // len(problem)} is none: in slot {fault % len(problem)}")
+    peaks = np.zeros((len(placements), problem.devices))
+    _peaks(
+        children.offsets,
+        children.targets,
+        problem.seconds,
+        delays,
+        problem.sizes,
+        problem.weights,
+        placements,
+        ends,
+        peaks,
+    )
+    return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
+
+
+@njit(cache=True, nogil=True)
+def _peaks(
+    offsets: np.ndarray,
+    children: np.ndarray,
+    seconds: np.ndarray,
+    delays: np.ndarray,
+    sizes: np.ndarray,
+    weights: np.ndarray,
+    placements: np.ndarray,
+    ends: np.ndarray,
+    peaks: np.ndarray,
+) -> None:
+    """Fill peaks, (S, m): what is held from when to when follows the rules of `simulator.held`."""
+    n_devices, n = peaks.shape[1], len(seconds)
+    most = n + min(len(children), n * (n_devices - 1))  # results, and their copies on other devices
+    times, changes, where = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
+    begins = np.empty(most)
+    last = np.empty(n_devices)  # when the last reader of a result on each device ends
+    for s in range(len(placements)):
+        placement, end = placements[s], ends[s]
+        count = 0
+        for i in range(n):
+            last[:] = -1.0
+            for edge in range(offsets[i], offsets[i + 1]):
+                device = placement[children[edge]]
+                last[device] = max(last[device], end[children[edge]])
+            here = max(end[i], last[placement[i]])
+            for device in range(n_devices):
+                if device != placement[i] and last[device] >= 0.0:
+                    here = max(here, end[i] + delays[i])
+                    begins[count], times[count] = end[i], last[device]
+                    changes[count], where[count] = -sizes[i], device
+                    count += 1
+            begins[count], times[count] = end[i] - seconds[i], here
+            changes[count], where[count] = -sizes[i], placement[i]
+            count += 1
+        # What is freed at a time is free at that time: it stands first, and the sort is stable.
+        times[count : 2 * count] = begins[:count]
+        changes[count : 2 * count] = -changes[:count]
+        where[count : 2 * count] = where[:count]
+        held = np.zeros(n_devices)
+        for i in range(n):
+            held[placement[i]] += weights[i]
+        peaks[s] = held
+        kept = held.copy()
+        held[:] = 0.0
+        for event in np.argsort(times[: 2 * count], kind="mergesort"):
+            device = where[event]
+            held[device] += changes[event]
+            peaks[s, device] = max(peaks[s, device], kept[device] + held[device])

@@ -1,0 +1,145 @@
+"""GO's network (Zhou et al. 2020): GraphSAGE over the graph, recurrent attention by segments, a head for each task.
+
+Memory O(operations + edges). What the paper leaves open is stated where it is chosen. Devices are alike, and so are
+treated alike: the score of an operation on a device is one function of what it would meet there, for any number of
+devices (the paper has one output for each device, and so one network for each number of them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.devices.completion import LEVELS
+from pipeline.graphs.models.whole_graph.surroundings import (
+    DEVICE_NUMBERS,
+    GRAPH_NUMBERS,
+    OPERATION_NUMBERS,
+    SCHEDULE_NUMBERS,
+    Standing,
+    Surroundings,
+)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the network says of every operation and task: logits of its choices, whether it is decided anew."""
+
+    placement: Tensor  # (n, m + 1): devices, then OPEN
+    placement_turn: Tensor  # (n,)
+    priority: Tensor  # (n, LEVELS)
+    priority_turn: Tensor  # (n,)
+
+
+class WholeGraph(nn.Module):
+    """Scores of all operations at once."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        width = settings.width
+        read = OPERATION_NUMBERS + GRAPH_NUMBERS + SCHEDULE_NUMBERS
+        self.enter = nn.Sequential(nn.Linear(read, width), nn.ReLU(), nn.Linear(width, width))
+        self.sage = nn.ModuleList([_Sage(width) for _ in range(settings.graph_layers)])
+        attention = [_SegmentAttention(settings) for _ in range(settings.attention_layers)]
+        self.attention = nn.ModuleList(attention if settings.attention else [])
+        layers = len(self.sage) + len(self.attention)
+        self.modulation = nn.ModuleList([nn.Linear(width, width) for _ in range(layers if settings.modulation else 0)])
+        self.on_device = nn.Sequential(nn.Linear(width + DEVICE_NUMBERS, width), nn.ReLU(), _zero(width, 1))
+        self.by_numbers = nn.Linear(DEVICE_NUMBERS, 1, bias=False)  # straight from what it would meet
+        self.left_open = nn.Sequential(nn.Linear(width, width), nn.ReLU(), _zero(width, 2))
+        self.decided = nn.Linear(DEVICE_NUMBERS, width)
+        self.hand_over = _SegmentAttention(settings) if settings.recurrent_layers else None
+        self.level = nn.Sequential(nn.Linear(width, width), nn.ReLU(), _zero(width, LEVELS + 1))
+        with torch.no_grad():
+            self.by_numbers.weight.copy_(torch.tensor([settings.prior]))
+
+    def forward(self, surroundings: Surroundings, standing: Standing) -> Scores:
+        """Scores of a graph and the schedule that it has now."""
+        x = self.enter(torch.cat([surroundings.operations, standing.operations], 1))  # (n, width)
+        whole = x.mean(0)  # of the graph: what modulates every layer (the paper's "superposition")
+        for number, layer in enumerate([*self.sage, *self.attention]):
+            x = layer(x, surroundings) if isinstance(layer, _Sage) else layer(x)
+            if self.settings.modulation:
+                x = x * (1 + torch.tanh(self.modulation[number](whole)))
+        met = standing.devices  # (n, m, DEVICE_NUMBERS)
+        pairs = torch.cat([x[:, None].expand(-1, met.shape[1], -1), met], 2)
+        on_device = (self.on_device(pairs) + self.by_numbers(met)).squeeze(-1)  # (n, m)
+        left_open, turn = self.left_open(x).unbind(1)
+        if self.hand_over is not None:  # what was said of the placement goes on to the next task
+            expected = (torch.softmax(on_device, 1)[..., None] * met).sum(1)
+            x = self.hand_over(x + self.decided(expected))
+        level = self.level(x)
+        return Scores(torch.cat([on_device, left_open[:, None]], 1), turn, level[:, :LEVELS], level[:, LEVELS])
+
+
+class _Sage(nn.Module):
+    """h_v' = f(h_v, max over parents, max over children of relu(W h)); both directions, and added to h_v."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.from_parents, self.from_children = nn.Linear(width, width), nn.Linear(width, width)
+        self.merge = nn.Linear(3 * width, width)
+
+    def forward(self, x: Tensor, graph: Surroundings) -> Tensor:
+        above = _most(torch.relu(self.from_parents(x)), graph.sources, graph.targets)
+        below = _most(torch.relu(self.from_children(x)), graph.targets, graph.sources)
+        return x + torch.relu(self.merge(torch.cat([x, above, below], 1)))
+
+
+def _most(messages: Tensor, givers: Tensor, takers: Tensor) -> Tensor:
+    """The largest message to each operation, (n, width); 0 without one, which no message is below."""
+    index = takers[:, None].expand(-1, messages.shape[1])
+    return torch.zeros_like(messages).scatter_reduce(0, index, messages[givers], "amax")
+
+
+class _SegmentAttention(nn.Module):
+    """Operations attend to their own segment, and to the one before, whose states carry no gradient.
+
+    Transformer-XL (Dai et al. 2019) without positions, in the order of the operations' numbers, which is topological.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        width = settings.width
+        self.segment, self.heads = settings.segment, settings.heads
+        self.query, self.key_value, self.out = (
+            nn.Linear(width, width),
+            nn.Linear(width, 2 * width),
+            nn.Linear(width, width),
+        )
+        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.inner = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, width = x.shape
+        length = min(self.segment, n)
+        count = -(-n // length)
+        padding = count * length - n
+        rows = F.pad(self.before(x), (0, 0, 0, padding)).view(count, length, width)
+        earlier = torch.cat([torch.zeros_like(rows[:1]), rows[:-1].detach()])
+        keys, values = self.key_value(torch.cat([earlier, rows], 1)).chunk(2, -1)  # (count, 2 length, width)
+        seen = torch.ones(count, 1, 1, 2 * length, dtype=torch.bool)
+        seen[0, ..., :length] = False
+        if padding:
+            seen[-1, ..., 2 * length - padding :] = False
+        query, keys, values = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query(rows), keys, values)
+        )
+        read = F.scaled_dot_product_attention(
+            query, keys, values, attn_mask=seen
+        )  # (count, heads, length, width / heads)
+        x = x + self.out(read.transpose(1, 2).reshape(count * length, width)[:n])
+        return x + self.inner(self.between(x))
+
+
+def _zero(inputs: int, outputs: int) -> nn.Linear:
+    """A last layer that says nothing before it has learned."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer

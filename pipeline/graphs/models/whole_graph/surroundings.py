@@ -1,0 +1,221 @@
+"""What the network reads of a problem, and of the schedule that it is to improve: numbers without units, O(n + E) each.
+
+Run times and transfers count in mean run times, memory in that of a device, so that graphs of all sizes look alike.
+Names, kinds and layers of operations are not read: costs tell what a device sees of them (a deviation from the paper,
+which embeds the kind).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from pipeline.graphs.devices.evaluation import Evaluated
+from pipeline.graphs.devices.completion import OFFSETS, OPEN, Completion, Decisions
+
+OPERATION_NUMBERS, GRAPH_NUMBERS, SCHEDULE_NUMBERS, DEVICE_NUMBERS = 10, 5, 5, 8
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """A problem as the network reads it."""
+
+    completion: Completion
+    operations: Tensor  # (n, OPERATION_NUMBERS + GRAPH_NUMBERS)
+    sources: Tensor  # (E,) int64
+    targets: Tensor  # (E,) int64
+
+    @staticmethod
+    def of(completion: Completion) -> Surroundings:
+        problem, delays = completion.problem, completion.delays
+        n, unit, path = len(problem), _unit(completion), max(problem.critical_path, 1e-300)
+        memory = _memory(completion)
+        own = [
+            np.log(problem.seconds / unit + 1e-3),
+            np.log(delays / unit + 1e-3),
+            np.log1p(100 * problem.weights / memory),
+            np.log1p(100 * problem.sizes / memory),
+            problem.heads / path,
+            problem.tails / path,
+            (problem.heads + problem.tails) / path,
+            np.log1p(np.diff(problem.children.offsets)),
+            np.log1p(np.diff(problem.parents.offsets)),
+            completion.urgency,
+        ]
+        graph = [
+            math.log(n + 1) / 7,
+            math.log(max(float(problem.seconds.sum()) / problem.devices / path, 1e-3)),
+            problem.devices / 8,
+            math.log(float(delays.mean()) / unit + 1e-3),
+            float(problem.weights.sum()) / memory / problem.devices,
+        ]
+        numbers = np.concatenate([np.stack(own, 1), np.repeat(np.array(graph)[None], n, 0)], 1)
+        edges = problem.children
+        return Surroundings(
+            completion,
+            torch.tensor(numbers, dtype=torch.float32),
+            torch.from_numpy(edges.sources.astype(np.int64)),
+            torch.from_numpy(edges.targets.astype(np.int64)),
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A schedule as the network reads it."""
+
+    operations: Tensor  # (n, SCHEDULE_NUMBERS)
+    devices: Tensor  # (n, m, DEVICE_NUMBERS): what an operation would meet on each device, all others left alone
+
+
+def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evaluated) -> Standing:
+    """What the network reads of one schedule: `decisions` and `evaluated` are of S = 1."""
+    completion = surroundings.completion
+    problem, unit = completion.problem, _unit(completion)
+    n, m = len(problem), problem.devices
+    placement, ends = evaluated.placements[0], evaluated.ends[0]
+    span = float(evaluated.seconds[0])
+    slack, ready, due, finish, entering, leaving = np.empty(n), *(np.empty((n, m)) for _ in range(5))
+    _meet(
+        problem.parents.offsets,
+        problem.parents.targets,
+        problem.children.offsets,
+        problem.children.targets,
+        problem.seconds,
+        completion.delays,
+        m,
+        evaluated.orders[0],
+        placement,
+        ends,
+        slack,
+        ready,
+        due,
+        finish,
+        entering,
+        leaving,
+    )
+    here = np.arange(n), placement
+    devices = [
+        np.eye(m)[placement] * 4,
+        (finish - ends[:, None]) / unit,
+        (due - finish) / unit,
+        (entering - entering[here][:, None]) / unit,
+        (leaving - leaving[here][:, None]) / unit,
+        np.broadcast_to(np.bincount(placement, problem.seconds, m) / max(span, 1e-300) * 4, (n, m)),
+        np.broadcast_to(evaluated.peaks[0] / _memory(completion) * 4, (n, m)),
+        (ready - ready[here][:, None]) / unit,
+    ]
+    own = [
+        ends / max(span, 1e-300),
+        np.log1p(slack / unit),
+        (slack <= 1e-9 * span).astype(float),
+        (decisions.devices[0] == OPEN).astype(float),
+        OFFSETS[decisions.levels[0]] * 10,
+    ]
+    squashed = np.stack(devices, 2)
+    squashed = np.sign(squashed) * np.log1p(np.abs(squashed)) / 2
+    return Standing(torch.tensor(np.stack(own, 1), dtype=torch.float32), torch.tensor(squashed, dtype=torch.float32))
+
+
+def _unit(completion: Completion) -> float:
+    return float(completion.problem.seconds.mean()) or 1.0
+
+
+def _memory(completion: Completion) -> float:
+    """Bytes of a device; without a limit all that there could be."""
+    problem = completion.problem
+    most = float(problem.weights.sum() + problem.sizes.sum()) or 1.0
+    return problem.memory if np.isfinite(problem.memory) and problem.memory > 0 else most
+
+
+@njit(cache=True, nogil=True)
+def _meet(
+    parent_offsets: np.ndarray,
+    parents: np.ndarray,
+    child_offsets: np.ndarray,
+    children: np.ndarray,
+    seconds: np.ndarray,
+    delays: np.ndarray,
+    n_devices: int,
+    order: np.ndarray,
+    placement: np.ndarray,
+    ends: np.ndarray,
+    slack: np.ndarray,
+    ready: np.ndarray,
+    due: np.ndarray,
+    finish: np.ndarray,
+    entering: np.ndarray,
+    leaving: np.ndarray,
+) -> None:
+    """Fill slack, (n,): by how much an operation can end later without lengthening the schedule; and (n, m) each:
+
+    ready: when all that it reads is there; due: when it has to end so that nothing is later; finish: when it would end,
+    in the first gap of at least half its run time; entering, leaving: seconds of transfers to it, and from it.
+    """
+    n = len(seconds)
+    span = ends.max()
+    behind, newest = np.full(n, -1, np.int64), np.full(n_devices, -1, np.int64)  # next on the same device
+    first = np.zeros(n_devices + 1, np.int64)
+    for i in range(n):
+        first[placement[i] + 1] += 1
+    for device in range(n_devices):
+        first[device + 1] += first[device]
+    places = first.copy()
+    sequence, begins, stops = np.empty(n, np.int64), np.empty(n), np.empty(n)  # device by device, in time
+    for t in range(n):
+        i = order[t]
+        device = placement[i]
+        if newest[device] >= 0:
+            behind[newest[device]] = i
+        newest[device] = i
+        k = places[device]
+        sequence[k], begins[k], stops[k] = i, ends[i] - seconds[i], ends[i]
+        places[device] += 1
+    latest = np.empty(n)
+    for t in range(n - 1, -1, -1):
+        i = order[t]
+        late = span
+        if behind[i] >= 0:
+            late = min(late, latest[behind[i]] - seconds[behind[i]])
+        for edge in range(child_offsets[i], child_offsets[i + 1]):
+            child = children[edge]
+            delay = delays[i] if placement[child] != placement[i] else 0.0
+            late = min(late, latest[child] - seconds[child] - delay)
+        latest[i], slack[i] = late, late - ends[i]
+    for i in range(n):
+        for device in range(n_devices):
+            ready[i, device] = entering[i, device] = leaving[i, device] = 0.0
+            due[i, device] = span
+            for edge in range(parent_offsets[i], parent_offsets[i + 1]):
+                parent = parents[edge]
+                arrives = ends[parent]
+                if placement[parent] != device:
+                    arrives += delays[parent]
+                    entering[i, device] += delays[parent]
+                ready[i, device] = max(ready[i, device], arrives)
+            for edge in range(child_offsets[i], child_offsets[i + 1]):
+                child = children[edge]
+                late = latest[child] - seconds[child]
+                if placement[child] != device:
+                    late -= delays[i]
+                    leaving[i, device] = delays[i]
+                due[i, device] = min(due[i, device], late)
+            time = ready[i, device]
+            low, high = first[device], first[device + 1]
+            while low < high:  # the first that ends after it is ready
+                middle = (low + high) // 2
+                if stops[middle] <= time:
+                    low = middle + 1
+                else:
+                    high = middle
+            for k in range(low, first[device + 1]):
+                if sequence[k] == i:
+                    continue
+                if begins[k] - time >= seconds[i] / 2:
+                    break
+                time = max(time, stops[k])
+            finish[i, device] = time + seconds[i]

@@ -1,0 +1,14 @@
+"""One row per (graph, number of devices, expert): where an expert puts the operations; frozen before any training."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        ("graph_id", pa.string()),
+        ("devices", pa.int32()),
+        ("expert", pa.string()),  # layers | balanced | published: graphs/corpus/experts.py
+        ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
+    ]
+)
