@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.devices.evaluation import Evaluated
 from pipeline.graphs.devices.completion import Completion, Decisions
+from pipeline.graphs.devices.evaluation import Evaluated
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.network import WholeGraph
 from pipeline.graphs.models.whole_graph.surroundings import Surroundings, standing

@@ -15,8 +15,8 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from pipeline.graphs.devices.evaluation import Evaluated
 from pipeline.graphs.devices.completion import OFFSETS, OPEN, Completion, Decisions
+from pipeline.graphs.devices.evaluation import Evaluated
 
 OPERATION_NUMBERS, GRAPH_NUMBERS, SCHEDULE_NUMBERS, DEVICE_NUMBERS = 10, 5, 5, 8
 
