@@ -76,6 +76,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
         }
         experiments["devices_quick"] |= {"sets": ["tiny_real"], "methods": ["random_valid", "list_scheduling"]}
         del experiments["paper"], experiments["operator_learning"]
+        (folder / "dvc.lock").unlink()  # of the real run; DVC reads and writes all of it at every stage
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     if smallest:
         run(folder, sys.executable, "-m", "pipeline.dvcfile")  # it names the sets
