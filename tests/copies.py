@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -96,9 +99,29 @@ def digests(folder: Path, *rooms: str) -> dict[str, str]:
     }
 
 
+@cache
+def planner() -> subprocess.Popen[str]:
+    """It ends with its standard input, which ends with this process."""
+    command = [sys.executable, str(Path(__file__).with_name("planner.py"))]
+    return subprocess.Popen(
+        command, cwd="/", env=ENVIRONMENT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1
+    )
+
+
+def said_by_snakemake(folder: Path, *arguments: str) -> str:
+    """As `run(folder, "snakemake", ...)`, without importing Snakemake anew: for what is asked often."""
+    server = planner()
+    assert server.stdin and server.stdout
+    with tempfile.NamedTemporaryFile("r") as said:
+        server.stdin.write(json.dumps([str(folder), said.name, arguments]) + "\n")
+        code, listing = server.stdout.readline().strip(), said.read()
+    assert code == "0", f"snakemake {' '.join(arguments)}: exit code {code}\n{listing[-4000:]}"
+    return listing
+
+
 def planned(folder: Path, *targets: str) -> dict[str, int]:
     """Jobs of each rule that Snakemake would run."""
-    listing = run(folder, "snakemake", "-n", *targets)
+    listing = said_by_snakemake(folder, "-n", *targets)
     if "Nothing to be done" in listing:
         return {}
     table = re.search(r"Job stats:\njob +count\n[- ]+\n(.*?)\ntotal ", listing, re.DOTALL)

@@ -74,6 +74,7 @@ def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:
 
 
 def test_second_run_does_nothing(undisturbed: Path) -> None:
+    assert "Nothing to be done" in run(undisturbed, "snakemake", "-n")
     assert planned(undisturbed) == {}
 
 
