@@ -42,6 +42,11 @@ def page(evidence: Evidence) -> tuple[str, set[str]]:
 
 
 @cache
+def full_page() -> tuple[str, set[str]]:
+    return page(FULL)
+
+
+@cache
 def of_full() -> dict[str, Any]:
     """The paper's tables of everything that was published."""
     return paper_tables.section(FULL)
@@ -54,7 +59,7 @@ def cells(table: Table, first: str) -> dict[str, str]:
 
 
 def test_everything_that_was_published_is_shown() -> None:
-    text, drawn = page(FULL)
+    text, drawn = full_page()
     assert "Not measured yet" not in text and "not measured" not in text.partition("### Further questions")[0]
     for heading in chain.from_iterable(HEADINGS.values()):
         assert heading in text
@@ -198,7 +203,7 @@ def test_trials_stand_by_the_length_of_their_schedules() -> None:
 
 
 def test_tables_have_as_many_cells_in_every_line() -> None:
-    text, _ = page(FULL)
+    text, _ = full_page()
     for found in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in found.splitlines()}) == 1, found[:200]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,15 @@ EXECUTION = json.dumps({"schedules": 2, "processes": 2, "repeats": 1})
 
 @pytest.fixture
 def executed(tmp_path: Path) -> Path:
+    return executable(tmp_path)
+
+
+def executable(folder: Path) -> Path:
     """Two graphs as they are executed."""
     originals = [shuffled(30, 20, np.random.default_rng(seed))[0] for seed in (0, 1)]
-    write_graphs(tmp_path / "graphs.parquet", originals)
-    out = tmp_path / "executed.parquet"
-    coarsen_graphs.main(COARSENING.model_dump_json(), tmp_path / "graphs.parquet", out)
+    write_graphs(folder / "graphs.parquet", originals)
+    out = folder / "executed.parquet"
+    coarsen_graphs.main(COARSENING.model_dump_json(), folder / "graphs.parquet", out)
     return out
 
 
@@ -51,19 +56,45 @@ def scheduled(folder: Path, graphs: Path, method: str, seed: int) -> Path:
     return path
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
-def test_from_graphs_to_timings(tmp_path: Path, executed: Path) -> None:
-    paths = [scheduled(tmp_path, executed, "list", seed) for seed in (0, 1)]
-    timings, rates = tmp_path / "timings.parquet", tmp_path / "rates.parquet"
-    time_graph_schedules.main(EXECUTION, executed, paths, timings, rates)
-    found = tables.read("graph_timings", timings)
-    assert len(found) == 2 * 2 * 2 * 2, "graphs, seeds, schedules, processes"
-    assert set(found["schedule"]) == {0, 1} and set(found["method"]) == {"list"} and set(found["seed"]) == {0, 1}
+WHOSE = [("list_scheduling", 0), ("random_valid", 0), ("random_valid", 1)]  # methods and seeds
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Schedules of WHOSE, and what they took in two processes, with their folder."""
+
+    folder: Path
+    graphs: Path
+    schedules: list[Path]
+
+    def path(self, kind: str) -> Path:
+        return self.folder / places.path(kind, experiment="e", graph_set="s")
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Timed:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("schedules are executed on two cores")
+    folder = tmp_path_factory.mktemp("timed")
+    graphs = folder / places.path("graphs", graph_set="s")
+    write_graphs(graphs, list(read_graphs(executable(folder))))
+    paths = [scheduled(folder, graphs, *whose) for whose in WHOSE]
+    made = Timed(folder, graphs, paths)
+    time_graph_schedules.main(EXECUTION, graphs, paths, made.path("graph_timings"), made.path("machine_rates"))
+    return made
+
+
+def test_from_graphs_to_timings(timed: Timed) -> None:
+    found = tables.read("graph_timings", timed.path("graph_timings"))
+    assert len(found) == 2 * 3 * 2 * 2, "graphs, methods and seeds, schedules, processes"
+    assert set(found["schedule"]) == {0, 1} and set(found["process"]) == {0, 1}
+    assert set(zip(found["method"], found["seed"], strict=True)) == set(WHOSE)
     keys = ["graph_id", "method", "seed", "schedule", "process", "repeat"]
     assert not found.duplicated(keys).any()
-    least = {graph.graph_id: graph.flops.sum() / 1e12 for graph in read_graphs(executed)}  # no core multiplies so fast
+    fastest = 1e12  # no core multiplies so fast
+    least = {graph.graph_id: graph.flops.sum() / fastest for graph in read_graphs(timed.graphs)}
     assert (found["seconds"] > found["graph_id"].map(least)).all()
-    measured = tables.read("machine_rates", rates)
+    measured = tables.read("machine_rates", timed.path("machine_rates"))
     assert measured["process"].tolist() == [0, 1] and (measured["flops_per_second"] > 1e8).all()
 
 
@@ -93,24 +124,17 @@ def test_a_chain_has_nothing_to_win(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "2 operations are" in capsys.readouterr().err and not (tmp_path / "out.parquet").exists()
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
-def test_from_timings_to_numbers(tmp_path: Path, executed: Path) -> None:
-    graphs = tmp_path / places.path("graphs", graph_set="s")
-    write_graphs(graphs, list(read_graphs(executed)))
-    paths = [scheduled(tmp_path, graphs, "list_scheduling", 0), scheduled(tmp_path, graphs, "random_valid", 1)]
-    where = {"experiment": "e", "graph_set": "s"}
-    timings, rates, costs = (
-        tmp_path / places.path(kind, **where) for kind in ("graph_timings", "machine_rates", "simulated_timings")
-    )
-    time_graph_schedules.main(EXECUTION, graphs, paths, timings, rates)
+def test_from_timings_to_numbers(timed: Timed) -> None:
+    tmp_path, graphs, paths = timed.folder, timed.graphs, timed.schedules
+    timings, rates, costs = (timed.path(kind) for kind in ("graph_timings", "machine_rates", "simulated_timings"))
     targets = ["proxy", "noisy", "bandwidth", "latency"]
     machines = json.dumps({"device": None, "devices": 2, "links": {}, "targets": targets})
     simulate_executed.main(EXECUTION, machines, graphs, paths, FROZEN / "graph_targets.csv", costs)
     simulated = tables.read("simulated_timings", costs)
-    assert len(simulated) == 2 * 2 * 2 * len(targets), "graphs, methods, schedules, targets"
+    assert len(simulated) == 2 * 3 * 2 * len(targets), "graphs, methods and seeds, schedules, targets"
     for graph in read_graphs(graphs):
         orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
-        of_graph = simulated[(simulated["graph_id"] == graph.graph_id) & (simulated["method"] == "list_scheduling")]
+        of_graph = simulated.query("graph_id == @graph.graph_id and method == 'list_scheduling'")
         on_proxy = of_graph[of_graph["target"] == "proxy"].sort_values("schedule")["seconds"]
         assert on_proxy.tolist() == makespans(problem(graph), orders, placements)[:2].tolist()
     outputs = [tmp_path / f"{name}.parquet" for name in ("results", "parts", "executed_points")]
