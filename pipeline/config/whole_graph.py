@@ -8,8 +8,6 @@ from pydantic import Field
 
 from pipeline.config.section import Positive, Section
 
-NUMBERS = 8  # of what an operation would meet on a device: graphs/models/whole_graph/surroundings.py
-
 
 class WholeGraph(Section):
     """Sizes as in the paper, halved where nothing was lost: 128 wide, 2 + 3 layers, 8 heads, segments of 256."""
@@ -23,21 +21,11 @@ class WholeGraph(Section):
     modulation: bool = True
     recurrent_layers: bool = True
     rounds: bool = True  # of refinement: every round starts from the best decision so far, otherwise from nothing
-    prior: Annotated[list[float], Field(min_length=NUMBERS, max_length=NUMBERS)] = [
-        0.0,
-        -1.0,
-        1.0,
-        -1.0,
-        -1.0,
-        -0.2,
-        -0.2,
-        0.0,
-    ]
     samples: Positive = 20  # decisions that are drawn from one reading
     most_moves: Positive = 8  # the mean number of moves is drawn between 1 and this, its logarithm uniform
     placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
     alone: Annotated[float, Field(ge=0, le=1)] = 0.25  # share of decisions whose groups are single operations
-    uniform: Annotated[float, Field(ge=0, le=1)] = 0.3  # of every probability: what has not been learned is tried, too
+    uniform: Annotated[float, Field(ge=0, le=1)] = 0.1  # of every probability: what has not been learned is tried, too
     epochs: Positive = 1  # steps of the optimiser for one reading
     learning_rate: Annotated[float, Field(ge=0)] = 1.0e-3
     clip: Annotated[float, Field(gt=0)] = 0.2

@@ -22,6 +22,17 @@ class Evaluated:
     peaks: np.ndarray  # (S, m) bytes, the most that each device holds at a time
     memory: float  # bytes of each device
 
+    def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
+        """Some of the schedules."""
+        return Evaluated(
+            self.orders[chosen],
+            self.placements[chosen],
+            self.seconds[chosen],
+            self.ends[chosen],
+            self.peaks[chosen],
+            self.memory,
+        )
+
     @property
     def fits(self) -> np.ndarray:
         """(S,) whether no device ever holds more than its memory."""

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from pipeline.config.graph_methods import GraphMethodSettings, graph_entry, graph_methods
+from pipeline.config.whole_graph import WholeGraph as WholeGraphSettings
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.simulator import makespans, peaks
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.policy import save
+from pipeline.graphs.models.whole_graph.files import save as save_whole_graph
+from pipeline.graphs.models.whole_graph.network import WholeGraph
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
 from pipeline.graphs.schedulers.rules.keeping import keep
@@ -39,6 +42,12 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "gflownet, every step": graph_entry("gflownet", model="every_step", most_operations=50),
     "gflownet, every step by start": graph_entry("gflownet", model="every_step_by_start", most_operations=50),
     "ppo": graph_entry("ppo"),
+    "decision_annealing": graph_entry("decision_annealing", evaluations=100),
+    "go": graph_entry("go", evaluations=60),
+    "go, separate": graph_entry("go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
+    "go, from another network": graph_entry("go", evaluations=60, model="whole_graph", learns=False),
+    "go, from an expert": graph_entry("go", evaluations=60, start="expert", tasks="priority"),
+    "hdp": graph_entry("hdp", evaluations=40, groups=8, width=16),
 }
 SMALL_ONLY = {  # at most 50 operations
     *("cp_sat", "projected_slots", "projected_slots, noise on slots"),
@@ -105,7 +114,8 @@ def propose(variant: str, problem: Problem, target: Target, seed: int = 0) -> Pr
     """Of the method, which sees the proxy, and the target where it says so."""
     settings = VARIANTS[variant]
     budget = replace(Budget.of(settings), proposals=allowed(variant))
-    resources = {"target": target, "weights": weights(settings) if "weights" in settings.needs else None}
+    given = {"target": target, "weights": weights(settings) if "weights" in settings.needs else None}
+    resources = given | {"expert": np.arange(len(problem), dtype=np.int32) % problem.devices}
     method = make(settings, {name: resources[name] for name in settings.needs})
     return method.propose(targets.proxy(problem).draws[0], np.random.default_rng(seed), budget)
 
@@ -121,6 +131,9 @@ def weights(settings: GraphMethodSettings) -> Path:
     if settings.method == "projected_slots":
         return untrained()
     path = Path(FOLDER.name) / f"{settings.network}.safetensors"
+    if settings.method == "go":
+        save_whole_graph(WholeGraph(WholeGraphSettings(width=16)), path)
+        return path
     save(small_policies.policy(0, **POLICIES[settings.network]), path)
     return path
 

@@ -24,6 +24,8 @@ from pipeline.graphs.models.whole_graph.surroundings import (
     Surroundings,
 )
 
+_BOUND = 3.0
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -55,8 +57,7 @@ class WholeGraph(nn.Module):
         self.decided = nn.Linear(DEVICE_NUMBERS, width)
         self.hand_over = _SegmentAttention(settings) if settings.recurrent_layers else None
         self.level = nn.Sequential(nn.Linear(width, width), nn.ReLU(), _zero(width, LEVELS + 1))
-        with torch.no_grad():
-            self.by_numbers.weight.copy_(torch.tensor([settings.prior]))
+        nn.init.zeros_(self.by_numbers.weight)
 
     def forward(self, surroundings: Surroundings, standing: Standing) -> Scores:
         """Scores of a graph and the schedule that it has now."""
@@ -74,7 +75,8 @@ class WholeGraph(nn.Module):
             expected = (torch.softmax(on_device, 1)[..., None] * met).sum(1)
             x = self.hand_over(x + self.decided(expected))
         level = self.level(x)
-        return Scores(torch.cat([on_device, left_open[:, None]], 1), turn, level[:, :LEVELS], level[:, LEVELS])
+        placement = torch.cat([on_device, left_open[:, None]], 1)
+        return Scores(*(_bounded(part) for part in (placement, turn, level[:, :LEVELS], level[:, LEVELS])))
 
 
 class _Sage(nn.Module):
@@ -135,6 +137,11 @@ class _SegmentAttention(nn.Module):
         )  # (count, heads, length, width / heads)
         x = x + self.out(read.transpose(1, 2).reshape(count * length, width)[:n])
         return x + self.inner(self.between(x))
+
+
+def _bounded(scores: Tensor) -> Tensor:
+    """Between -_BOUND and _BOUND: no choice dies out, so that one that was given up too early can be taken up again."""
+    return _BOUND * torch.tanh(scores / _BOUND)
 
 
 def _zero(inputs: int, outputs: int) -> nn.Linear:

@@ -7,6 +7,7 @@ what the memory does not hold, less by its excess, so that a way out of an inval
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +22,13 @@ from pipeline.graphs.models.whole_graph.surroundings import Surroundings, standi
 from pipeline.graphs.problems.groups import drawn_groups
 
 INVALID = 10.0
-_GAIN, _MOST_GAINS = 0.002, 5.0  # of the loss: what counts as 1, and how much counts at most
+_LONGEST_STEP = 1.0  # of a gradient
+_GAIN = 0.002  # of the loss: smaller gains count in proportion, larger ones by their logarithm
 
 
 @dataclass
 class State:
-    """A problem and the best decision about it so far."""
+    """A problem and the decision that the next round starts from."""
 
     surroundings: Surroundings
     decisions: Decisions  # S = 1
@@ -34,11 +36,30 @@ class State:
     loss: float
 
     @staticmethod
-    def begin(completion: Completion) -> State:
-        """Everything left open: HEFT's schedule, one evaluation."""
+    def begin(completion: Completion, placement: np.ndarray | None = None) -> State:
+        """From everything left open, HEFT's schedule, or from a placement, (n,); one evaluation."""
         decisions = Decisions.open(len(completion.problem))
+        if placement is not None:
+            decisions = Decisions(placement[None].astype(np.int8), decisions.levels)
         evaluated = completion(decisions)
         return State(Surroundings.of(completion), decisions, evaluated, float(losses(completion, evaluated)[0]))
+
+
+@dataclass(frozen=True)
+class Round:
+    """What was drawn and judged in one round."""
+
+    decisions: Decisions  # S
+    evaluated: Evaluated  # S
+    losses: np.ndarray  # (S,)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best of all that was judged, and what each evaluation cost."""
+
+    best: Evaluated  # S = 1; where nothing fits the memory, what exceeds it least
+    costs: np.ndarray  # (evaluations,) seconds; infinite where the memory does not hold it
 
 
 def losses(completion: Completion, evaluated: Evaluated) -> np.ndarray:
@@ -47,24 +68,52 @@ def losses(completion: Completion, evaluated: Evaluated) -> np.ndarray:
     return np.where(evaluated.fits, np.sqrt(evaluated.seconds / alone), INVALID * (1 + evaluated.excess))
 
 
-@dataclass(frozen=True)
-class Round:
-    """What was drawn and judged in one round."""
+def search(
+    network: WholeGraph,
+    start: State,
+    settings: Settings,
+    shares: Sequence[float],
+    evaluations: int,
+    rng: np.random.Generator,
+    optimiser: torch.optim.Optimizer | None = None,
+) -> Found:
+    """So many evaluations, that of the start among them.
 
-    decisions: Decisions  # S
-    evaluated: Evaluated
-    losses: np.ndarray  # (S,)
+    shares: of moves that place, of parts of equal length, one after the other: (1.0, 0.0) places first and then gives
+    priorities. Without an optimiser nothing is learned.
+    """
+    state, best = start, start
+    costs = [start.evaluated.costs]
+    left = evaluations - 1
+    while left > 0:
+        share = shares[min(len(shares) * (evaluations - left) // evaluations, len(shares) - 1)]
+        count = min(settings.samples, left)
+        drawn = draw_round(network, state, settings, share, count, rng, optimiser)
+        costs.append(drawn.evaluated.costs)
+        left -= count
+        best = better(best, drawn)
+        state = best if settings.rounds else start
+    return Found(best.evaluated, np.concatenate(costs))
 
 
-def refine(
+def better(state: State, drawn: Round) -> State:
+    """The state after the best decision of a round, where that is as good as it; otherwise the state."""
+    first = int(drawn.losses.argmin())
+    if drawn.losses[first] > state.loss:
+        return state
+    return State(state.surroundings, drawn.decisions[[first]], drawn.evaluated[[first]], float(drawn.losses[first]))
+
+
+def draw_round(
     network: WholeGraph,
     state: State,
     settings: Settings,
+    share: float,
     count: int,
     rng: np.random.Generator,
     optimiser: torch.optim.Optimizer | None = None,
 ) -> Round:
-    """Draw `count` decisions around the best one, judge them, learn from them, and keep the best in `state`."""
+    """Draw `count` decisions around that of the state, judge them, and learn from them. share: of moves that place."""
     surroundings, completion = state.surroundings, state.surroundings.completion
     problem = completion.problem
     read = standing(surroundings, state.decisions, state.evaluated)
@@ -74,40 +123,30 @@ def refine(
     number = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
     with torch.no_grad():
         scores = network(surroundings, read)
-        drawn = moves.draw(scores, labels, groups, number, settings.placing, settings.uniform, rng)
+        drawn = moves.draw(scores, labels, groups, number, share, settings.uniform, rng)
         before = moves.log_probabilities(scores, drawn, settings.uniform)
     decisions = moves.changed(state.decisions, drawn, problem.devices)
     evaluated = completion(decisions)
     loss = losses(completion, evaluated)
     if optimiser is not None:
         advantage = torch.tensor(advantages(loss, state.loss), dtype=torch.float32)
-        for _ in range(settings.epochs):
+        for _ in range(settings.epochs if bool(advantage.any()) else 0):
             after = moves.log_probabilities(network(surroundings, read), drawn, settings.uniform)
             ratio = (after - before).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
             objective = -torch.minimum(ratio * advantage, clipped * advantage).mean()
             optimiser.zero_grad()
             objective.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _LONGEST_STEP)
             optimiser.step()
-    best = int(loss.argmin())
-    if loss[best] <= state.loss:
-        state.decisions, state.loss = decisions[[best]], float(loss[best])
-        state.evaluated = Evaluated(
-            evaluated.orders[[best]],
-            evaluated.placements[[best]],
-            evaluated.seconds[[best]],
-            evaluated.ends[[best]],
-            evaluated.peaks[[best]],
-            evaluated.memory,
-        )
     return Round(decisions, evaluated, loss)
 
 
 def advantages(loss: np.ndarray, best: float) -> np.ndarray:
-    """(S,) what each decision gains over the best one so far, and nothing where it gains nothing, above the mean.
+    """(S,) what each decision gains over the one it was drawn around, and 0 where it gains nothing; less their mean.
 
-    A search keeps the best of what it draws: how bad the others are does not matter.
+    A search keeps the best of what it draws: how bad the others are does not matter (a deviation from the paper, whose
+    baseline is the mean of all past rewards; with that, moves that change nothing are learned).
     """
-    gains = np.minimum(np.maximum(1 - loss / best, 0.0) / _GAIN, _MOST_GAINS)
+    gains = np.log1p(np.maximum(1 - loss / best, 0.0) / _GAIN)
     return gains - gains.mean()

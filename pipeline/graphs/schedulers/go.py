@@ -1,0 +1,64 @@
+"""GO (Zhou et al. 2020): a network places and orders a whole graph, in rounds that start from the best so far.
+
+In mode `one` it learns from this graph alone; with a `model`, trained on other graphs, it uses what that has learned,
+and learns on or not. Costs are those of the target, which it is told, and of the memory: what does not fit is invalid.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pipeline.config.graph_methods.go import Settings, Tasks
+from pipeline.graphs.devices.completion import Completion
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.models.whole_graph.files import load
+from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.search import State, search
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.improvements import improvements
+from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+
+
+class Go:
+    def __init__(
+        self, settings: Settings, target: Target, weights: Path | None = None, expert: np.ndarray | None = None
+    ) -> None:
+        self._settings, self._target, self._weights, self._expert = settings, target, weights, expert
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        n = len(problem)
+        if not n:
+            nothing = np.zeros((1, 0), np.int32)
+            return Proposals(nothing, nothing, stats=improvements(np.zeros(1), 0.0))
+        network = self._network(int(rng.integers(2**63)))
+        chosen = self._settings.settings
+        optimiser = torch.optim.Adam(network.parameters(), chosen.learning_rate) if self._settings.learns else None
+        start = State.begin(Completion(self._target.mean), self._expert)
+        shares = _shares(self._settings.tasks, chosen.placing)
+        found = search(network, start, chosen, shares, budget.evaluations, rng, optimiser)
+        if not found.best.fits[0]:
+            return nothing_fits(found.best, budget.evaluations)
+        stats = improvements(found.costs, time.perf_counter() - began)
+        return Proposals(found.best.orders, found.best.placements, stats=stats)
+
+    def _network(self, seed: int) -> WholeGraph:
+        """The trained one, or one whose weights are drawn."""
+        if self._weights is not None:
+            return load(self._weights)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return WholeGraph(self._settings.settings)
+
+
+def _shares(tasks: Tasks, placing: float) -> tuple[float, ...]:
+    """Of moves that place, in parts of equal length."""
+    return {"joint": (placing,), "separate": (1.0, 0.0), "placement": (1.0,), "priority": (0.0,)}[tasks]
+
+
+make = Go
