@@ -42,6 +42,8 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "gflownet, every step": graph_entry("gflownet", model="every_step", most_operations=50),
     "gflownet, every step by start": graph_entry("gflownet", model="every_step_by_start", most_operations=50),
     "ppo": graph_entry("ppo"),
+    "expert": graph_entry("expert"),
+    "repaired": graph_entry("repaired", of={"method": "heft"}),
     "decision_annealing": graph_entry("decision_annealing", evaluations=100),
     "go": graph_entry("go", evaluations=60),
     "go, separate": graph_entry("go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
