@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
+from pydantic import Field
+
+from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings, graph_entry
 
 
 class Settings(GraphMethodSettings):
-    of: GraphEntry  # the method whose schedules are repaired
+    of: GraphEntry = Field(default_factory=lambda: graph_entry("heft"))  # the method whose schedules are repaired
 
     @property
     def needs(self) -> frozenset[str]:

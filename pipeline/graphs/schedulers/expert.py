@@ -23,7 +23,7 @@ class Expert:
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
         if self._placement is None:
-            return Proposals.unsupported(len(problem), f"no placement of this network by {self._settings.by} is known")
+            return Proposals.unsupported(len(problem), f"no {self._settings.by} placement of this network is known")
         return placed(self._target.mean, self._placement[None], began)
 
 

@@ -1,0 +1,19 @@
+"""One row per (graph, link): the best schedule of a method on that link, and how it came to it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+PLACE = "data/experiments/{experiment}/placements/{graph_set}/{method}/{seed}.parquet"
+SCHEMA = pa.schema(
+    [
+        ("graph_id", pa.string()),
+        ("link", pa.string()),  # between any two devices: section `links`
+        ("status", pa.string()),  # ok | timed out | unsupported | no schedule fits
+        ("message", pa.string()),
+        ("order", pa.list_(pa.int32())),  # (n,) operation in each slot; empty without a schedule
+        ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
+        ("evaluations", pa.list_(pa.int64())),  # (C,) the anytime curve: after so many simulated schedules ...
+        ("best_seconds", pa.list_(pa.float64())),  # ... the least cost so far, by the method's own account
+    ]
+)

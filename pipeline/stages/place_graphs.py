@@ -1,0 +1,93 @@
+"""Place and order the graphs of a set with one method and one seed, for every link."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from pipeline import tables
+from pipeline.config.devices import Machines
+from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.placed import frozen_placement
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices import targets
+from pipeline.graphs.devices.limits import memory_limit
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals, make
+from pipeline.graphs.schedulers.rules.keeping import keep
+from pipeline.stages import options
+
+UNFIT = "no schedule fits"
+
+
+def main(
+    settings: options.Settings,
+    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links.")],
+    seed: options.Seed,
+    graphs: options.Table,
+    experts: Annotated[Path, typer.Option(help="The frozen table expert_placements.")],
+    placements: options.Out,
+    weights: Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")] = None,
+) -> None:
+    """Write a method's best schedule of each graph and link, or why there is none.
+
+    Of what it proposes, the best on the link that fits the memory counts. What is random depends on the seed, the
+    graph's hash and the link alone.
+    """
+    entry, where = section(GraphEntry, settings), section(Machines, machines)
+    rows = []
+    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
+        problem = problem_of(graph, where.devices, where.device, np.inf)
+        problem = replace(problem, memory=memory_limit(problem))
+        for name, link in where.links.items():
+            target = targets.linked(problem, link)
+            resources = _resources(entry, target, graph, where.devices, experts, weights)
+            rng = np.random.default_rng([seed, *name.encode(), *bytes.fromhex(graph.graph_id)])
+            proposals = make(entry, resources).propose(_proxy(problem), rng, Budget.of(entry))
+            rows.append({"graph_id": graph.graph_id, "link": name} | _best(proposals, target))
+    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["placements"].names), "placements", placements)
+
+
+def _proxy(problem: Problem) -> Problem:
+    """Without transfers: what a method sees that is not told the target."""
+    return targets.proxy(problem).draws[0]
+
+
+def _resources(
+    entry: GraphMethodSettings, target: Target, graph: Graph, devices: int, experts: Path, weights: Path | None
+) -> Mapping[str, object]:
+    """What the method needs."""
+    given: dict[str, object] = {"target": target}
+    if "expert" in entry.needs:
+        given["expert"] = frozen_placement(experts, graph.graph_id, devices, getattr(entry, "by", "layers"))
+    return given if weights is None else given | {"weights": weights}
+
+
+def _best(proposals: Proposals, target: Target) -> dict[str, object]:
+    """The best on the target of those that fit."""
+    row: dict[str, object] = {
+        "status": proposals.status,
+        "message": proposals.message,
+        "order": np.zeros(0, np.int32),
+        "placement": np.zeros(0, np.int16),
+        "evaluations": proposals.stats.get("evaluations", np.zeros(0, np.int64)),
+        "best_seconds": proposals.stats.get("best", np.zeros(0)),
+    }
+    if proposals.status == UNSUPPORTED:
+        return row
+    kept = keep(proposals, target, target, count=1)
+    if not len(kept.orders):
+        return row | {"status": UNFIT, "message": "none of its schedules fits the devices' memory"}
+    return row | {"order": kept.orders[0], "placement": kept.placements[0].astype(np.int16)}
