@@ -11,13 +11,14 @@ from typing import get_args
 
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
-from pipeline.config.experiments import GCC, Devices, Execution, Hardware, Imitation, OnGraphs, Policies, Processors, Reproduction
+from pipeline.config.experiments import GCC, Devices, Execution, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
 from pipeline.config.graph_sets import ExecutedSet, GraphSet
 from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
 from pipeline.config.slot_network import SlotNetwork
+from pipeline.config.whole_graph import Generalised
 from pipeline.places import path, place
 from pipeline.recovery import guard
 from pipeline.wiring import closure
@@ -38,7 +39,7 @@ wildcard_constraints:
     source="|".join(P.corpus.sources),
     trial="|".join(map(re.escape, P.trials.models)),
     set="|".join(P.sets),
-    graph_set="|".join(P.graph_sets),
+    graph_set="|".join([*P.graph_sets, *P.placement_sets]),
     corpus="released|compiled",
     machine="|".join(P.processors),
     target="|".join([GCC, *P.processors]),

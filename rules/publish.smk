@@ -32,6 +32,9 @@ def tables_of(name):
         drawn = ["gantts", "memory_curves", "kept_points"] if chosen.shown else []
         histories = [path("policy_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
         return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
+    if chosen.task == "placement":
+        histories = [path("whole_graph_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
+        return [*(path(kind, experiment=name) for kind in ("results", "parts")), *histories]
     if chosen.task == "execution":
         return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
@@ -45,7 +48,7 @@ def inputs_of(name):
         return []
     chosen = P.experiments[name]
     if isinstance(chosen, OnGraphs):
-        return [*expand(path("graphs"), graph_set=chosen.sets), FROZEN_TARGETS]
+        return [*expand(path("graphs"), graph_set=chosen.sets), EXPERT_PLACEMENTS if isinstance(chosen, Placement) else FROZEN_TARGETS]
     learned = [m.training for m in chosen.models.values()] if isinstance(chosen, Imitation | Processors) else []
     return expand(path("sets"), set=unique([*chosen.sets, *learned]))
 
@@ -55,6 +58,9 @@ def stages_of(name):
     if name not in P.experiments:
         return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
     chosen = P.experiments[name]
+    if isinstance(chosen, Placement):
+        own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
+        return ["placed_graphs", *(["train_whole_graph"] if chosen.models else []), "place_graphs", "judge_placements", "evaluate_placement"], unique(own)
     if isinstance(chosen, OnGraphs):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
         judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "policies": ["train_policy", "judge_graphs", "measure_distances", "evaluate_policies", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}
@@ -73,8 +79,9 @@ def sources_published(name):
 def settings_of_graphs(name):
     """Sets, methods, devices and links of an experiment on computation graphs, resolved."""
     chosen = P.on_graphs[name]
-    devices = unique(d for one in chosen.sets if (d := P.graph_sets[one].device) is not None)
-    named = {"graph_sets": chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
+    kind, sets = ("placement_sets", P.placement_sets) if isinstance(chosen, Placement) else ("graph_sets", P.graph_sets)
+    devices = unique(d for one in chosen.sets if (d := sets[one].device) is not None)
+    named = {kind: chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
     resolved = {key: {one: config[key][one] for one in names} for key, names in named.items()}
     if chosen.networks is not None:
         used = unique(network for method in chosen.methods if (network := P.graph_methods[method].network))
@@ -127,7 +134,7 @@ def weights_of(name):
     """Trained networks behind the numbers."""
     chosen = P.experiments.get(name)
     if isinstance(chosen, OnGraphs):
-        return [path("network_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds]
+        return [path("network_weights", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
     return trainings(name, "weights") if hasattr(chosen, "models") else []
 
 

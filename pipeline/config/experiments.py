@@ -15,6 +15,7 @@ from pipeline.config.policy import Policy
 from pipeline.config.section import Positive, Section
 from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.timing import TimingSettings
+from pipeline.config.whole_graph import Generalised
 
 Seeds = Annotated[list[int], Field(min_length=1)]
 GCC = "gcc"  # the target of orders that are to be GCC's
@@ -163,8 +164,35 @@ class Execution(OnGraphs):
     execution: ExecutionSettings
 
 
+class ShownPlacement(Section):
+    """Whose schedules of one graph the page draws."""
+
+    set: str
+    graph: str  # name and variant: `gnmt_8 forward`
+    link: str
+    methods: Annotated[list[str], Field(min_length=1)]
+
+
+class Placement(OnGraphs):
+    """Whole graphs on devices with little memory; `sets` are of section `placement_sets`, `targets` are links."""
+
+    task: Literal["placement"]
+    devices: Positive = 4
+    models: dict[str, Generalised] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
+    peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
+    experts: list[str] = []  # methods that place as people do: the best of them on each graph is one baseline
+    shown: ShownPlacement | None = None
+
+    @model_validator(mode="after")
+    def _peers_are_methods(self) -> Placement:
+        if unknown := sorted({*self.peers, *self.experts} - set(self.methods)):
+            raise ValueError(f"peers or experts name {unknown}, which are none of its methods: {self.methods}")
+        return self
+
+
 Experiment = Annotated[
-    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution, Field(discriminator="task")
+    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement,
+    Field(discriminator="task"),
 ]
 
 

@@ -22,6 +22,7 @@ from pipeline.config.experiments import (
     Hardware,
     Imitation,
     OnGraphs,
+    Placement,
     Processors,
     Reproduction,
     Trials,
@@ -96,6 +97,9 @@ class Params(Section):
         return self
 
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
+        if isinstance(experiment, Placement):
+            self._placement_is_whole(key, experiment)
+            return
         if isinstance(experiment, OnGraphs):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
             _known(f"{key}.methods", experiment.methods, self.graph_methods)
@@ -133,6 +137,24 @@ class Params(Section):
         _known(f"{key}.models", learned, self.sets)
         if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
+
+    def _placement_is_whole(self, key: str, experiment: Placement) -> None:
+        _known(f"{key}.sets", experiment.sets, self.placement_sets)
+        _known(f"{key}.methods", experiment.methods, self.graph_methods)
+        _known(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
+        _known(f"{key}.targets", experiment.targets, self.links)
+        if experiment.networks is not None:
+            _known(f"{key}.networks", [experiment.networks], self.on_graphs)
+        borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
+        networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
+        _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
+        for name, model in experiment.models.items():
+            _known(f"{key}.models.{name}", [*model.training, model.development], self.placement_sets)
+            _known(f"{key}.models.{name}.links", model.links, self.links)
+        if experiment.shown is not None:
+            _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+            _known(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
+            _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
 
     @property
     def on_graphs(self) -> dict[str, OnGraphs]:

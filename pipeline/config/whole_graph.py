@@ -1,4 +1,4 @@
-"""GO's network, and how it learns."""
+"""GO's network, how it learns from one graph, and from many."""
 
 from __future__ import annotations
 
@@ -29,3 +29,16 @@ class WholeGraph(Section):
     epochs: Positive = 1  # steps of the optimiser for one reading
     learning_rate: Annotated[float, Field(ge=0)] = 1.0e-3
     clip: Annotated[float, Field(gt=0)] = 0.2
+
+
+class Generalised(Section):
+    """One network that learns from many graphs, each on several numbers of devices and links."""
+
+    training: Annotated[list[str], Field(min_length=1)]  # placement sets
+    development: str  # placement set that it is measured on meanwhile
+    devices: Annotated[list[Positive], Field(min_length=1)] = [2, 4, 8]
+    links: Annotated[list[str], Field(min_length=1)]  # of section `links`
+    updates: Positive  # each of as many schedules of one problem as the settings draw
+    restart: Positive = 60  # updates of a problem, then it begins anew
+    measurements: Positive = 10  # on the development graphs, over the training, at equal distances
+    settings: WholeGraph = WholeGraph()

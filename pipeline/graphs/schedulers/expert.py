@@ -1,4 +1,4 @@
-"""An expert's placement by layers, as it was frozen: repaired where it exceeds the memory, ordered by the one rule.
+"""An expert's placement by layers, as it was frozen, repaired where it exceeds the memory.
 
 The placement knows neither transfers nor memory (corpus/experts.py); the order is made for the target.
 """
@@ -12,8 +12,9 @@ import numpy as np
 from pipeline.config.graph_methods.expert import Settings
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
-from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.proposing import placed
+from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals
+from pipeline.graphs.schedulers.rules.proposing import placed, proposed
+from pipeline.graphs.schedulers.rules.repair import fits
 
 
 class Expert:
@@ -24,7 +25,13 @@ class Expert:
         began = time.perf_counter()
         if self._placement is None:
             return Proposals.unsupported(len(problem), f"no {self._settings.by} placement of this network is known")
-        return placed(self._target.mean, self._placement[None], began)
+        proposals = placed(self._target.mean, self._placement[None], began)
+        if proposals.status == UNSUPPORTED or self._settings.order == "rule":
+            return proposals
+        order, told = np.arange(len(problem), dtype=np.int32), self._target.mean
+        if not fits(told, order, proposals.placements[0]):
+            return Proposals.unsupported(len(problem), "in the order of the graph it exceeds the memory")
+        return proposed(Target((told,)), order[None], proposals.placements, began)
 
 
 make = Expert

@@ -21,6 +21,7 @@ from pipeline.graphs.models.whole_graph.search import State, search
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
+from pipeline.graphs.schedulers.rules.repair import repaired
 from pipeline.graphs.schedulers.rules.unfit import nothing_fits
 
 
@@ -39,7 +40,13 @@ class Go:
         network = self._network(int(rng.integers(2**63)))
         chosen = self._settings.settings
         optimiser = torch.optim.Adam(network.parameters(), chosen.learning_rate) if self._settings.learns else None
-        start = State.begin(Completion(self._target.mean), self._expert)
+        placement = None
+        if self._expert is not None:
+            fitting = repaired(self._target.mean, self._expert)
+            if fitting is None:
+                return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
+            placement = fitting[1]
+        start = State.begin(Completion(self._target.mean), placement)
         shares = _shares(self._settings.tasks, chosen.placing)
         found = search(network, start, chosen, shares, budget.evaluations, rng, optimiser)
         if not found.best.fits[0]:

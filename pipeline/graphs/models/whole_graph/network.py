@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.devices.completion import LEVELS
+from pipeline.graphs.models.products import Linear
 from pipeline.graphs.models.whole_graph.surroundings import (
     DEVICE_NUMBERS,
     GRAPH_NUMBERS,
@@ -45,18 +46,18 @@ class WholeGraph(nn.Module):
         self.settings = settings
         width = settings.width
         read = OPERATION_NUMBERS + GRAPH_NUMBERS + SCHEDULE_NUMBERS
-        self.enter = nn.Sequential(nn.Linear(read, width), nn.ReLU(), nn.Linear(width, width))
+        self.enter = nn.Sequential(Linear(read, width), nn.ReLU(), Linear(width, width))
         self.sage = nn.ModuleList([_Sage(width) for _ in range(settings.graph_layers)])
         attention = [_SegmentAttention(settings) for _ in range(settings.attention_layers)]
         self.attention = nn.ModuleList(attention if settings.attention else [])
         layers = len(self.sage) + len(self.attention)
-        self.modulation = nn.ModuleList([nn.Linear(width, width) for _ in range(layers if settings.modulation else 0)])
-        self.on_device = nn.Sequential(nn.Linear(width + DEVICE_NUMBERS, width), nn.ReLU(), _zero(width, 1))
-        self.by_numbers = nn.Linear(DEVICE_NUMBERS, 1, bias=False)  # straight from what it would meet
-        self.left_open = nn.Sequential(nn.Linear(width, width), nn.ReLU(), _zero(width, 2))
-        self.decided = nn.Linear(DEVICE_NUMBERS, width)
+        self.modulation = nn.ModuleList([Linear(width, width) for _ in range(layers if settings.modulation else 0)])
+        self.on_device = nn.Sequential(Linear(width + DEVICE_NUMBERS, width), nn.ReLU(), _zero(width, 1))
+        self.by_numbers = Linear(DEVICE_NUMBERS, 1, bias=False)  # straight from what it would meet
+        self.left_open = nn.Sequential(Linear(width, width), nn.ReLU(), _zero(width, 2))
+        self.decided = Linear(DEVICE_NUMBERS, width)
         self.hand_over = _SegmentAttention(settings) if settings.recurrent_layers else None
-        self.level = nn.Sequential(nn.Linear(width, width), nn.ReLU(), _zero(width, LEVELS + 1))
+        self.level = nn.Sequential(Linear(width, width), nn.ReLU(), _zero(width, LEVELS + 1))
         nn.init.zeros_(self.by_numbers.weight)
 
     def forward(self, surroundings: Surroundings, standing: Standing) -> Scores:
@@ -84,8 +85,8 @@ class _Sage(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.from_parents, self.from_children = nn.Linear(width, width), nn.Linear(width, width)
-        self.merge = nn.Linear(3 * width, width)
+        self.from_parents, self.from_children = Linear(width, width), Linear(width, width)
+        self.merge = Linear(3 * width, width)
 
     def forward(self, x: Tensor, graph: Surroundings) -> Tensor:
         above = _most(torch.relu(self.from_parents(x)), graph.sources, graph.targets)
@@ -110,12 +111,12 @@ class _SegmentAttention(nn.Module):
         width = settings.width
         self.segment, self.heads = settings.segment, settings.heads
         self.query, self.key_value, self.out = (
-            nn.Linear(width, width),
-            nn.Linear(width, 2 * width),
-            nn.Linear(width, width),
+            Linear(width, width),
+            Linear(width, 2 * width),
+            Linear(width, width),
         )
         self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.inner = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
+        self.inner = nn.Sequential(Linear(width, 2 * width), nn.ReLU(), Linear(2 * width, width))
 
     def forward(self, x: Tensor) -> Tensor:
         n, width = x.shape
@@ -146,7 +147,7 @@ def _bounded(scores: Tensor) -> Tensor:
 
 def _zero(inputs: int, outputs: int) -> nn.Linear:
     """A last layer that says nothing before it has learned."""
-    layer = nn.Linear(inputs, outputs)
+    layer = Linear(inputs, outputs)
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer

@@ -1,0 +1,106 @@
+"""Training GO's network on many graphs; resumable at any measurement, to the same bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from pipeline.config.whole_graph import Generalised
+from pipeline.graphs.devices.completion import Completion, Decisions
+from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.search import State, better, draw_round, losses, search
+from pipeline.graphs.models.whole_graph.surroundings import Surroundings
+from pipeline.graphs.problems.problem import Problem
+from pipeline.learning.diverged import Diverged
+
+_MEASURED = 200  # evaluations of each development problem
+_MEASURED_SEED = 2**32 - 1
+
+
+def train(
+    training: Sequence[Problem],
+    development: Sequence[Problem],
+    settings: Generalised,
+    seed: int,
+    resume: Mapping[str, Any] | None = None,
+    save: Callable[[dict[str, Any]], None] = lambda state: None,
+) -> tuple[WholeGraph, list[dict[str, Any]]]:
+    """The network after the last update, and rows of table `whole_graph_history`.
+
+    Each update draws one of the training problems, all equally often, and goes on from the best decision that was found
+    of it so far; after `restart` updates a problem begins anew. What is random in an update depends on the seed and its
+    number alone. `save` is called with the whole state at every measurement. Raises ValueError without problems,
+    Diverged where weights are not finite.
+    """
+    if not training or not development:
+        raise ValueError(f"{len(training)} training and {len(development)} development problems; both need some")
+    torch.manual_seed(seed)
+    network = WholeGraph(settings.settings)
+    optimiser = torch.optim.Adam(network.parameters(), settings.settings.learning_rate)
+    problems = [Surroundings.of(Completion(problem)) for problem in training]
+    live: dict[int, tuple[State, int]] = {}
+    history: list[dict[str, Any]] = []
+    first = 0
+    if resume is not None:
+        network.load_state_dict(resume["model"])
+        optimiser.load_state_dict(resume["optimiser"])
+        history, first = list(resume["history"]), resume["update"]
+        live = {int(k): (_state(problems[int(k)], *kept), count) for k, (*kept, count) in resume["live"].items()}
+    every = max(1, settings.updates // settings.measurements)
+    gains: list[float] = []
+    updates = range(first, settings.updates)
+    for update in tqdm(updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5):
+        rng = np.random.default_rng([seed, update])
+        k = int(rng.integers(len(problems)))
+        state, count = live.get(k, (None, 0))
+        if state is None or count >= settings.restart:
+            state, count = _state(problems[k]), 0
+        chosen = settings.settings
+        drawn = draw_round(network, state, chosen, chosen.placing, chosen.samples, rng, optimiser)
+        after = better(state, drawn)
+        gains.append(1 - after.loss / state.loss)
+        live[k] = after, count + 1
+        if (update + 1) % every == 0 or update + 1 == settings.updates:
+            if not all(bool(weights.isfinite().all()) for weights in network.parameters()):
+                raise Diverged(f"weights are not finite at update {update + 1}; lower learning_rate")
+            measured = measure(network, development, settings)
+            history.append({"update": update + 1, "split": "training", "value": float(np.mean(gains))})
+            history.append({"update": update + 1, "split": "development", "value": measured})
+            gains = []
+            kept = {k: (*map(torch.from_numpy, _arrays(state)), count) for k, (state, count) in live.items()}
+            states = {"model": network.state_dict(), "optimiser": optimiser.state_dict()}
+            save({**states, "history": history, "live": kept, "update": update + 1})
+    return network.eval(), history
+
+
+def measure(network: WholeGraph, problems: Sequence[Problem], settings: Generalised) -> float:
+    """Seconds of the best after some evaluations without learning, over those of the start: a geometric mean.
+
+    Where nothing fits the memory, the square of the loss stands for the seconds.
+    """
+    ratios = []
+    for rank, problem in enumerate(problems):
+        rng = np.random.default_rng([_MEASURED_SEED, rank])
+        start = State.begin(Completion(problem))
+        chosen = settings.settings
+        found = search(network, start, chosen, (chosen.placing,), _MEASURED, rng)
+        loss = float(losses(start.surroundings.completion, found.best)[0])
+        ratios.append(2 * np.log(loss / start.loss))
+    return float(np.exp(np.mean(ratios)))
+
+
+def _arrays(state: State) -> tuple[np.ndarray, np.ndarray]:
+    return state.decisions.devices, state.decisions.levels
+
+
+def _state(surroundings: Surroundings, devices: Any = None, levels: Any = None) -> State:
+    """The beginning of a problem, or where it stood."""
+    n = len(surroundings.completion.problem)
+    decisions = Decisions.open(n) if devices is None else Decisions(devices.numpy(), levels.numpy())
+    evaluated = surroundings.completion(decisions)
+    return State(surroundings, decisions, evaluated, float(losses(surroundings.completion, evaluated)[0]))

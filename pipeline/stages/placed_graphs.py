@@ -1,0 +1,17 @@
+"""Read the whole graphs of a set that is to be placed."""
+
+from __future__ import annotations
+
+from pipeline.config.placement import PlacedSet
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph_table import write_graphs
+from pipeline.graphs.corpus.placed import chosen
+from pipeline.stages import options
+
+
+def main(name: options.Name, settings: options.Settings, graphs: options.Out) -> None:
+    """Write the graphs of a set, one row each."""
+    found = chosen(section(PlacedSet, settings))
+    if not found:
+        raise ValueError(f"placement_sets.{name}: no graph has so many operations; change `operations` or `networks`")
+    write_graphs(graphs, found)

@@ -1,0 +1,127 @@
+"""The road of placed graphs, stage by stage: reading, training, placing, judging, numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.frozen_placements import PLACEMENTS
+from pipeline import places, tables
+from pipeline.config.params import load
+from pipeline.config.whole_graph import Generalised, WholeGraph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.models.whole_graph import training
+from pipeline.graphs.models.whole_graph.files import load as load_network
+from pipeline.learning.checkpoints import Checkpoint
+from pipeline.stages import evaluate_placement, judge_placements, place_graphs, placed_graphs, train_whole_graph
+
+PARAMS = load()
+DEVICE = PARAMS.devices["v100"].model_dump_json()
+LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}
+MACHINES = json.dumps({"device": json.loads(DEVICE), "devices": 4, "links": LINKS, "targets": list(LINKS)})
+SET = json.dumps({"device": "v100", "networks": ["light_squeezenet"]})
+SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=32, samples=4)
+SETTINGS = Generalised(
+    training=["t"], development="d", devices=[2, 4], links=["nvlink"], updates=4, measurements=2, settings=SMALL
+)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie in the folder of the process."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    path = tmp_path / "graphs.parquet"
+    placed_graphs.main("s", SET, path)
+    return path
+
+
+def trained(graphs: Path, weights: Path, history: Path) -> bytes:
+    said = SETTINGS.model_dump_json()
+    train_whole_graph.main(said, [DEVICE, DEVICE], json.dumps(LINKS), 3, [graphs], graphs, weights, history)
+    return weights.read_bytes() + history.read_bytes()
+
+
+def test_a_set_holds_the_graphs_of_its_size(graphs: Path, tmp_path: Path) -> None:
+    assert [(graph.name, len(graph)) for graph in read_graphs(graphs)] == [("light_squeezenet", 65)]
+    none = json.dumps({"device": "v100", "networks": ["light_squeezenet"], "operations": [1, 10]})
+    with pytest.raises(ValueError, match=r"placement_sets\.s: no graph has so many operations"):
+        placed_graphs.main("s", none, tmp_path / "none.parquet")
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(
+    graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trained(graphs, tmp_path / "whole.safetensors", tmp_path / "whole.parquet")
+    saved = Checkpoint.save
+
+    def killed(self: Checkpoint, state: dict[str, object]) -> None:
+        saved(self, state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet")
+    assert not (tmp_path / "a.safetensors").exists()
+    monkeypatch.setattr(Checkpoint, "save", saved)
+    began: list[int] = []
+
+    def resumed(*given: Any) -> Any:
+        began.append(given[4]["update"])
+        return training.train(*given)
+
+    monkeypatch.setattr(train_whole_graph, "train", resumed)
+    assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
+    assert began == [2]
+    rows = tables.read("whole_graph_history", tmp_path / "a.parquet")
+    assert rows["update"].tolist() == [2, 2, 4, 4]
+    assert load_network(tmp_path / "a.safetensors").settings == SMALL
+
+
+def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.safetensors"
+    trained(graphs, weights, tmp_path / "history.parquet")
+    methods = {
+        "expert_layers": {"method": "expert"},
+        "expert_graph_order": {"method": "expert", "order": "graph"},
+        "go": {"method": "go", "model": "generalised", "learns": False, "evaluations": 20},
+    }
+    made = []
+    for method, settings in methods.items():
+        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
+        made.append(tmp_path / places.path("placements", **place))
+        needed = weights if "model" in settings else None
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, made[-1], needed)
+    costs = tmp_path / places.path("placement_costs", experiment="e", graph_set="s")
+    judge_placements.main(MACHINES, graphs, made, costs)
+    judged = tables.read("placement_costs", costs)
+    assert len(judged) == 6 and (judged["memory_share"].dropna() <= 1).all()
+    assert (judged["seconds"].dropna() >= judged["bound"].loc[judged["seconds"].notna()]).all()
+    results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
+    intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
+    evaluate_placement.main("e", intervals, [costs], results, parts, ["expert_graph_order"], ["expert_layers"])
+    rows = tables.read("results", results)
+    told = rows[(rows["method"] == "go") & (rows["baseline"] == "default") & (rows["target"] == "all")]
+    go = judged[judged["method"] == "go"]
+    assert told["value"].item() == pytest.approx(float(np.exp(np.log(go["seconds"] / go["alone"]).mean())))
+    assert set(tables.read("parts", parts)["by"]) == {"evaluations", "graph"}
+
+
+def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_path: Path) -> None:
+    place = {"experiment": "e", "graph_set": "s", "method": "go", "seed": 0}
+    path = tmp_path / places.path("placements", **place)
+    place_graphs.main(json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, PLACEMENTS, path)
+    placed = tables.read("placements", path)
+    placed["placement"] = [np.zeros(65, np.int16)] * len(placed)
+    placed["order"] = [np.arange(65, dtype=np.int32)] * len(placed)
+    tables.write(placed, "placements", path)
+    with pytest.raises(ValueError, match=r"go, seed 0, graph \w+, nvlink: the schedule exceeds the memory by \d"):
+        judge_placements.main(MACHINES, graphs, [path], tmp_path / "costs.parquet")
+    assert not (tmp_path / "costs.parquet").exists()
