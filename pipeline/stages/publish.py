@@ -25,7 +25,15 @@ _SINGLE = (  # published as they are
 _PLACED = ("history", "sweep", "outcomes")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
-KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history", "policy_history")  # names of places.py
+KINDS = (
+    *_SINGLE,
+    *_PLACED,
+    *_RUNS,
+    *_SUMMARISED,
+    "trial_history",
+    "policy_history",
+    "whole_graph_history",
+)  # names of places.py
 Paths = dict[str, list[Path]]  # by kind
 
 
@@ -60,6 +68,8 @@ def main(
         frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
     if "policy_history" in by_kind:
         frames["policy_trainings"] = gather("policy_history", sorted(by_kind["policy_history"]))
+    if "whole_graph_history" in by_kind:
+        frames["whole_graph_trainings"] = gather("whole_graph_history", sorted(by_kind["whole_graph_history"]))
     if "trial_history" in by_kind:
         frames["trials"] = _trials(by_kind["trial_history"], chosen)
     if chosen.get("task") == "imitation" and weights:

@@ -16,9 +16,9 @@ class Settings(GraphMethodSettings):
     model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
     learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
     tasks: Tasks = "joint"  # separate: first all placements, then all priorities
-    start: Literal["open", "expert"] = (
-        "open"  # what the first round starts from: HEFT's schedule, or layers in equal parts
-    )
+    # What the first round starts from: HEFT's schedule, even where it exceeds the memory (repaired before, it leads to
+    # worse ones in the end), or the expert's placement by layers, repaired.
+    start: Literal["open", "expert"] = "open"
     settings: WholeGraph = WholeGraph()
 
     @property

@@ -40,19 +40,23 @@ class Go:
         network = self._network(int(rng.integers(2**63)))
         chosen = self._settings.settings
         optimiser = torch.optim.Adam(network.parameters(), chosen.learning_rate) if self._settings.learns else None
-        placement = None
-        if self._expert is not None:
-            fitting = repaired(self._target.mean, self._expert)
-            if fitting is None:
-                return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
-            placement = fitting[1]
-        start = State.begin(Completion(self._target.mean), placement)
+        start = self._start()
+        if start is None:
+            return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
         shares = _shares(self._settings.tasks, chosen.placing)
         found = search(network, start, chosen, shares, budget.evaluations, rng, optimiser)
         if not found.best.fits[0]:
             return nothing_fits(found.best, budget.evaluations)
         stats = improvements(found.costs, time.perf_counter() - began)
         return Proposals(found.best.orders, found.best.placements, stats=stats)
+
+    def _start(self) -> State | None:
+        """None where the expert's placement cannot be repaired."""
+        completion = Completion(self._target.mean)
+        if self._expert is None:
+            return State.begin(completion)
+        fitting = repaired(self._target.mean, self._expert)
+        return None if fitting is None else State.begin(completion, fitting[1])
 
     def _network(self, seed: int) -> WholeGraph:
         """The trained one, or one whose weights are drawn."""
