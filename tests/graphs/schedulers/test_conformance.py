@@ -50,6 +50,7 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that 
     "go, from another network": graph_entry("go", evaluations=60, model="whole_graph", learns=False),
     "go, from an expert": graph_entry("go", evaluations=60, start="expert", tasks="priority"),
     "hdp": graph_entry("hdp", evaluations=40, groups=8, width=16),
+    "node_by_node": graph_entry("node_by_node", evaluations=40),
 }
 SMALL_ONLY = {  # at most 50 operations
     *("cp_sat", "projected_slots", "projected_slots, noise on slots"),

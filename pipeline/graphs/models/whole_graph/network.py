@@ -52,12 +52,12 @@ class WholeGraph(nn.Module):
         self.attention = nn.ModuleList(attention if settings.attention else [])
         layers = len(self.sage) + len(self.attention)
         self.modulation = nn.ModuleList([Linear(width, width) for _ in range(layers if settings.modulation else 0)])
-        self.on_device = nn.Sequential(Linear(width + DEVICE_NUMBERS, width), nn.ReLU(), _zero(width, 1))
+        self.on_device = nn.Sequential(Linear(width + DEVICE_NUMBERS, width), nn.ReLU(), zero_linear(width, 1))
         self.by_numbers = Linear(DEVICE_NUMBERS, 1, bias=False)  # straight from what it would meet
-        self.left_open = nn.Sequential(Linear(width, width), nn.ReLU(), _zero(width, 2))
+        self.left_open = nn.Sequential(Linear(width, width), nn.ReLU(), zero_linear(width, 2))
         self.decided = Linear(DEVICE_NUMBERS, width)
         self.hand_over = _SegmentAttention(settings) if settings.recurrent_layers else None
-        self.level = nn.Sequential(Linear(width, width), nn.ReLU(), _zero(width, LEVELS + 1))
+        self.level = nn.Sequential(Linear(width, width), nn.ReLU(), zero_linear(width, LEVELS + 1))
         nn.init.zeros_(self.by_numbers.weight)
 
     def forward(self, surroundings: Surroundings, standing: Standing) -> Scores:
@@ -145,7 +145,7 @@ def _bounded(scores: Tensor) -> Tensor:
     return _BOUND * torch.tanh(scores / _BOUND)
 
 
-def _zero(inputs: int, outputs: int) -> nn.Linear:
+def zero_linear(inputs: int, outputs: int) -> nn.Linear:
     """A last layer that says nothing before it has learned."""
     layer = Linear(inputs, outputs)
     nn.init.zeros_(layer.weight)

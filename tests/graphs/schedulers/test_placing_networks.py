@@ -1,0 +1,147 @@
+"""HDP and node_by_node: they learn from what was simulated, and simulate no more than they may."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.config.graph_methods import graph_entry
+from pipeline.config.graph_methods.hdp import Settings as HdpSettings
+from pipeline.graphs.devices import targets
+from pipeline.graphs.devices.evaluation import Evaluated, evaluated
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals, make, node_by_node
+from pipeline.graphs.schedulers.hdp import Network, advantages
+from pipeline.graphs.schedulers.rules.ordering import ordered
+from tests.graphs.problems import drawn
+
+HDP: dict[str, Any] = {"evaluations": 600, "groups": 16, "width": 16, "stay": 0.0}
+STILL: dict[str, dict[str, Any]] = {  # steps of learning that change nothing
+    "hdp": {"learning_rate": 1e-12, "grouper_rate": 1e-12},
+    "node_by_node": {"learning_rate": 1e-12},
+}
+
+
+def chains(length: int, count: int = 2) -> Problem:
+    """As many chains as devices; a transfer takes as long as an operation: each chain on its own device is best."""
+    n = count * length
+    sources = np.array([i for i in range(n) if (i + 1) % length])
+    offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32)
+    edges = Edges(offsets, (sources + 1).astype(np.int32))
+    return Problem(np.ones(n), np.ones(n), edges, count, Transfers(0.0, 1.0))
+
+
+def propose(problem: Problem, method: str, seed: int = 0, **keys: Any) -> Proposals:
+    settings = graph_entry(method, **keys)
+    proxy = targets.proxy(problem).draws[0]
+    made = make(settings, {"target": Target((problem,))})
+    return made.propose(proxy, np.random.default_rng(seed), Budget.of(settings))
+
+
+def best(problem: Problem, method: str, seed: int = 0, **keys: Any) -> float:
+    return float(propose(problem, method, seed, **keys).stats["best"][-1])
+
+
+def best_of_random(problem: Problem, count: int, seed: int = 0) -> float:
+    rng = np.random.default_rng(seed)
+    placements = rng.integers(0, problem.devices, (count, len(problem))).astype(np.int32)
+    return float(evaluated(problem, ordered(problem, placements), placements).costs.min())
+
+
+def simulated(monkeypatch: pytest.MonkeyPatch, problem: Problem, seed: int, **keys: Any) -> list[Evaluated]:
+    """All that node_by_node simulates."""
+    seen: list[Evaluated] = []
+
+    def recorded(*schedules: Any) -> Evaluated:
+        seen.append(evaluated(*schedules))
+        return seen[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(node_by_node, "evaluated", recorded)
+        told = propose(problem, "node_by_node", seed, **keys).stats["evaluations"][-1]
+    assert told == len(seen)
+    return seen
+
+
+def test_hdp_finds_the_placement_that_is_clearly_best() -> None:
+    problem = chains(8)
+    found = [best(problem, "hdp", seed, **HDP) for seed in range(2)]
+    still = best(problem, "hdp", **(HDP | STILL["hdp"]))
+    assert found == [8.0] * 2 and still > 8.0
+
+
+def test_node_by_node_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it tries in the last 10 of 40 episodes is better than what it tries where it may not learn."""
+    learned, still = (
+        np.mean(
+            [
+                judged.seconds[0]
+                for seed in range(2)
+                for judged in simulated(monkeypatch, chains(8), seed, evaluations=640, **keys)[-160:]
+            ]
+        )
+        for keys in ({}, STILL["node_by_node"])
+    )
+    assert learned < still - 1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_hdp_is_better_than_random_placements_at_equal_evaluations(seed: int) -> None:
+    problem = chains(15, 4)
+    assert best(problem, "hdp", seed, evaluations=300, groups=16) < 0.9 * best_of_random(problem, 300, seed)
+
+
+def test_hdp_draws_devices_by_the_probabilities_that_it_learns_from() -> None:
+    """Without noise each group's device is the likeliest of what the layers say of it, whatever their weights are."""
+    torch.manual_seed(0)
+    network = Network(HdpSettings(method="hdp", groups=7, width=4, stay=0.5), 3)
+    torch.nn.init.normal_(network.choose.weight)
+    memory = 2 * torch.randn(50, 7, 8)
+    device = network.drawn(memory, torch.zeros(7, 50, 3))
+    logs = network.logs(memory, device)
+    assert torch.equal(logs.argmax(2), device) and len(device.unique()) == 3
+    other = network.drawn(memory, torch.zeros(7, 50, 3).index_fill_(2, torch.tensor([1]), 1e6))
+    assert (other == 1).all()
+
+
+def test_ranks_are_the_advantage() -> None:
+    assert advantages(np.array([0.3, 20.0, 0.2])) == pytest.approx([0.0, -1.7, 1.7])
+    assert advantages(np.array([1.0, 1.0])) == pytest.approx([0.0, 0.0]) and advantages(np.array([1.0])) == [0.0]
+
+
+@pytest.mark.parametrize("method", ["hdp", "node_by_node"])
+def test_a_seed_decides(method: str) -> None:
+    problem = drawn.problem(np.random.default_rng(3), 40, 4, 0.05)
+    first, again, other = (propose(problem, method, seed, evaluations=60).placements for seed in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+def test_node_by_node_refuses_large_graphs() -> None:
+    proposals = propose(chains(10), "node_by_node", most_operations=19)
+    assert proposals.status == UNSUPPORTED and len(proposals.orders) == 0
+    assert proposals.message == "20 operations; at most 19 are placed one by one"
+    assert len(propose(chains(10), "node_by_node", most_operations=20, evaluations=2).orders) == 1
+
+
+@pytest.mark.parametrize("evaluations", [1, 16, 17, 50])
+def test_node_by_node_simulates_as_often_as_it_may(evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One schedule at a time: the start, then one for each operation, in episodes of 16."""
+    judged = simulated(monkeypatch, chains(8), 0, evaluations=evaluations)
+    assert [len(one.orders) for one in judged] == [1] * evaluations
+    changes = [int((a.placements != b.placements).sum()) for a, b in pairwise(judged[:17])]
+    assert max(changes, default=0) <= 1
+
+
+def test_a_step_of_node_by_node_gains_what_it_takes_off_the_makespan() -> None:
+    problem = chains(2)
+    walk = node_by_node.Walk(problem, np.array([0, 0, 0, 0], np.int32))
+    assert walk.place(2, 1) == pytest.approx(1 / 4)  # its result comes back when 0 and 1 have ended
+    assert walk.place(3, 1) == pytest.approx(1 / 4)  # two chains side by side
+    walk.begin()
+    assert walk.placement.tolist() == [0, 0, 0, 0] and walk.costs == [4.0, 3.0, 2.0]
+    assert walk.best.placements.tolist() == [[0, 0, 1, 1]] and walk.now.seconds == [4.0]
