@@ -34,7 +34,7 @@ def placements(experiment, **only):
         for name in chosen.sets
         if only.get("graph_set", name) == name
         for method in only.get("methods", chosen.methods)
-        for seed in chosen.other_seeds.get(method, chosen.seeds if P.graph_methods[method].draws else chosen.seeds[:1])
+        for seed in P.placement_seeds(chosen, name, method)
     ]
 
 

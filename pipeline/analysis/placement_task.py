@@ -86,17 +86,22 @@ def evaluate(
 
 
 def tabled(costs: pd.DataFrame, members: pd.DataFrame) -> Table:
-    """Every method's schedules, in the sequence of the members."""
+    """Every method's schedules, in the sequence of the members.
+
+    Members of a set on which a method was not run with a seed have the schedules of its first seed there.
+    """
     keys = pd.MultiIndex.from_frame(members[["graph_id", "link"]])
     table: Table = {}
-    for (method, seed), frame in costs.groupby(["method", "seed"], sort=True):
-        of = frame.set_index(["graph_id", "link"]).reindex(keys)
-        nothing = np.zeros(0)
-        curves = [
-            (evaluations, seconds) if isinstance(evaluations, np.ndarray) else (nothing, nothing)
-            for evaluations, seconds in zip(of["evaluations"], of["best_seconds"], strict=True)
-        ]
-        table.setdefault(str(method), {})[int(str(seed))] = Placed(of["seconds"].to_numpy(float), curves)
+    for method, of_method in costs.groupby("method", sort=True):
+        by_seed = {int(str(seed)): frame.set_index(["graph_id", "link"]) for seed, frame in of_method.groupby("seed")}
+        first = by_seed[min(by_seed)]
+        for seed, own in by_seed.items():
+            of = pd.concat([own, first.loc[~first.index.isin(own.index)]]).reindex(keys)
+            curves = [
+                (evaluations, seconds) if isinstance(evaluations, np.ndarray) else (np.zeros(0), np.zeros(0))
+                for evaluations, seconds in zip(of["evaluations"], of["best_seconds"], strict=True)
+            ]
+            table.setdefault(str(method), {})[seed] = Placed(of["seconds"].to_numpy(float), curves)
     return table
 
 

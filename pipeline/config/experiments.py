@@ -178,6 +178,7 @@ class Placement(OnGraphs):
 
     task: Literal["placement"]
     devices: Positive = 4
+    seeds_of_sets: dict[str, Seeds] = {}  # of sets that have fewer
     models: dict[str, Generalised] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
     experts: list[str] = []  # methods that place as people do: the best of them on each graph is one baseline

@@ -142,6 +142,7 @@ class Params(Section):
         _known(f"{key}.sets", experiment.sets, self.placement_sets)
         _known(f"{key}.methods", experiment.methods, self.graph_methods)
         _known(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
+        _known(f"{key}.seeds_of_sets", experiment.seeds_of_sets, experiment.sets)
         _known(f"{key}.targets", experiment.targets, self.links)
         if experiment.networks is not None:
             _known(f"{key}.networks", [experiment.networks], self.on_graphs)
@@ -155,6 +156,12 @@ class Params(Section):
             _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
             _known(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
             _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+
+    def placement_seeds(self, experiment: Placement, set: str, method: str) -> list[int]:
+        """Seeds of a method on a set: one where it draws nothing, and only those that the set has."""
+        own = experiment.seeds if self.graph_methods[method].draws else experiment.seeds[:1]
+        there = experiment.seeds_of_sets.get(set, experiment.seeds)
+        return [seed for seed in experiment.other_seeds.get(method, own) if seed in there]
 
     @property
     def on_graphs(self) -> dict[str, OnGraphs]:

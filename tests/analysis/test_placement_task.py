@@ -92,6 +92,13 @@ def test_what_is_shorter_than_its_bound_is_refused() -> None:
         evaluate("e", INTERVALS, costs(bound=3.2), [], [])
 
 
+def test_a_seed_that_was_not_run_on_a_member_takes_the_first_one() -> None:
+    some = costs()
+    some = some[~((some["method"] == "go") & (some["seed"] == 1) & (some["graph_id"] == "b"))]
+    made = evaluate("e", INTERVALS, some, [], ["layers"]).results
+    assert number(made, "go", "makespan", "default") == pytest.approx((0.4 * 0.75 * 0.5 * 0.75) ** (1 / 4))
+
+
 def test_curves_and_graphs_are_parts() -> None:
     curve = PARTS[(PARTS["by"] == "evaluations") & (PARTS["method"] == "layers")]
     assert dict(zip(curve["part"], curve["value"], strict=True)) == pytest.approx(
