@@ -322,6 +322,8 @@ rule graph_examples:
         gantts=path("gantts"),
         memory_curves=path("memory_curves"),
         kept_points=path("kept_points"),
+    wildcard_constraints:
+        experiment=of_task(Devices, Policies),
     params:
         options=options,
         machines=lambda w: machines_of(w.experiment, shown_graphs(w).set),

@@ -160,3 +160,32 @@ rule evaluate_placement:
         "Numbers with intervals ({wildcards.experiment})"
     shell:
         stage("evaluate_placement", "experiment", "intervals")
+
+
+rule placement_examples:
+    """Placed schedules that the page draws."""
+    input:
+        src=src("placement_examples"),
+        graphs=lambda w: path("graphs", graph_set=P.experiments[w.experiment].shown.set),
+        placements=lambda w: [
+            path("placements", experiment=w.experiment, graph_set=shown.set, method=method, seed=P.experiments[w.experiment].seeds[0])
+            for shown in [P.experiments[w.experiment].shown]
+            for method in shown.methods
+        ],
+    output:
+        placed_operations=path("placed_operations"),
+        memory_curves=path("memory_curves"),
+    wildcard_constraints:
+        experiment=of_task(Placement),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "shown"),
+        machines=lambda w: placement_machines(w.experiment, P.experiments[w.experiment].shown.set),
+    log:
+        "logs/placement_examples/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/placement_examples/{experiment}.tsv"
+    message:
+        "Drawing placed schedules ({wildcards.experiment})"
+    shell:
+        stage("placement_examples", "settings", "machines")

@@ -34,7 +34,8 @@ def tables_of(name):
         return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
     if chosen.task == "placement":
         histories = [path("whole_graph_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
-        return [*(path(kind, experiment=name) for kind in ("results", "parts")), *histories]
+        drawn = ["placed_operations", "memory_curves"] if chosen.shown else []
+        return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
     if chosen.task == "execution":
         return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
@@ -60,7 +61,7 @@ def stages_of(name):
     chosen = P.experiments[name]
     if isinstance(chosen, Placement):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
-        return ["placed_graphs", *(["train_whole_graph"] if chosen.models else []), "place_graphs", "judge_placements", "evaluate_placement"], unique(own)
+        return ["placed_graphs", *(["train_whole_graph"] if chosen.models else []), "place_graphs", "judge_placements", "evaluate_placement", "placement_examples"], unique(own)
     if isinstance(chosen, OnGraphs):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
         judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "policies": ["train_policy", "judge_graphs", "measure_distances", "evaluate_policies", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}

@@ -17,7 +17,7 @@ FROZEN = {"all", "publish", "trial", "verify", "compile", "train_ordering", "shi
     "errors", "machine_instructions", "optima", "learn_policy", "timelines", "time_orders", "graph_examples",
     "job_examples", "train_slot_network", "coarsen_graphs", "time_graph_schedules", "simulate_executed",
     "evaluate_execution", "train_policy", "measure_distances", "evaluate_policies", "ship_policy", "placed_graphs",
-    "train_whole_graph", "place_graphs", "judge_placements", "evaluate_placement",
+    "train_whole_graph", "place_graphs", "judge_placements", "evaluate_placement", "placement_examples",
 }  # fmt: skip
 
 

@@ -274,6 +274,50 @@ def _policies() -> Iterator[Claim]:
     yield Claim("environment_speedup", ">= 100", speed)
 
 
+def _placement() -> Iterator[Claim]:
+    """GO on whole graphs (Zhou et al., 2020): four devices, both links; it learns from the graph itself."""
+
+    def ratio(baseline: str, method: str = "go", experiment: str = "placement", **columns: str) -> Row:
+        row = _of(experiment, set="all", target="all", metric="makespan", judge="simulator", comparison="ratio")
+        return row | {"method": method, "baseline": baseline} | columns
+
+    yield Claim("go_gain_placement_default", "> 0", ratio("default"), "gain")
+    yield Claim("go_gain_over_expert", ">= 0.2", ratio("expert", lengths="head_room"), "gain")
+    share = {"metric": "share_of_head_room", "comparison": "value"}
+    yield Claim("go_share_of_head_room_over_expert", ">= 0.9", ratio("expert") | share)
+    yield Claim("go_gap_to_best_known", "<= 0.02", ratio("best"), "gap")
+    yield Claim("go_gain_over_hdp", ">= 0.18", ratio("hdp", lengths="head_room"), "gain")
+    needed = {"metric": "evaluations"}
+    yield Claim("go_evaluations_of_hdp", "<= 0.0667", ratio("hdp") | needed)
+    tuned = ratio("hdp", "go_fine_tuned", "placement_transfer")
+    yield Claim("go_evaluations_of_hdp_fine_tuned", "<= 0.0667", tuned | needed)
+    for name, peer in (
+        ("annealing", "placed_annealing"),
+        ("annealing_of_decisions", "decision_annealing"),
+        ("brkga", "placed_brkga"),
+    ):
+        yield Claim(f"go_gap_to_{name}", "<= 0", ratio(peer), "gap")
+    for name, peer in (("heft", "placed_heft"), ("metis", "placed_metis"), ("untaught", "go_untaught")):
+        yield Claim(f"go_gain_over_{name}", "> 0", ratio(peer), "gain")
+    yield Claim("go_gap_to_optimum", "<= 0.05", ratio("optimum"), "gap")
+    yield Claim("go_gap_zero_shot", "<= 0.1", ratio("go", "go_zero_shot", "placement_transfer"), "gap")
+    yield Claim("go_gap_fine_tuned", "<= 0.02", ratio("go", "go_fine_tuned", "placement_transfer"), "gap")
+    yield Claim("go_gain_scheduling", "> 0", ratio("expert_graph_order", "go_priority"), "gain")
+    yield Claim("go_gain_joint", "> 0", ratio("go_separate"), "gain")
+    timed = _of("placing_speed", method="go", metric="search_seconds", comparison="ratio", baseline="node_by_node")
+    yield Claim("go_search_time_ratio_to_node_by_node", "<= 1", timed)
+    executed = _of("this_machine", set="executed_real", target="this_machine", judge="this_machine", metric="makespan")
+    executed |= {"method": "go", "baseline": "expert_layers", "comparison": "ratio"}
+    yield Claim("go_gain_this_machine", "> 0", executed, "gain")
+    largest = _of("whole_graph_scale", set="rnnlm_8", method="go", lengths="80068")
+    yield Claim("go_seconds_80000", "<= 10", largest | {"metric": "decision_seconds"})
+    yield Claim("go_gigabytes_80000", "<= 4", largest | {"metric": "decision_gigabytes"})
+    yield Claim("go_update_seconds_80000", "<= 60", largest | {"metric": "update_seconds"})
+    yield Claim("go_update_gigabytes_80000", "<= 8", largest | {"metric": "update_gigabytes"})
+    placed = {"metric": "makespan", "comparison": "ratio", "baseline": "placed_heft", "target": "all"}
+    yield Claim("go_gain_80000_over_heft", "> 0", largest | placed | {"judge": "simulator"}, "gain")
+
+
 def _kept() -> Iterator[Claim]:
     """What the laboratory promises of its own numbers, and of its command."""
     for name, metric, target in (
@@ -289,7 +333,8 @@ def _kept() -> Iterator[Claim]:
 
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
-    return [*_papers(), *_verified(), *_operators(), *_imitation(), *_processors(), *_devices(), *_policies(), *_kept()]
+    blocks = (_papers, _verified, _operators, _imitation, _processors)
+    return [claim for of in (*blocks, _devices, _policies, _placement, _kept) for claim in of()]
 
 
 def table(results: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,14 @@ from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.models.whole_graph import training
 from pipeline.graphs.models.whole_graph.files import load as load_network
 from pipeline.learning.checkpoints import Checkpoint
-from pipeline.stages import evaluate_placement, judge_placements, place_graphs, placed_graphs, train_whole_graph
+from pipeline.stages import (
+    evaluate_placement,
+    judge_placements,
+    place_graphs,
+    placed_graphs,
+    placement_examples,
+    train_whole_graph,
+)
 
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"].model_dump_json()
@@ -125,3 +132,28 @@ def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_p
     with pytest.raises(ValueError, match=r"go, seed 0, graph \w+, nvlink: the schedule exceeds the memory by \d"):
         judge_placements.main(MACHINES, graphs, [path], tmp_path / "costs.parquet")
     assert not (tmp_path / "costs.parquet").exists()
+
+
+def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> None:
+    made = []
+    for method in ("placed_heft", "expert_layers"):
+        settings = {"method": "repaired"} if method == "placed_heft" else {"method": "expert"}
+        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
+        made.append(tmp_path / places.path("placements", **place))
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, made[-1])
+    shown = {"set": "s", "graph": "light_squeezenet forward", "link": "nvlink", "methods": ["placed_heft"]}
+    operations, held = tmp_path / "operations.parquet", tmp_path / "held.parquet"
+    placement_examples.main(json.dumps(shown), MACHINES, graphs, made, operations, held)
+    drawn = tables.read("placed_operations", operations)
+    (graph,) = read_graphs(graphs)
+    assert drawn["kind"].tolist() == list(graph.kinds)
+    placed = tables.read("placements", made[0]).set_index("link").loc["nvlink"]
+    assert drawn["device"].tolist() == placed["placement"].tolist()
+    assert drawn["end"].max() == pytest.approx(placed["best_seconds"][-1])
+    depth = drawn["depth"].to_numpy()
+    children = graph.children
+    assert (depth[children.sources] < depth[children.targets]).all() and depth.min() == 0
+    assert not drawn.duplicated(["depth", "row"]).any()
+    with pytest.raises(ValueError, match=r"no graph 'other forward'; shown\.graph may be one of light_squeeze"):
+        other = json.dumps(shown | {"graph": "other forward"})
+        placement_examples.main(other, MACHINES, graphs, made, operations, held)

@@ -4,7 +4,7 @@ A feed-forward grouper gives each operation a group by softmax. A recurrent plac
 and gives each a device, attending to what it has read. Both learn together by REINFORCE, from simulated schedules of
 this graph alone. It only places: the one rule of ordering gives the order.
 
-Deviations from the paper, which simulates more than the 2,000 schedules of our budget:
+Deviations from the paper, chosen on development graphs for 2,000 evaluations:
 - groups are of neighbouring operations. To the grouper's logits is added how near an operation's number, which is
   topological, is to the middle of each group;
 - a group tends to the device of the group before it: a logit of its own, which is learned, too;
@@ -13,9 +13,13 @@ Deviations from the paper, which simulates more than the 2,000 schedules of our 
   reward less a moving mean: one placement that the memory does not hold would outweigh all others. Ranks are by
   -sqrt(time), and by the excess of memory where it does not fit;
 - the placer's entropy is rewarded, less and less;
-- the grouper learns slower than the placer;
+- every placement of a step has its own groups, where the paper draws four placements for one grouping;
+- learning rates are below the paper's 0.1, the grouper's below the placer's. Logits are not bounded by a tanh;
 - networks and groups are smaller (settings);
 - operations are read by their costs, positions and degrees, where the paper reads their kinds and shapes.
+
+The first two make nearly all of its gain over random placements. On ten development problems, one seed, learning takes
+0.6% off the makespan in the geometric mean: from 12% off, on a fast link, to 9% on top, on a slow one.
 """
 
 from __future__ import annotations

@@ -1,0 +1,95 @@
+"""Placed schedules of one graph that the page draws: where each operation runs, when, and what devices hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from pipeline import places, tables
+from pipeline.config.devices import Machines
+from pipeline.config.experiments import ShownPlacement
+from pipeline.config.section import section
+from pipeline.graphs.corpus.graph import Graph
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices import targets
+from pipeline.graphs.devices.limits import memory_limit
+from pipeline.graphs.devices.simulator import starts
+from pipeline.graphs.devices.usage import usage
+from pipeline.graphs.problems.problem import Problem
+from pipeline.stages import options
+
+Rows = list[dict[str, object]]
+
+
+def main(
+    settings: Annotated[str, typer.Option(help="JSON: set, graph, link, methods, from left to right.")],
+    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links.")],
+    graphs: options.Table,
+    placements: options.Tables,
+    placed_operations: options.Out,
+    memory_curves: options.Out,
+) -> None:
+    """Write the schedules of the methods that have one of this graph; at least one must."""
+    chosen, where = section(ShownPlacement, settings), section(Machines, machines)
+    named = {f"{graph.name} {graph.variant}": graph for graph in read_graphs(graphs)}
+    if chosen.graph not in named:
+        raise ValueError(f"{graphs}: no graph {chosen.graph!r}; shown.graph may be one of {', '.join(sorted(named))}")
+    graph = named[chosen.graph]
+    problem = problem_of(graph, where.devices, where.device, np.inf)
+    problem = targets.linked(replace(problem, memory=memory_limit(problem)), where.links[chosen.link]).mean
+    of_method = {places.place(path, "placements")["method"]: path for path in placements}
+    operations: Rows = []
+    held: Rows = []
+    for place, method in enumerate(chosen.methods):
+        table = tables.read("placements", of_method[method])
+        row = table[(table["graph_id"] == graph.graph_id) & (table["link"] == chosen.link)].iloc[0]
+        if not len(row["order"]):
+            continue
+        whose = {"rank": 0, "graph": chosen.graph, "method": method, "place": place}
+        drawn = _drawn(graph, problem, row["order"], row["placement"].astype(np.int32))
+        operations += [whose | {"link": chosen.link} | one for one in drawn[0]]
+        held += [whose | change for change in drawn[1]]
+    if not operations:
+        raise ValueError(f"none of {', '.join(chosen.methods)} places {chosen.graph}; change shown.methods")
+    names = tables.SCHEMAS["placed_operations"].names
+    tables.write(pd.DataFrame(operations, columns=names), "placed_operations", placed_operations)
+    tables.write(pd.DataFrame(held), "memory_curves", memory_curves)
+
+
+def depths(problem: Problem) -> np.ndarray:
+    """(n,) edges on the longest path to each operation."""
+    depth = np.zeros(len(problem), np.int64)
+    for i in range(len(problem)):  # parents have lower numbers
+        parents = problem.parents.targets[problem.parents.offsets[i] : problem.parents.offsets[i + 1]]
+        depth[i] = depth[parents].max(initial=-1) + 1
+    return depth
+
+
+def _drawn(graph: Graph, problem: Problem, order: np.ndarray, placement: np.ndarray) -> tuple[Rows, Rows]:
+    """Rows of placed_operations, one for each operation, and of memory_curves."""
+    begins, depth = starts(problem, order, placement), depths(problem)
+    row = pd.Series(depth).groupby(depth).cumcount()
+    operations: Rows = [
+        {
+            "operation": i,
+            "kind": graph.kinds[i],
+            "depth": depth[i],
+            "row": row[i],
+            "device": placement[i],
+            "begin": begins[i],
+            "end": begins[i] + seconds,
+            "bound": problem.bound,
+        }
+        for i, seconds in enumerate(problem.seconds.tolist())
+    ]
+    held: Rows = [
+        {"device": device, "seconds": second, "bytes": size}
+        for device, (seconds, sizes) in enumerate(usage(problem, order, placement))
+        for second, size in zip(seconds.tolist(), sizes.tolist(), strict=True)
+    ]
+    return operations, held
