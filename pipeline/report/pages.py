@@ -78,6 +78,16 @@ PAGES = (  # the first lists the others
         ),
     ),
     Page(
+        "placement",
+        "Whole graphs placed and ordered: GO",
+        "Does one network that places and orders whole graphs beat experts, peers and random moves, what does it "
+        "learn, does it carry over to graphs that it has not seen, and how large may a graph be?",
+        (
+            *("placement", "placement_two", "placement_eight", "placement_ablations", "placement_transfer"),
+            *("placement_node_by_node", "placing_speed", "whole_graph_scale"),
+        ),
+    ),
+    Page(
         "corpus",
         "The code and its dependencies",
         "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "

@@ -24,7 +24,12 @@ from pipeline.report.plots import render
 from pipeline.stages import options
 from pipeline.stages.gather import gather
 
-_DRAWN = ("gantts", "memory_curves", "kept_points")  # of examples; their columns do not say of which experiment
+_DRAWN = (
+    "gantts",
+    "memory_curves",
+    "kept_points",
+    "placed_operations",
+)  # of examples; their columns do not say of which experiment
 
 
 def main(

@@ -164,6 +164,8 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`simulator_speed`",  # these have evidence of their own
         "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
         "`policy_trials`, `exact_flow`, `environment_speed`, `sampling_speed`",
+        "`placement`, `placement_two`, `placement_eight`, `placement_ablations`, `placement_transfer`, "
+        "`placement_node_by_node`, `placing_speed`, `whole_graph_scale`",
     ]
 
 
@@ -196,7 +198,7 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
-    elsewhere = ("devices", "policies")  # they have no evidence here
+    elsewhere = ("devices", "policies", "placement")  # they have no evidence here
     assert all("## Provenance" in text for name, text in texts.items() if name not in elsewhere)
     again = build.markdown(replace(FULL, states={}))
     for name, text in again.items():  # nothing else depends on it
@@ -209,7 +211,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
-    published += ["dag_verification", "devices", "this_machine", "gflownet"]
+    published += ["dag_verification", "devices", "this_machine", "gflownet", "placement"]
     of_policies = ("policy_trials", "exact_flow.measuring", "environment_speed", "sampling_speed")
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
@@ -219,6 +221,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
             "python -m benchmarks.baseline_price",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
             "python -m benchmarks.simulator_speed",
+            *(f"python -m benchmarks.{n}" for n in ("placing_speed", "whole_graph_scale")),
         ]
     )
     assert "Not measured yet" not in TEXTS["full"]["processors"]

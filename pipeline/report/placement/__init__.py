@@ -1,0 +1,1 @@
+"""The page `placement`: its tables, figures and templates."""

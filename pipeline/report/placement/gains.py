@@ -1,0 +1,91 @@
+"""Methods beside each other: over the experts, the default, the best known, and GO over its peers; by graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import label, set_label
+from pipeline.report.numbers import number, percent, share, spread
+from pipeline.report.placement.shared import DEVICES, FOUR, METHOD, SHARE, methods, of_set, over, sets
+from pipeline.report.tables import Column, Table, lines, metric, of, table
+
+_OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
+_BASELINES = {"default": "one device", "expert": "best expert", "best": "best known", "hdp": "HDP"}
+_IN_GRAPHS = (
+    *("expert_layers", "placed_heft", "placed_metis", "placed_annealing", "placed_brkga", "decision_annealing"),
+    *("hdp", "go_untaught", "go"),
+)
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """Tables by title: of all methods, and of every graph."""
+    return {
+        "methods": {
+            f"{devices}, {set_label(name)}": _methods(of_set(evidence, experiment, name), methods(evidence, experiment))
+            for experiment, devices in DEVICES.items()
+            for name in sets(evidence, experiment)
+        },
+        "graphs": {
+            f"{devices}, {link}": by_graph(evidence, experiment, link)
+            for experiment, devices in DEVICES.items()
+            for link in evidence.settings(experiment).get("targets", ())
+            if by_graph(evidence, experiment, link)
+        },
+        "peers": _peers(of_set(evidence, FOUR, "all"), evidence.settings(FOUR).get("peers", ())),
+    }
+
+
+def _methods(rows: pd.DataFrame, order: list[str]) -> Table:
+    """A line for each method."""
+    shown: list[Column] = [METHOD]
+    shown += [(f"Over {said}", metric(over, "makespan", baseline=name, **_OVER)) for name, said in _BASELINES.items()]
+    shown.append(("Share of the head room", metric(share, "share_of_head_room", **SHARE)))
+    placed = {"judge": "simulator", "target": "all"}
+    shown.append(("Placed", metric(lambda row: spread(row, percent, _bare), "placed_share", **placed)))
+    asked = rows[rows["target"] == "all"]
+    return table(shown, lines(asked, ["method"], {"method": order}), right=1)
+
+
+def _bare(value: float) -> str:
+    return percent(value).rstrip("%")
+
+
+def _peers(rows: pd.DataFrame, peers: list[str]) -> Table:
+    """GO against each peer: on each link, and on both."""
+    own = rows[(rows["method"] == "go") & rows["baseline"].isin(peers) & (rows["metric"] == "makespan")]
+    query = {"comparison": "ratio", "judge": "simulator"}
+    shown: list[Column] = [("Against", of("baseline", label))]
+    shown += [(said, metric(over, "makespan", target=link, **query)) for link, said in _LINKS.items()]
+    return table(shown, lines(own, ["baseline"], {"baseline": peers}), right=1)
+
+
+_LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "all": "both"}
+
+
+def by_graph(evidence: Evidence, experiment: str, link: str) -> Table:
+    """As the paper's table: a line for each graph; methods' time over the best expert's."""
+    parts = evidence.table("parts", experiment)
+    if parts.empty:
+        return Table()
+    parts = parts[(parts["by"] == "graph") & (parts["target"] == link)]
+    names = [name for name in _IN_GRAPHS if name in set(parts["method"])]
+    head = ["Graph", "Operations", "One device, ms", "Best expert, ms", "Head room", *map(label, names)]
+    every = []
+    for _, of_graph in parts.groupby(["set", "rank"], sort=True):
+        seconds = of_graph[of_graph["metric"] == "seconds"].set_index("method")["value"]
+        ratios = of_graph[of_graph["metric"] == "makespan"].set_index("method")["value"]
+        first = of_graph.iloc[0]
+        alone, expert, best = (seconds.get(name, float("nan")) for name in ("default", "expert", "best"))
+        every.append(
+            [
+                str(first["part"]),
+                f"{int(first['n']):,}",
+                *(number(1e3 * one, 1) for one in (alone, expert)),
+                percent(1 - best / expert),
+                *(number(ratios.get(name, float("nan")), 3) for name in names),
+            ]
+        )
+    return Table(head, every, right=1)

@@ -1,0 +1,123 @@
+"""What is learned and what it is worth: convergence, transfer, parts of the network left out, node by node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import label
+from pipeline.report.numbers import Row, spread
+from pipeline.report.panels import COLOURS, panels, styles
+from pipeline.report.placement.shared import (
+    ABLATIONS,
+    FOUR,
+    METHOD,
+    NODE_BY_NODE,
+    SHARE,
+    SPEED,
+    TRANSFER,
+    methods,
+    of_set,
+    over,
+    sets,
+)
+from pipeline.report.plots import drawings, legend, logarithmic, subplots
+from pipeline.report.plots import key as key_of
+from pipeline.report.tables import Column, Table, lines, metric, table
+
+_SHOWN = ("go", "go_untaught", "hdp", "decision_annealing", "placed_annealing", "placed_brkga", "node_by_node")
+_OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """Tables and figures by name."""
+    curves, small = (_curves(evidence, name) for name in (FOUR, NODE_BY_NODE))
+    timed = _in_seconds(small, evidence.of(SPEED))
+    history = evidence.table("whole_graph_trainings", TRANSFER)
+    return {
+        "ablations": _compared(evidence, ABLATIONS, "go"),
+        "transfer": _compared(evidence, TRANSFER, "go"),
+        "node_by_node": _compared(evidence, NODE_BY_NODE, "node_by_node"),
+        "seconds": _seconds(evidence.of(SPEED)),
+        "figures": drawings(
+            placement_convergence=(convergence, curves, "evaluations"),
+            placement_convergence_seconds=(convergence, timed, "seconds"),
+            placement_training=(training, history),
+        ),
+    }
+
+
+def _compared(evidence: Evidence, experiment: str, baseline: str) -> Table:
+    """Every method's time over one method's, over the best known, and its share of the head room, all graphs."""
+    names = sets(evidence, experiment)
+    if not names:
+        return Table()
+    shown: list[Column] = [METHOD]
+    for said, name in ((label(baseline), baseline), ("best known", "best"), ("best expert", "expert")):
+        shown.append((f"Over {said}", metric(over, "makespan", baseline=name, **_OVER)))
+    rows = of_set(evidence, experiment, names[-1])
+    shown.append(("Evaluations over HDP's", metric(_times, "evaluations", **{**SHARE, "baseline": "hdp", **_OVER})))
+    order = {"method": methods(evidence, experiment)}
+    return table(shown, lines(rows[rows["target"] == "all"], ["method"], order), right=1)
+
+
+def _times(row: Row | None) -> str:
+    return spread(row, lambda value: f"{value:.3g}")
+
+
+def _seconds(rows: pd.DataFrame) -> Table:
+    """How long each method takes to place a graph."""
+    shown: list[Column] = [METHOD, ("Seconds for a graph", metric(_times, "search_seconds"))]
+    return table(shown, lines(rows, ["method"], {"method": _SHOWN}, {"metric": "search_seconds"}), right=1)
+
+
+def _curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
+    """Best so far over the best known, by evaluations, of the set with most graphs."""
+    parts = evidence.table("parts", experiment)
+    if parts.empty:
+        return parts
+    names = sets(evidence, experiment)
+    chosen = parts[(parts["by"] == "evaluations") & (parts["set"] == names[-1]) & parts["method"].isin(_SHOWN)]
+    return chosen.assign(evaluations=chosen["part"].astype(float))
+
+
+def _in_seconds(curves: pd.DataFrame, speeds: pd.DataFrame) -> pd.DataFrame:
+    """The same by seconds: evaluations times what one takes on average; of methods that were timed."""
+    if curves.empty or speeds.empty:
+        return curves[:0]
+    taken = speeds[(speeds["metric"] == "search_seconds") & (speeds["comparison"] == "value")]
+    per = taken.set_index("method")["value"]
+    most = curves.groupby("method")["evaluations"].transform("max")
+    timed = curves.assign(seconds=curves["evaluations"] / most * curves["method"].map(per))
+    return timed.dropna(subset=["seconds"])
+
+
+def convergence(curves: pd.DataFrame, by: str) -> Figure:
+    """The best so far over the best known. curves: columns method, value, and `by`."""
+    names = [name for name in _SHOWN if name in set(curves["method"])]
+    style = styles(names)
+    with panels(["all"], 1, 6.5, 3.6, style, 4) as (figure, (ax,)):
+        for name in names:
+            own = curves[curves["method"] == name].sort_values(by)
+            ax.plot(own[by], own["value"], markersize=4, linewidth=1.4, **style[name])
+        logarithmic(ax.xaxis, 6)
+        ax.set(xlabel=by, ylabel="time over the best known", ylim=(0.98, min(3.0, 1.02 * curves["value"].max())))
+    return figure
+
+
+def training(history: pd.DataFrame) -> Figure:
+    """Seconds after 200 evaluations without learning over those of the start, development graphs; lines are seeds."""
+    measured = history[history["split"] == "development"]
+    with subplots(6.5, 3.2) as (figure, axes):
+        ax = axes[0, 0]
+        for colour, (seed, rows) in zip(COLOURS, measured.groupby("seed"), strict=False):
+            ax.plot(rows["update"], rows["value"], "-o", markersize=3, color=colour, label=f"seed {seed}")
+        ax.set(xlabel="updates", ylabel="time over the start's")
+        ax.xaxis.set_major_locator(MaxNLocator(6))
+        seeds = sorted(set(measured["seed"]))
+        legend(figure, [key_of(f"seed {s}", color=c) for s, c in zip(seeds, COLOURS, strict=False)], 5)
+    return figure

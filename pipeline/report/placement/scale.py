@@ -1,0 +1,71 @@
+"""How far the network reaches: seconds and memory by operations, quality on the largest graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import label
+from pipeline.report.numbers import Row, count, spread
+from pipeline.report.panels import COLOURS
+from pipeline.report.placement.shared import SCALE, over
+from pipeline.report.plots import drawings, key, legend, logarithmic, subplots
+from pipeline.report.tables import Column, Table, lines, metric, of, table
+
+_NUMBERS = {
+    "decision_seconds": "Decision, seconds",
+    "decision_gigabytes": "GB",
+    "update_seconds": "Update, seconds",
+    "update_gigabytes": "GB, update",
+}
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """Tables and the figure; without lines where nothing was published."""
+    rows = evidence.of(SCALE)
+    sized = rows[rows["metric"].isin(_NUMBERS)]
+    return {
+        "sizes": _sizes(sized),
+        "quality": _quality(rows[rows["metric"] == "makespan"]),
+        "figures": drawings(placement_scale=(growth, sized)),
+    }
+
+
+def _sizes(rows: pd.DataFrame) -> Table:
+    shown: list[Column] = [("Operations", of("lengths", lambda text: count(float(text))))]
+    shown += [(said, metric(_short, name)) for name, said in _NUMBERS.items()]
+    return table(shown, lines(rows, ["lengths"]), right=0)
+
+
+def _short(row: Row | None) -> str:
+    return spread(row, lambda value: f"{value:.3g}")
+
+
+def _quality(rows: pd.DataFrame) -> Table:
+    """GO's time over each peer's."""
+    query = {"comparison": "ratio", "judge": "simulator"}
+    links = [name for name in ("pcie", "nvlink", "all") if name in set(rows["target"])]
+    shown: list[Column] = [("Against", of("baseline", label))]
+    shown += [(link, metric(over, "makespan", target=link, **query)) for link in links]
+    return table(shown, lines(rows, ["baseline", "lengths"]), right=1)
+
+
+def growth(rows: pd.DataFrame) -> Figure:
+    """Seconds against operations, both logarithmic, with the line of proportional growth."""
+    with subplots(6, 3.4) as (figure, axes):
+        ax, keys = axes[0, 0], []
+        for colour, name in zip(COLOURS, ("decision_seconds", "update_seconds"), strict=False):
+            own = rows[rows["metric"] == name]
+            own = own.assign(n=own["lengths"].astype(float)).sort_values("n")
+            ax.plot(own["n"], own["value"], "-o", color=colour, markersize=4)
+            last = own.iloc[-1]
+            ax.plot(own["n"], own["n"] * last["value"] / last["n"], ":", color=colour, linewidth=1)
+            keys.append(key(_NUMBERS[name].split(",")[0].lower(), color=colour))
+        logarithmic(ax.xaxis, 6)
+        logarithmic(ax.yaxis, 6)
+        ax.set(xlabel="operations", ylabel="seconds")
+        legend(figure, [*keys, key("in proportion", color="#444444", linestyle=":")], 3)
+    return figure

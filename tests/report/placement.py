@@ -1,0 +1,115 @@
+"""Made-up evidence of the page of placed graphs: every experiment, set and method of params.yaml."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.analysis import claims
+from pipeline.config.params import load
+from pipeline.report.evidence import Evidence
+from pipeline.report.placement.shared import SCALE, SPEED
+from tests.report.made import PARAMS, results
+
+REAL = load().on_graphs
+NAMES = [name for name in REAL if name.startswith("placement") and name != "placement_development"]
+PUBLISHED = [*NAMES, SCALE, SPEED]
+LINKS = ("pcie", "nvlink", "all")
+
+
+def sets(experiment: str) -> list[str]:
+    """With all of them together, where there are several."""
+    own = REAL[experiment].sets
+    return [*own, "all"] if len(own) > 1 else list(own)
+
+
+def cost(method: str) -> float:
+    """Seconds: the methods that stand later are faster."""
+    every = list(dict.fromkeys(name for one in NAMES for name in REAL[one].methods))
+    return {"default": 3.0, "expert": 2.0, "best": 0.5, "optimum": 0.5}.get(method) or 2 - 0.02 * every.index(method)
+
+
+def compared(experiment: str) -> list[dict[str, Any]]:
+    """Rows of results of one experiment."""
+    rows = []
+    for name, link, method in product(sets(experiment), LINKS, REAL[experiment].methods):
+        place = {"experiment": experiment, "set": name, "target": link, "method": method, "judge": "simulator"}
+        place |= {"seed": "all", "dependencies": "none"}
+        ratio = {"metric": "makespan", "comparison": "ratio"}
+        for baseline in ("default", "expert", "best", "hdp", "go", *getattr(REAL[experiment], "peers", ())):
+            if baseline == method:
+                continue
+            value = cost(method) / cost(baseline)
+            for lengths in ("all", "head_room"):
+                rows.append(place | ratio | {"baseline": baseline, "value": value, "lengths": lengths})
+        rows.append(place | {"metric": "share_of_head_room", "baseline": "expert", "value": 0.8})
+        rows.append(place | {"metric": "placed_share", "value": 0.75 if method == "placed_metis" else 1.0})
+        rows.append(place | {"metric": "evaluations", "comparison": "ratio", "baseline": "hdp", "value": 0.05})
+    return rows
+
+
+def timed() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for n, metric in product((1000, 80068), ("decision", "update")):
+        place = {"experiment": SCALE, "set": "rnnlm_8", "method": "go", "lengths": str(n), "seed": "all"}
+        rows.append(place | {"metric": f"{metric}_seconds", "value": n / 1e4})
+        rows.append(place | {"metric": f"{metric}_gigabytes", "value": n / 4e4})
+    for link, peer in product(LINKS, ("placed_heft", "expert_layers")):
+        ratio = {"metric": "makespan", "comparison": "ratio", "baseline": peer, "judge": "simulator"}
+        rows.append({**place, **ratio, "target": link, "value": 0.875})
+    for method in ("go", "hdp", "node_by_node"):
+        place = {"experiment": SPEED, "set": "placement_small", "method": method, "seed": "all"}
+        rows.append(place | {"metric": "search_seconds", "value": 3.5})
+    return rows
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """Tables beside the results: parts, trainings, what is drawn."""
+    parts = []
+    for experiment in NAMES:
+        place = {"experiment": experiment, "decoder": "none", "seed": "all", "judge": "simulator", "confidence": np.nan}
+        place |= {"low": np.nan, "high": np.nan}
+        for method in REAL[experiment].methods:
+            for rank, count in enumerate((1, 100, 2000)):
+                of = {"set": sets(experiment)[-1], "target": "all", "method": method, "metric": "makespan"}
+                of |= {"comparison": "ratio", "baseline": "best", "by": "evaluations", "part": str(count)}
+                parts.append(place | of | {"rank": rank, "value": 1 + 1 / count, "n": 4})
+        for link, method in product(LINKS[:2], ("default", "expert", "best", *REAL[experiment].methods)):
+            known = method in ("default", "expert", "best")
+            of = {"set": sets(experiment)[0], "target": link, "method": method, "by": "graph", "part": "gnmt_8 forward"}
+            of |= {"metric": "seconds" if known else "makespan", "comparison": "value" if known else "ratio"}
+            of |= {"baseline": "none" if known else "expert", "n": 1234}
+            parts.append(place | of | {"rank": 0, "value": cost(method) / (1 if known else cost("expert"))})
+    trainings = [
+        {"experiment": "placement_transfer", "model": "generalised", "seed": seed, "update": update, "split": split,
+         "value": 1 - update / 1e5}
+        for seed in ("0", "1") for update in (1000, 2000) for split in ("training", "development")
+    ]  # fmt: skip
+    operations = [
+        {"experiment": "placement", "rank": 0, "graph": "gnmt_8 forward", "link": "nvlink", "method": method,
+         "place": k, "operation": i, "kind": "mm", "depth": i // 2, "row": i % 2, "device": i % 4, "begin": float(i),
+         "end": i + 1.0, "bound": 2.0}
+        for k, method in enumerate(("expert_layers", "go")) for i in range(8)
+    ]  # fmt: skip
+    held = [
+        {"experiment": "placement", "rank": 0, "graph": "gnmt_8 forward", "method": method, "place": k, "device": d,
+         "seconds": second, "bytes": 1e6 * (1 + second)}
+        for k, method in enumerate(("expert_layers", "go")) for d in range(4) for second in (0.0, 1.0)
+    ]  # fmt: skip
+    frames = {"parts": parts, "whole_graph_trainings": trainings, "placed_operations": operations}
+    return {name: pd.DataFrame(rows) for name, rows in {**frames, "memory_curves": held}.items()}
+
+
+def evidence(*experiments: str) -> Evidence:
+    """With what was published under these names alone."""
+    every = [one for name in NAMES for one in compared(name)] + timed()
+    found = results([one for one in every if one["experiment"] in experiments])
+    shown = {name: REAL[name].model_dump(mode="json") for name in NAMES}
+    params = PARAMS | {"experiments": PARAMS["experiments"] | shown}
+    beside = {
+        name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()
+    }
+    return Evidence(params, found, beside, claims=claims.table(found))

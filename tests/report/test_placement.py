@@ -1,0 +1,83 @@
+"""The page of placed graphs: its tables agree with the rows, its figures can be drawn, what is missing is left out."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from pipeline.analysis import claims
+from pipeline.report import build
+from pipeline.report.pages import PAGES
+from pipeline.report.placement import answers, gains, learning, scale
+from pipeline.report.plots import render
+from pipeline.report.templates import template
+from tests.report import placement
+from tests.report.placement import PUBLISHED, cost
+
+FULL = placement.evidence(*PUBLISHED)
+
+
+def page(evidence: build.Evidence) -> tuple[str, set[str]]:
+    """The page's Markdown, and the names of its figures."""
+    (shown,) = (one for one in PAGES if one.name == "placement")
+    sections = {name: section(evidence) for name, section in build.SECTIONS["placement"].items()}
+    drawn = {name for section in sections.values() for name in section.get("figures", {})}
+    context = sections | {"page": shown, "pages": PAGES, "provenance": None}
+    return template("placement/page.md.j2").render(context), drawn
+
+
+def test_every_figure_is_shown_and_can_be_drawn() -> None:
+    text, drawn = page(FULL)
+    assert drawn == {
+        "placement_graph", "placement_timeline", "placement_memory", "placement_convergence",
+        "placement_convergence_seconds", "placement_training", "placement_scale",
+    }  # fmt: skip
+    assert all(f"figures/{name}.png" in text for name in drawn)
+    for section in build.SECTIONS["placement"].values():
+        for draw in section(FULL).get("figures", {}).values():
+            assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
+
+
+def test_every_claim_is_asked() -> None:
+    names = {claim.name for claim in claims.claims() if claim.name.startswith("go_")}
+    assert set(answers.QUESTIONS) == names
+    lines = {line[0]: line[1:] for line in answers.section(FULL)["questions"].lines}
+    gain = 100 * (1 - cost("go") / cost("placed_heft"))
+    wanted, value, answer = lines["Shorter than HEFT?"]
+    assert (wanted, value.split("<br>")[0], answer) == ("> 0", f"{gain:.1f}%", "**yes**")
+    wanted, value, answer = lines["Seconds for a decision about 80,000 operations?"]
+    assert (wanted, value.split("<br>")[0], answer) == ("≤ 10.00", "8.01", "**yes**")
+
+
+def test_a_gain_stands_beside_its_head_room() -> None:
+    table = gains.by_graph(FULL, "placement", "nvlink")
+    line = dict(zip(table.head, table.lines[0], strict=True))
+    assert line["Graph"] == "gnmt_8 forward" and line["Operations"] == "1,234"
+    assert line["One device, ms"] == "3000.0" and line["Head room"] == "75.0%"
+    assert line["GO"] == f"{cost('go') / 2:.3f}"
+
+
+def test_ratios_are_written_as_more_or_less() -> None:
+    table = gains.section(FULL)["methods"]["four devices, all"]
+    (line,) = (line for line in table.lines if line[0] == "GO")
+    assert [text.split("<br>")[0] for text in line[1:]] == [
+        f"{100 * (cost('go') / 3 - 1):.1f}%", f"{100 * (cost('go') / 2 - 1):.1f}%",
+        f"+{100 * (cost('go') / 0.5 - 1):.1f}%", f"{100 * (cost('go') / cost('hdp') - 1):.1f}%", "80.0%", "100.0%",
+    ]  # fmt: skip
+    assert learning.section(FULL)["node_by_node"] and scale.section(FULL)["sizes"].lines[0][0] == "1,000"
+
+
+@pytest.mark.parametrize("missing", PUBLISHED)
+def test_what_is_missing_is_left_out(missing: str) -> None:
+    text, _ = page(placement.evidence(*(name for name in PUBLISHED if name != missing)))
+    assert "nan" not in text.lower().replace("nasnet", "")
+
+
+def test_without_anything_the_page_says_what_to_run() -> None:
+    text, drawn = page(placement.evidence())
+    assert not drawn
+    for command in ("snakemake data/published/placement.done", "python -m benchmarks.placing_speed",
+                    "python -m benchmarks.whole_graph_scale"):  # fmt: skip
+        assert f"`{command}`" in text
