@@ -19,11 +19,24 @@ def devices_of_training(wildcards):
 
 
 def placement_machines(experiment, set):
-    """What the graphs of a set are placed on, as JSON."""
+    """What the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
     chosen = P.experiments[experiment]
-    links = {name: config["links"][name] for name in chosen.targets}
-    said = {"device": json.loads(device_of_placed(set)), "devices": chosen.devices, "links": links, "targets": chosen.targets}
-    return json.dumps(said, sort_keys=True)
+    if isinstance(chosen, Execution):
+        device, devices, told = None, P.graph_sets[set].devices, [chosen.places]
+    else:
+        device, devices, told = json.loads(device_of_placed(set)), chosen.devices, chosen.targets
+    links = {name: config["links"][name] for name in told}
+    return json.dumps({"device": device, "devices": devices, "links": links, "targets": told}, sort_keys=True)
+
+
+def placing():
+    """Experiments that execute placed schedules, as a regular expression."""
+    return "|".join(name for name, chosen in P.experiments.items() if isinstance(chosen, Execution) and chosen.places) or "none"
+
+
+def experts_of(wildcards):
+    """Experts' placements of a set: frozen ones, or those that a rule makes."""
+    return EXPERT_PLACEMENTS if wildcards.graph_set in P.placement_sets else path("expert_placements", graph_set=wildcards.graph_set)
 
 
 def placements(experiment, **only):
@@ -93,12 +106,10 @@ rule place_graphs:
     input:
         src=lambda w: src("place_graphs", *P.graph_methods[w.method].modules()),
         graphs=path("graphs"),
-        experts=EXPERT_PLACEMENTS,
+        experts=experts_of,
         weights=network_weights,
     output:
         placements=path("placements"),
-    wildcard_constraints:
-        graph_set=placed_sets(),
     params:
         options=options,
         settings=lambda w: section("graph_methods", w.method),
@@ -112,6 +123,51 @@ rule place_graphs:
         "Placing the graphs of {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
     shell:
         stage("place_graphs", "settings", "machines", "seed")
+
+
+rule expert_placements:
+    input:
+        src=src("expert_placements"),
+        graphs=path("graphs"),
+    output:
+        expert_placements=path("expert_placements"),
+    wildcard_constraints:
+        graph_set=sets_of(ExecutedSet),
+    params:
+        options=options,
+        devices=lambda w: P.graph_sets[w.graph_set].devices,
+    log:
+        "logs/expert_placements/{graph_set}.log",
+    benchmark:
+        "benchmarks/rules/expert_placements/{graph_set}.tsv"
+    message:
+        "Experts' placements of {wildcards.graph_set}"
+    shell:
+        stage("expert_placements", "devices")
+
+
+rule placed_schedules:
+    """Placed schedules that are executed on this machine."""
+    input:
+        src=src("placed_schedules"),
+        placements=path("placements"),
+    output:
+        graph_schedules=path("graph_schedules"),
+    wildcard_constraints:
+        experiment=placing(),
+    params:
+        options=options,
+    log:
+        "logs/placed_schedules/{experiment}/{graph_set}/{method}/{seed}.log",
+    benchmark:
+        "benchmarks/rules/placed_schedules/{experiment}/{graph_set}/{method}/{seed}.tsv"
+    message:
+        "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
+    shell:
+        stage("placed_schedules")
+
+
+ruleorder: placed_schedules > schedule_graphs
 
 
 rule judge_placements:

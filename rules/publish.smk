@@ -65,7 +65,9 @@ def stages_of(name):
     if isinstance(chosen, OnGraphs):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
         judging = {"devices": ["judge_graphs", "evaluate_graphs", "graph_examples"], "policies": ["train_policy", "judge_graphs", "measure_distances", "evaluate_policies", "graph_examples"], "execution": ["coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"]}
-        return ["graph_sets", "schedule_graphs", *judging[chosen.task]], unique(own)
+        placed = isinstance(chosen, Execution) and chosen.places
+        made = ["expert_placements", "place_graphs", "placed_schedules"] if placed else ["schedule_graphs"]
+        return ["graph_sets", *made, *judging[chosen.task]], unique(own)
     made = [P.entry(name, m).modules(n.settings if (n := P.network(name, m)) else None) for m in P.methods_of(name)]
     stages = ["schedule", "judge", "evaluate"]
     stages += {"reproduction": ["train", "sweep"], "imitation": ["train_ordering"], "processors": ["train_ordering", "learn_policy", "optima"], "hardware": ["time_orders"]}[chosen.task]

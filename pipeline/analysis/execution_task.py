@@ -25,7 +25,8 @@ from pipeline.analysis.machine_agreement import (
 from pipeline.analysis.rows import Quantity, Row, estimated, once, part, parts, results, row
 from pipeline.config.intervals import Intervals
 
-LIST, ONE_DEVICE, JUDGE, CORRELATION = "list_scheduling", "one_device", "this_machine", "rank_correlation"
+BASELINES = ("list_scheduling", "one_device", "expert_layers")  # of those that were executed
+JUDGE, CORRELATION = "this_machine", "rank_correlation"
 _RATES = {
     "operation_seconds": "seconds",
     "flops_per_second": "1/s",
@@ -49,7 +50,7 @@ def evaluate(
 
     Frames with a column `graph_set`: graphs (graph_id, name, family, operations), timings (table graph_timings),
     simulated (table simulated_timings), rates (table machine_rates). Raises ValueError where a schedule was not
-    simulated, or list scheduling, with which all are compared, was not executed.
+    simulated, or nothing of BASELINES was executed.
     """
     rows: list[Row] = []
     pieces: list[dict[str, object]] = []
@@ -102,17 +103,16 @@ def _correlations(measured: dict[str, pd.DataFrame], simulated: pd.DataFrame) ->
 
 
 def _makespans(place: dict[str, str], measured: dict[str, pd.DataFrame], bootstrap: ClusterBootstrap) -> Iterator[Row]:
-    """Every method's makespan over list scheduling's and over one device's, as this machine measured them."""
+    """Every method's makespan over those of the baselines, as this machine measured them."""
     seconds: dict[str, dict[int, np.ndarray]] = {}
     for number, of_graph in enumerate(measured.values()):
         for (method, seed), of_method in of_graph.groupby(["method", "seed"], sort=True):
             of_seeds = seconds.setdefault(str(method), {})
             of_seeds.setdefault(int(str(seed)), np.full(len(measured), np.nan))[number] = reported(of_method.to_numpy())
-    if LIST not in seconds:
-        raise ValueError(f"{place['experiment']}: no schedule of {LIST} was executed, with which all are compared")
-    for baseline in (LIST, ONE_DEVICE):
-        if baseline not in seconds:
-            continue
+    baselines = [name for name in BASELINES if name in seconds]
+    if not baselines:
+        raise ValueError(f"{place['experiment']}: no schedule of {', '.join(BASELINES)} was executed: add one of them")
+    for baseline in baselines:
         base = next(iter(seconds[baseline].values()))
         what = Quantity("makespan", "ratio", baseline, JUDGE)
         for method, by_seed in seconds.items():

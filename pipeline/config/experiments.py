@@ -161,6 +161,7 @@ class Execution(OnGraphs):
     """Schedules of computation graphs, executed on two cores of the machine at hand; targets: beside what is said."""
 
     task: Literal["execution"]
+    places: str | None = None  # link of section `links` that its methods are told: they place, in little memory
     execution: ExecutionSettings
 
 

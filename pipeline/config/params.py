@@ -114,6 +114,8 @@ class Params(Section):
             if isinstance(experiment, Execution):
                 executed = [one for one, of in self.graph_sets.items() if isinstance(of, ExecutedSet)]
                 _known(f"{key}.sets", experiment.sets, executed)
+                if experiment.places is not None:
+                    _known(f"{key}.places", [experiment.places], self.links)
             elif experiment.shown is not None:
                 _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
                 _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)

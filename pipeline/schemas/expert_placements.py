@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+PLACE = "data/graphs/experts/{graph_set}.parquet"  # those of placement sets are frozen in git: graphs/devices/frozen
 SCHEMA = pa.schema(
     [
         ("graph_id", pa.string()),

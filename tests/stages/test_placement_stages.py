@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,19 @@ from benchmarks.frozen_placements import PLACEMENTS
 from pipeline import places, tables
 from pipeline.config.params import load
 from pipeline.config.whole_graph import Generalised, WholeGraph
-from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus import synthetic
+from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.execution.chosen_schedules import best_schedules
 from pipeline.graphs.models.whole_graph import training
 from pipeline.graphs.models.whole_graph.files import load as load_network
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_placement,
+    expert_placements,
     judge_placements,
     place_graphs,
     placed_graphs,
+    placed_schedules,
     placement_examples,
     train_whole_graph,
 )
@@ -157,3 +162,24 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
     with pytest.raises(ValueError, match=r"no graph 'other forward'; shown\.graph may be one of light_squeeze"):
         other = json.dumps(shown | {"graph": "other forward"})
         placement_examples.main(other, MACHINES, graphs, made, operations, held)
+
+
+def test_placed_schedules_can_be_executed(tmp_path: Path) -> None:
+    """Graphs that bring their run times along, as those that are executed do; experts' placements are made for them."""
+    graphs, experts = tmp_path / "graphs.parquet", tmp_path / "experts.parquet"
+    graph = synthetic.draw("layered", 12, np.random.default_rng(0), "drawn")
+    write_graphs(graphs, [replace(graph, layers=[f"block.{i // 4}" for i in range(12)])])
+    expert_placements.main(2, graphs, experts)
+    (graph,) = read_graphs(graphs)
+    machines = json.dumps({"device": None, "devices": 2, "links": {"nvlink": LINKS["nvlink"]}, "targets": ["nvlink"]})
+    schedules = []
+    for method, settings in {"go": {"method": "go", "evaluations": 40}, "expert": {"method": "expert"}}.items():
+        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
+        placements = tmp_path / places.path("placements", **place)
+        place_graphs.main(json.dumps(settings), machines, 0, graphs, experts, placements)
+        schedules.append(tmp_path / places.path("graph_schedules", **place))
+        placed_schedules.main(placements, schedules[-1])
+    chosen = best_schedules(schedules, 10).set_index("method")
+    row = tables.read("placements", tmp_path / places.path("placements", **place)).iloc[0]
+    assert row["status"] == "ok" and chosen["placement"]["expert"].tolist() == row["placement"].tolist()
+    assert chosen["order"]["go"].shape == (12,) and chosen["graph_id"].unique().tolist() == [graph.graph_id]

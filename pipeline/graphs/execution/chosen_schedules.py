@@ -59,18 +59,21 @@ def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Schedu
 def best_schedules(paths: Sequence[Path], count: int) -> pd.DataFrame:
     """Of each graph the best `count` schedules of every table `graph_schedules`: what `collect` takes.
 
-    Of a method that is told the target, those that it made for the proxy. Raises ValueError where there are none.
+    Of a method that was told several targets, those that it made for the proxy; one that was told a single link has
+    no others. Raises ValueError where there are none.
     """
     found = [schedules for path in sorted(paths) for schedules in _of_table(path, count)]
     if not found:
-        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule that sees the proxy")
+        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule for the proxy, or for a single link")
     return pd.concat(found)
 
 
 def _of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
-    said = place(path, "graph_schedules")
-    for row in tables.read("graph_schedules", path).to_dict("records"):
-        if row["sees"] != _PROXY or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
+    said, table = place(path, "graph_schedules"), tables.read("graph_schedules", path)
+    told = set(table["sees"])
+    executed = told.pop() if len(told) == 1 else _PROXY
+    for row in table.to_dict("records"):
+        if row["sees"] != executed or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
             continue
         shape = (len(row["seen_seconds"]), int(row["operations"]))
         orders, placements = (np.asarray(row[name], np.int32).reshape(shape) for name in ("orders", "placements"))

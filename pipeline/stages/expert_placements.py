@@ -1,0 +1,33 @@
+"""Place the graphs of a set as people do, where no placement of theirs is frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from pipeline import tables
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.corpus.placed import EXPERTS, expert_placement
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.stages import options
+
+
+def main(
+    devices: Annotated[int, typer.Option(min=1, help="How many devices there are.")],
+    graphs: options.Table,
+    expert_placements: Annotated[Path, typer.Option(help="Table to write.")],
+) -> None:
+    """Write every expert's placement of every graph that brings its run times along; none where there is none."""
+    rows = []
+    for graph in read_graphs(graphs):
+        seconds = problem_of(graph, devices).seconds
+        for expert in EXPERTS:
+            placement = expert_placement(graph, seconds, devices, expert)
+            if placement is not None:
+                row = {"graph_id": graph.graph_id, "devices": devices, "expert": expert, "placement": placement}
+                rows.append(row)
+    names = tables.SCHEMAS["expert_placements"].names
+    tables.write(pd.DataFrame(rows, columns=names), "expert_placements", expert_placements)

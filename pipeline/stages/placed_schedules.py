@@ -1,0 +1,31 @@
+"""Placed schedules in the form in which schedules of graphs are executed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pipeline import tables
+from pipeline.stages import options
+
+
+def main(placements: options.Table, graph_schedules: options.Out) -> None:
+    """Write the one schedule of every graph and link; `sees` is the link."""
+    rows = []
+    for row in tables.read("placements", placements).to_dict("records"):
+        best = row["best_seconds"][-1:] if len(row["order"]) else np.zeros(0)
+        shared = {name: row[name] for name in ("graph_id", "status", "message", "evaluations", "best_seconds")}
+        rows.append(
+            shared
+            | {
+                "sees": row["link"],
+                "kept_by": "best",
+                "operations": len(row["order"]),
+                "orders": row["order"],
+                "placements": row["placement"].astype(np.int32),
+                "seen_seconds": best,
+                "bound": np.nan,
+            }
+        )
+    names = tables.SCHEMAS["graph_schedules"].names
+    tables.write(pd.DataFrame(rows, columns=names), "graph_schedules", graph_schedules)
