@@ -37,7 +37,7 @@ from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.evaluation import evaluated
 from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.search import State, draw_round
+from pipeline.graphs.models.whole_graph.search import Learner, State, draw_round
 from pipeline.graphs.schedulers import UNSUPPORTED, Budget, make
 
 NETWORK, DEVICE, DEVICES = "rnnlm_8", "v100", 4
@@ -76,14 +76,14 @@ def cost(operations: int, rounds: int) -> Cost:
     settings = Settings()
     torch.manual_seed(0)
     network = WholeGraph(settings)
-    optimiser = torch.optim.Adam(network.parameters(), settings.learning_rate)
+    learn = Learner(network, settings.learning_rate)
     rng = np.random.default_rng(0)
     small = State.begin(Completion(placed(10, LINKS[0])[0].mean))
-    draw_round(network, small, settings, settings.placing, 2, rng, optimiser)  # everything is compiled now
+    draw_round(network, small, settings, settings.placing, 2, rng, learn)  # everything is compiled now
     state = State.begin(Completion(placed(operations, LINKS[0])[0].mean))
     taken: list[list[float]] = []
     gigabytes = []
-    for count, learner in ((1, None), (settings.samples, optimiser)):
+    for count, learner in ((1, None), (settings.samples, learn)):
         taken.append([])
         for _ in range(rounds):
             began = time.perf_counter()

@@ -38,7 +38,11 @@ class Generalised(Section):
     development: str  # placement set that it is measured on meanwhile
     devices: Annotated[list[Positive], Field(min_length=1)] = [2, 4, 8]
     links: Annotated[list[str], Field(min_length=1)]  # of section `links`
-    updates: Positive  # each of as many schedules of one problem as the settings draw
-    restart: Positive = 60  # updates of a problem, then it begins anew
+    updates: Positive  # steps of the optimiser
+    problems: Positive = (
+        32  # of an update; of each as many schedules as the settings draw: single ones are mostly noise
+    )
+    decay: Annotated[float, Field(ge=0)] = 0.01  # weight of the scores' mean square: without it they reach their bounds
+    restart: Positive = 60  # times that a problem is drawn, then it begins anew
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
     settings: WholeGraph = WholeGraph()

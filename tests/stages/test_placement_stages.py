@@ -38,7 +38,14 @@ MACHINES = json.dumps({"device": json.loads(DEVICE), "devices": 4, "links": LINK
 SET = json.dumps({"device": "v100", "networks": ["light_squeezenet"]})
 SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=32, samples=4)
 SETTINGS = Generalised(
-    training=["t"], development="d", devices=[2, 4], links=["nvlink"], updates=4, measurements=2, settings=SMALL
+    training=["t"],
+    development="d",
+    devices=[2, 4],
+    links=["nvlink"],
+    updates=4,
+    problems=3,
+    measurements=2,
+    settings=SMALL,
 )
 
 

@@ -17,7 +17,7 @@ from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.whole_graph.files import load
 from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.search import State, search
+from pipeline.graphs.models.whole_graph.search import Learner, State, search
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
@@ -39,12 +39,12 @@ class Go:
             return Proposals(nothing, nothing, stats=improvements(np.zeros(1), 0.0))
         network = self._network(int(rng.integers(2**63)))
         chosen = self._settings.settings
-        optimiser = torch.optim.Adam(network.parameters(), chosen.learning_rate) if self._settings.learns else None
+        learn = Learner(network, chosen.learning_rate) if self._settings.learns else None
         start = self._start()
         if start is None:
             return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
         shares = _shares(self._settings.tasks, chosen.placing)
-        found = search(network, start, chosen, shares, budget.evaluations, rng, optimiser)
+        found = search(network, start, chosen, shares, budget.evaluations, rng, learn)
         if not found.best.fits[0]:
             return nothing_fits(found.best, budget.evaluations)
         stats = improvements(found.costs, time.perf_counter() - began)

@@ -110,13 +110,13 @@ def convergence(curves: pd.DataFrame, by: str) -> Figure:
 
 
 def training(history: pd.DataFrame) -> Figure:
-    """Seconds after 200 evaluations without learning over those of the start, development graphs; lines are seeds."""
+    """Seconds after 200 evaluations without learning over those of one device, development graphs; lines are seeds."""
     measured = history[history["split"] == "development"]
     with subplots(6.5, 3.2) as (figure, axes):
         ax = axes[0, 0]
         for colour, (seed, rows) in zip(COLOURS, measured.groupby("seed"), strict=False):
             ax.plot(rows["update"], rows["value"], "-o", markersize=3, color=colour, label=f"seed {seed}")
-        ax.set(xlabel="updates", ylabel="time over the start's")
+        ax.set(xlabel="updates", ylabel="time over one device's")
         ax.xaxis.set_major_locator(MaxNLocator(6))
         seeds = sorted(set(measured["seed"]))
         legend(figure, [key_of(f"seed {s}", color=c) for s, c in zip(seeds, COLOURS, strict=False)], 5)

@@ -15,7 +15,7 @@ from pipeline.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, 
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.files import load, save
 from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
-from pipeline.graphs.models.whole_graph.search import State, advantages, better, draw_round, losses, search
+from pipeline.graphs.models.whole_graph.search import Learner, State, advantages, better, draw_round, losses, search
 from pipeline.graphs.models.whole_graph.surroundings import Standing, standing
 from pipeline.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
@@ -112,7 +112,7 @@ def _scores(rng: np.random.Generator, n: int, devices: int) -> Scores:
     def drawn_now(*shape: int) -> torch.Tensor:
         return torch.tensor(rng.standard_normal(shape), dtype=torch.float32)
 
-    return Scores(drawn_now(n, devices + 1), drawn_now(n), drawn_now(n, LEVELS), drawn_now(n))
+    return Scores(drawn_now(n, devices + 1), drawn_now(n), drawn_now(n, LEVELS), drawn_now(n), drawn_now())
 
 
 @pytest.mark.parametrize("places", [True, False])
@@ -165,8 +165,7 @@ def test_a_search_keeps_the_best_and_the_same_seed_gives_the_same() -> None:
     begin, runs = state(1), []
     for _ in range(2):
         net = network(2)
-        optimiser = torch.optim.Adam(net.parameters(), 1e-3)
-        runs.append(search(net, begin, SMALL, (1.0, 0.0), 75, np.random.default_rng(5), optimiser))
+        runs.append(search(net, begin, SMALL, (1.0, 0.0), 75, np.random.default_rng(5), Learner(net, 1e-3)))
     assert runs[0].costs.tolist() == runs[1].costs.tolist() and len(runs[0].costs) == 75
     assert runs[0].best.seconds[0] == runs[0].costs.min() <= runs[0].costs[0]
     assert begin.evaluated.seconds[0] == runs[0].costs[0]  # the start is left as it was
@@ -202,7 +201,7 @@ def test_it_learns_where_gains_are() -> None:
     settings = SMALL.model_copy(update={"most_moves": 1, "samples": 40, "placing": 1.0, "learning_rate": 1e-2})
     torch.manual_seed(0)
     net = WholeGraph(settings)
-    optimiser, rng = torch.optim.Adam(net.parameters(), 1e-2), np.random.default_rng(0)
+    learn, rng = Learner(net, 1e-2), np.random.default_rng(0)
 
     def of_long() -> float:
         with torch.no_grad():
@@ -211,7 +210,7 @@ def test_it_learns_where_gains_are() -> None:
 
     before = of_long()
     for _ in range(40):
-        draw_round(net, begin, settings, 1.0, 40, rng, optimiser)
+        draw_round(net, begin, settings, 1.0, 40, rng, learn)
     assert of_long() > 3 * before
 
 

@@ -36,6 +36,7 @@ class Scores:
     placement_turn: Tensor  # (n,)
     priority: Tensor  # (n, LEVELS)
     priority_turn: Tensor  # (n,)
+    size: Tensor  # () mean of the squares of all scores before they are bounded
 
 
 class WholeGraph(nn.Module):
@@ -77,7 +78,10 @@ class WholeGraph(nn.Module):
             x = self.hand_over(x + self.decided(expected))
         level = self.level(x)
         placement = torch.cat([on_device, left_open[:, None]], 1)
-        return Scores(*(_bounded(part) for part in (placement, turn, level[:, :LEVELS], level[:, LEVELS])))
+        said = (placement, turn, level[:, :LEVELS], level[:, LEVELS])
+        size = torch.stack([part.square().mean() for part in said]).mean()
+        placement, turn, level, level_turn = (_bounded(part) for part in said)
+        return Scores(placement, turn, level, level_turn, size)
 
 
 class _Sage(nn.Module):

@@ -7,7 +7,7 @@ what the memory does not hold, less by its excess, so that a way out of an inval
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,8 @@ from pipeline.graphs.models.whole_graph.surroundings import Surroundings, standi
 from pipeline.graphs.problems.groups import drawn_groups
 
 INVALID = 10.0
-_LONGEST_STEP = 1.0  # of a gradient
+LONGEST_STEP = 1.0  # of a gradient
+Learn = Callable[[torch.Tensor, torch.Tensor], None]  # of a round's objective, to be lowered, and the scores' size
 _GAIN = 0.002  # of the loss: smaller gains count in proportion, larger ones by their logarithm
 
 
@@ -62,6 +63,19 @@ class Found:
     costs: np.ndarray  # (evaluations,) seconds; infinite where the memory does not hold it
 
 
+class Learner:
+    """Learns from each round by a step of its own."""
+
+    def __init__(self, network: WholeGraph, rate: float) -> None:
+        self._network, self._optimiser = network, torch.optim.Adam(network.parameters(), rate)
+
+    def __call__(self, objective: torch.Tensor, size: torch.Tensor) -> None:
+        self._optimiser.zero_grad()
+        objective.backward()
+        torch.nn.utils.clip_grad_norm_(self._network.parameters(), LONGEST_STEP)
+        self._optimiser.step()
+
+
 def losses(completion: Completion, evaluated: Evaluated) -> np.ndarray:
     """(S,) minus the reward."""
     alone = float(completion.problem.seconds.sum()) or 1.0
@@ -75,12 +89,12 @@ def search(
     shares: Sequence[float],
     evaluations: int,
     rng: np.random.Generator,
-    optimiser: torch.optim.Optimizer | None = None,
+    learn: Learn | None = None,
 ) -> Found:
     """So many evaluations, that of the start among them.
 
     shares: of moves that place, of parts of equal length, one after the other: (1.0, 0.0) places first and then gives
-    priorities. Without an optimiser nothing is learned.
+    priorities. Without `learn` nothing is learned.
     """
     state, best = start, start
     costs = [start.evaluated.costs]
@@ -88,7 +102,7 @@ def search(
     while left > 0:
         share = shares[min(len(shares) * (evaluations - left) // evaluations, len(shares) - 1)]
         count = min(settings.samples, left)
-        drawn = draw_round(network, state, settings, share, count, rng, optimiser)
+        drawn = draw_round(network, state, settings, share, count, rng, learn)
         costs.append(drawn.evaluated.costs)
         left -= count
         best = better(best, drawn)
@@ -111,7 +125,7 @@ def draw_round(
     share: float,
     count: int,
     rng: np.random.Generator,
-    optimiser: torch.optim.Optimizer | None = None,
+    learn: Learn | None = None,
 ) -> Round:
     """Draw `count` decisions around that of the state, judge them, and learn from them. share: of moves that place."""
     surroundings, completion = state.surroundings, state.surroundings.completion
@@ -128,17 +142,14 @@ def draw_round(
     decisions = moves.changed(state.decisions, drawn, problem.devices)
     evaluated = completion(decisions)
     loss = losses(completion, evaluated)
-    if optimiser is not None:
+    if learn is not None:
         advantage = torch.tensor(advantages(loss, state.loss), dtype=torch.float32)
         for _ in range(settings.epochs if bool(advantage.any()) else 0):
-            after = moves.log_probabilities(network(surroundings, read), drawn, settings.uniform)
+            scores = network(surroundings, read)
+            after = moves.log_probabilities(scores, drawn, settings.uniform)
             ratio = (after - before).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-            objective = -torch.minimum(ratio * advantage, clipped * advantage).mean()
-            optimiser.zero_grad()
-            objective.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), _LONGEST_STEP)
-            optimiser.step()
+            learn(-torch.minimum(ratio * advantage, clipped * advantage).mean(), scores.size)
     return Round(decisions, evaluated, loss)
 
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from pipeline.config.whole_graph import Generalised
 from pipeline.graphs.devices.completion import Completion, Decisions
 from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.search import State, better, draw_round, losses, search
+from pipeline.graphs.models.whole_graph.search import INVALID, LONGEST_STEP, State, better, draw_round, losses, search
 from pipeline.graphs.models.whole_graph.surroundings import Surroundings
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning.diverged import Diverged
@@ -32,9 +32,9 @@ def train(
 ) -> tuple[WholeGraph, list[dict[str, Any]]]:
     """The network after the last update, and rows of table `whole_graph_history`.
 
-    Each update draws one of the training problems, all equally often, and goes on from the best decision that was found
-    of it so far; after `restart` updates a problem begins anew. What is random in an update depends on the seed and its
-    number alone. `save` is called with the whole state at every measurement. Raises ValueError without problems,
+    Each update draws some of the training problems, all equally often, and goes on from the best decision of each that
+    was found so far; after `restart` draws a problem begins anew. What is random in an update depends on the seed and
+    its number alone. `save` is called with the whole state at every measurement. Raises ValueError without problems,
     Diverged where weights are not finite.
     """
     if not training or not development:
@@ -54,17 +54,24 @@ def train(
     every = max(1, settings.updates // settings.measurements)
     gains: list[float] = []
     updates = range(first, settings.updates)
+    chosen = settings.settings
+
+    def learn(objective: torch.Tensor, size: torch.Tensor) -> None:
+        ((objective + settings.decay * size) / settings.problems).backward()
+
     for update in tqdm(updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5):
         rng = np.random.default_rng([seed, update])
-        k = int(rng.integers(len(problems)))
-        state, count = live.get(k, (None, 0))
-        if state is None or count >= settings.restart:
-            state, count = _state(problems[k]), 0
-        chosen = settings.settings
-        drawn = draw_round(network, state, chosen, chosen.placing, chosen.samples, rng, optimiser)
-        after = better(state, drawn)
-        gains.append(1 - after.loss / state.loss)
-        live[k] = after, count + 1
+        optimiser.zero_grad()
+        for k in rng.integers(len(problems), size=settings.problems).tolist():
+            state, count = live.get(k, (None, 0))
+            if state is None or count >= settings.restart:
+                state, count = _state(problems[k]), 0
+            drawn = draw_round(network, state, chosen, chosen.placing, chosen.samples, rng, learn)
+            after = better(state, drawn)
+            gains.append(1 - after.loss / state.loss)
+            live[k] = after, count + 1
+        torch.nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
+        optimiser.step()
         if (update + 1) % every == 0 or update + 1 == settings.updates:
             if not all(bool(weights.isfinite().all()) for weights in network.parameters()):
                 raise Diverged(f"weights are not finite at update {update + 1}; lower learning_rate")
@@ -79,18 +86,17 @@ def train(
 
 
 def measure(network: WholeGraph, problems: Sequence[Problem], settings: Generalised) -> float:
-    """Seconds of the best after some evaluations without learning, over those of the start: a geometric mean.
+    """Seconds of the best after some evaluations without learning, over those of one device: a geometric mean.
 
-    Where nothing fits the memory, the square of the loss stands for the seconds.
+    Where nothing fits the memory, `INVALID` stands for the ratio.
     """
     ratios = []
     for rank, problem in enumerate(problems):
         rng = np.random.default_rng([_MEASURED_SEED, rank])
-        start = State.begin(Completion(problem))
         chosen = settings.settings
-        found = search(network, start, chosen, (chosen.placing,), _MEASURED, rng)
-        loss = float(losses(start.surroundings.completion, found.best)[0])
-        ratios.append(2 * np.log(loss / start.loss))
+        found = search(network, State.begin(Completion(problem)), chosen, (chosen.placing,), _MEASURED, rng)
+        alone = float(problem.seconds.sum())
+        ratios.append(np.log(found.best.seconds[0] / alone) if found.best.fits[0] else np.log(INVALID))
     return float(np.exp(np.mean(ratios)))
 
 
