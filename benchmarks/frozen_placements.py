@@ -28,9 +28,13 @@ PROBLEMS, PLACEMENTS = FROZEN / "placement_problems.parquet", FROZEN / "expert_p
 
 
 def of_sets(params: Params) -> Iterator[tuple[str, Graph, Problem]]:
-    """Every set, graph and number of devices, without a limit of memory."""
+    """Every graph with the first set that it is in, and number of devices, without a limit of memory."""
+    before: set[str] = set()
     for name, settings in params.placement_sets.items():
         for graph in chosen(settings):
+            if graph.graph_id in before:
+                continue
+            before.add(graph.graph_id)
             for devices in DEVICES:
                 yield name, graph, problem_of(graph, devices, params.devices[settings.device], np.inf)
 

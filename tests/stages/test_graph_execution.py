@@ -101,8 +101,8 @@ def test_from_graphs_to_timings(timed: Timed) -> None:
 def test_nothing_to_execute(tmp_path: Path, executed: Path) -> None:
     path = scheduled(tmp_path, executed, "list", 0)
     table = tables.read("graph_schedules", path)
-    tables.write(table[table["sees"] != "proxy"], "graph_schedules", path)
-    with pytest.raises(ValueError, match="no method has a schedule that sees the proxy"):
+    tables.write(table[table["kept_by"] != "best"], "graph_schedules", path)
+    with pytest.raises(ValueError, match="no method has a schedule for the proxy, or for a single link"):
         time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "a").exists()
 
