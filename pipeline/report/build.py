@@ -18,10 +18,10 @@ from pipeline.report.index import front, paper_tables
 from pipeline.report.operator import decoding, learning, price, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.placement import answers as answers_of_placement
+from pipeline.report.placement import costs, scale
 from pipeline.report.placement import gains as gains_of_placement
 from pipeline.report.placement import learning as learning_of_placement
 from pipeline.report.placement import pictures as pictures_of_placement
-from pipeline.report.placement import scale
 from pipeline.report.plots import Drawing
 from pipeline.report.policies import answers, exactness, gains, generalisation, temperature, training
 from pipeline.report.policies import paper_tables as tables_of_policies
@@ -79,6 +79,7 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "pictures": pictures_of_placement.section,
         "learning": learning_of_placement.section,
         "scale": scale.section,
+        "costs": costs.section,
     },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }

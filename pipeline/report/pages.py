@@ -84,7 +84,7 @@ PAGES = (  # the first lists the others
         "learn, does it carry over to graphs that it has not seen, and how large may a graph be?",
         (
             *("placement", "placement_two", "placement_eight", "placement_ablations", "placement_transfer"),
-            *("placement_node_by_node", "this_machine_placed", "placing_speed", "whole_graph_scale"),
+            *("placement_node_by_node", "this_machine_placed", "placing_speed", "whole_graph_scale", "cost_model"),
         ),
     ),
     Page(

@@ -11,12 +11,12 @@ import pandas as pd
 from pipeline.analysis import claims
 from pipeline.config.params import load
 from pipeline.report.evidence import Evidence
-from pipeline.report.placement.shared import SCALE, SPEED
+from pipeline.report.placement.shared import COSTS, SCALE, SPEED
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
 NAMES = [name for name in REAL if name.startswith("placement") and name != "placement_development"]
-PUBLISHED = [*NAMES, SCALE, SPEED]
+PUBLISHED = [*NAMES, SCALE, SPEED, COSTS]
 LINKS = ("pcie", "nvlink", "all")
 
 
@@ -60,6 +60,11 @@ def timed() -> list[dict[str, Any]]:
     for link, peer in product(LINKS, ("placed_heft", "expert_layers")):
         ratio = {"metric": "makespan", "comparison": "ratio", "baseline": peer, "judge": "simulator"}
         rows.append({**place, **ratio, "target": link, "value": 0.875})
+    for kind, share in (("add", 0.25), ("mm", 0.75)):
+        place = {"experiment": COSTS, "set": "all", "method": kind, "seed": "all"}
+        rows.append(place | {"metric": "time_share", "value": share})
+        rows.append(place | {"metric": "predicted_over_measured", "value": 0.5})
+        rows.append(place | {"metric": "wrong_by_factor", "value": 2.0})
     for method in ("go", "hdp", "node_by_node"):
         place = {"experiment": SPEED, "set": "placement_small", "method": method, "seed": "all"}
         rows.append(place | {"metric": "search_seconds", "value": 3.5})

@@ -165,7 +165,7 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
         "`policy_trials`, `exact_flow`, `environment_speed`, `sampling_speed`",
         "`placement`, `placement_two`, `placement_eight`, `placement_ablations`, `placement_transfer`, "
-        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`",
+        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`",
     ]
 
 
@@ -221,7 +221,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
             "python -m benchmarks.baseline_price",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
             "python -m benchmarks.simulator_speed",
-            *(f"python -m benchmarks.{n}" for n in ("placing_speed", "whole_graph_scale")),
+            *(f"python -m benchmarks.{n}" for n in ("placing_speed", "whole_graph_scale", "cost_model")),
         ]
     )
     assert "Not measured yet" not in TEXTS["full"]["processors"]

@@ -10,7 +10,7 @@ from PIL import Image
 from pipeline.analysis import claims
 from pipeline.report import build
 from pipeline.report.pages import PAGES
-from pipeline.report.placement import answers, gains, learning, scale
+from pipeline.report.placement import answers, costs, gains, learning, scale
 from pipeline.report.plots import render
 from pipeline.report.templates import template
 from tests.report import placement
@@ -69,6 +69,10 @@ def test_ratios_are_written_as_more_or_less() -> None:
     assert learning.section(FULL)["node_by_node"] and scale.section(FULL)["sizes"].lines[0][0] == "1,000"
 
 
+def test_the_kinds_that_take_most_of_the_time_stand_first() -> None:
+    assert [line[0] for line in costs.section(FULL)["kinds"].lines] == ["`mm`", "`add`"]
+
+
 @pytest.mark.parametrize("missing", PUBLISHED)
 def test_what_is_missing_is_left_out(missing: str) -> None:
     text, _ = page(placement.evidence(*(name for name in PUBLISHED if name != missing)))
@@ -79,5 +83,5 @@ def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(placement.evidence())
     assert not drawn
     for command in ("snakemake data/published/placement.done", "python -m benchmarks.placing_speed",
-                    "python -m benchmarks.whole_graph_scale"):  # fmt: skip
+                    "python -m benchmarks.whole_graph_scale", "python -m benchmarks.cost_model"):  # fmt: skip
         assert f"`{command}`" in text

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -58,6 +58,11 @@ def graph_of_module(
     one step of a recurrent module, of which the last `states` inputs and outputs are states. There every state becomes
     two operations without cost, CARRIED_IN and CARRIED_OUT, whose layer is its number.
     """
+    return of_fx(traced(module, inputs, variant), name, family, variant, len(inputs) - states if states else None)
+
+
+def traced(module: nn.Module, inputs: tuple[Tensor, ...], variant: str) -> fx.Graph:
+    """The aten operations of a module, as `graph_of_module` reads them; every result's shape is in `meta["val"]`."""
     if variant == "training":
         module.train()
         for part in module.modules():
@@ -70,11 +75,10 @@ def graph_of_module(
     with torch.set_grad_enabled(variant == "training"):
         captured = torch.export.export(module, inputs, strict=False).module()
         with ExitStack() as stack:
-            traced = aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
-    return of_fx(traced, name, family, variant, len(inputs) - states if states else None)
+            return aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
 
 
-def of_fx(traced: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
+def of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
     """The graph of a traced one. first_state: number of the first input that is a state, None without states."""
     owner: dict[fx.Node, int | str | None] = {}  # operation that computed it, or name of the weight, or an input
     kinds: list[str] = []
@@ -90,7 +94,7 @@ def of_fx(traced: fx.Graph, name: str, family: str, variant: str, first_state: i
         costs.append(cost)
         return len(kinds) - 1
 
-    for node in traced.nodes:
+    for node in nodes.nodes:
         if node.op == "placeholder":
             descriptor = node.meta["desc"]
             owner[node] = None
@@ -116,8 +120,8 @@ def of_fx(traced: fx.Graph, name: str, family: str, variant: str, first_state: i
                 elif source is not None and source not in weights:
                     weights.add(source)
                     kept += _bytes(_value(parent))
-            read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
-            number = operation(_kind(node), _layer(node), (_flops(node), read, _written(node), kept))
+            cost = cost_of(node)
+            number = operation(cost.kind, _layer(node), (cost.flops, cost.read, cost.written, kept))
             owner[node] = number
             edges += [(parent, number) for parent in parents]
         elif node.op == "output" and first_state is not None:
@@ -137,6 +141,26 @@ def of_fx(traced: fx.Graph, name: str, family: str, variant: str, first_state: i
         pairs[:, 0],
         pairs[:, 1],
     )[0]
+
+
+class Cost(NamedTuple):
+    """What an operation does."""
+
+    kind: str
+    flops: float
+    read: int  # bytes
+    written: int  # bytes
+
+
+def cost_of(node: fx.Node) -> Cost:
+    """What a node computes and moves; of nodes that `computes` says are operations."""
+    read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
+    return Cost(_kind(node), _flops(node), read, _written(node))
+
+
+def computes(node: fx.Node) -> bool:
+    """Whether a node of a traced graph is an operation: it is called, has a result, and costs something."""
+    return node.op == "call_function" and _has_result(node) and not _is_free(node)
 
 
 def _is_weight(descriptor: object) -> bool:

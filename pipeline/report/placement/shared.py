@@ -12,7 +12,7 @@ from pipeline.report.tables import Column, of
 FOUR, TWO, EIGHT = "placement", "placement_two", "placement_eight"
 DEVICES = {FOUR: "four devices", TWO: "two devices", EIGHT: "eight devices"}
 ABLATIONS, TRANSFER, NODE_BY_NODE = "placement_ablations", "placement_transfer", "placement_node_by_node"
-SCALE, SPEED = "whole_graph_scale", "placing_speed"
+SCALE, SPEED, COSTS = "whole_graph_scale", "placing_speed", "cost_model"
 SETS = ("placement_unseen", "placement_unseen_larger", "all")
 METHOD: Column = ("Method", of("method", label))
 SHARE = {"comparison": "value", "baseline": "expert", "judge": "simulator", "target": "all"}
