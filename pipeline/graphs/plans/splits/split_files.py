@@ -1,0 +1,59 @@
+"""Splits as files: read with the CPU of each operation; written with the loads, as the authors' programs do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.graphs.corpus.source_files import content
+from pipeline.graphs.corpus.workloads import CPU, Workload, WorkloadError, read_split
+from pipeline.graphs.plans.splits.judging_splits import cost, loads
+from pipeline.tables import replacing
+
+_LARGEST = 2**28  # bytes
+
+
+def read(path: Path, workload: Workload) -> np.ndarray:
+    """Device of each operation, (n,) int32: accelerators 0..A-1, then CPUs A..A+C-1.
+
+    Raises WorkloadError naming file and node or field: as corpus/workloads.read_split, and where a device with
+    operations is more than the workload has.
+    """
+    placement = read_split(path, workload)
+    file = json.loads(content(path, _LARGEST))
+    there = {"fpgas": workload.accelerators, "cpus": workload.cpus}
+    for key, field in (("fpgas", "maxFPGAs"), ("cpus", "maxCPUs")):
+        for k, part in enumerate(file[key]):
+            if part["nodes"] and k >= there[key]:
+                raise WorkloadError(
+                    f"{path}: {key}.{k}.nodes: {len(part['nodes'])} nodes on it, but {field} of the workload "
+                    f"{workload.graph.name} is {there[key]}; move them to another device"
+                )
+    cpu = {name: k for k, part in enumerate(file["cpus"]) for name in part["nodes"]}
+    on_cpus = [cpu.get(name, 0) for name in workload.ids.tolist()]
+    return np.where(placement == CPU, workload.accelerators + np.array(on_cpus, np.int32), placement).astype(np.int32)
+
+
+def write(path: Path, workload: Workload, devices: np.ndarray) -> None:
+    """Write a split, (n,): `fpgas` and `cpus` with `load` and `nodes` of each, `maxLoad`, `totalLatency`; milliseconds.
+
+    `totalLatency` is left out where there is a backward pass, and where blocks wait for each other. Atomic.
+    """
+    milliseconds = (loads(workload, devices) * 1000).tolist()
+
+    def part(device: int) -> dict[str, object]:
+        return {"load": milliseconds[device], "nodes": sorted(workload.ids[devices == device].tolist())}
+
+    count = workload.accelerators + workload.cpus
+    split: dict[str, object] = {
+        "cpus": [part(device) for device in range(workload.accelerators, count)],
+        "fpgas": [part(device) for device in range(workload.accelerators)],
+        "maxLoad": max(milliseconds, default=0.0),
+    }
+    latency = np.inf if workload.backward.any() else cost(workload, devices, "latency")
+    if np.isfinite(latency):
+        split["totalLatency"] = latency * 1000
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(split, indent=1) + "\n")
