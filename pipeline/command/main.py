@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pipeline.command import graph, order
+from pipeline.command import graph, order, split
 from pipeline.stages.command import explained
 
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.command("order")(order.main)
 app.command("graph")(graph.main)
+app.command("split")(split.main)
 
 
 @app.callback()
