@@ -19,7 +19,7 @@ from pipeline.graphs.corpus.workloads import Workload
 from pipeline.graphs.devices.completion import Completion, Decisions
 from pipeline.graphs.devices.evaluation import Evaluated, evaluated
 from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.search import State, search
+from pipeline.graphs.models.whole_graph.search import Learner, State, search
 from pipeline.graphs.plans.splits.judging_splits import NO_BACKWARD, Objective, cost
 from pipeline.graphs.plans.splits.positions import Row, placed
 from pipeline.graphs.plans.splits.programme import along
@@ -65,10 +65,10 @@ def searched(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = WholeGraph(chosen)
-    optimiser = torch.optim.Adam(network.parameters(), chosen.learning_rate) if learns else None
+    learn = Learner(network, chosen.learning_rate) if learns else None
     begin = State.begin(splitting, None if begun is None else splitting.of_units(begun))
     first = splitting.least
-    search(network, begin, chosen, (chosen.placing,), evaluations, np.random.default_rng(seed), optimiser)
+    search(network, begin, chosen, (chosen.placing,), evaluations, np.random.default_rng(seed), learn)
     return Searched(splitting.best, splitting.least, first)
 
 
