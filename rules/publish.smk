@@ -2,6 +2,7 @@
 
 
 SHIPPED_POLICY = "robust"  # network of the experiment `gflownet`
+SHIPPED_WHOLE_GRAPH = ("placement_transfer", "generalised")  # experiment, and its network
 
 
 def with_evidence():
@@ -189,6 +190,12 @@ rule ship:
         stage("ship", "sources")
 
 
+def shipped_whole_graph(kind):
+    """Files of every seed of the network."""
+    experiment, model = SHIPPED_WHOLE_GRAPH
+    return [path(kind, experiment=experiment, model=model, seed=seed) for seed in P.experiments[experiment].seeds]
+
+
 rule ship_policy:
     """The best seed of the policy that an experiment ships, into the package: `snakemake data/published/shipped_policy.done`."""
     input:
@@ -209,6 +216,29 @@ rule ship_policy:
         "Putting the best policy into the package, with its model card"
     shell:
         stage("ship_policy", "methods")
+
+
+rule ship_whole_graph:
+    """The best seed of the network for whole graphs, into the package: `snakemake data/published/shipped_whole_graph.done`."""
+    input:
+        src=src("ship_whole_graph"),
+        weights=shipped_whole_graph("network_weights"),
+        history=shipped_whole_graph("whole_graph_history"),
+        results=path("results", experiment=SHIPPED_WHOLE_GRAPH[0]),
+    output:
+        touch("data/published/shipped_whole_graph.done"),
+    params:
+        options=reading,
+        settings=json.dumps(P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump(), sort_keys=True),
+        methods=[name for name in P.experiments[SHIPPED_WHOLE_GRAPH[0]].methods if P.graph_methods[name].network == SHIPPED_WHOLE_GRAPH[1]],
+    log:
+        "logs/ship_whole_graph.log",
+    benchmark:
+        "benchmarks/rules/ship_whole_graph.tsv"
+    message:
+        "Putting the best network for whole graphs into the package, with its model card"
+    shell:
+        stage("ship_whole_graph", "settings", "methods")
 
 
 rule claims:

@@ -46,7 +46,11 @@ def main(
     ] = None,
     training: Annotated[bool, typer.Option("--training", help="Of module:Class, with loss and gradients.")] = False,
     by: Annotated[
-        By, typer.Option(help="classical: the best of six methods; gflownet: the best of 1,000 schedules of a network.")
+        By,
+        typer.Option(
+            help="classical: the best of six methods; gflownet: the best of 1,000 schedules of a network; go: one "
+            "that changes HEFT's schedule 2,000 times and learns from it."
+        ),
     ] = "classical",
     moves: Annotated[
         int | None, typer.Option(min=0, help="Schedules that annealing tries. By default as many as take ten seconds.")
@@ -58,7 +62,7 @@ def main(
         Path | None, typer.Option("--trace", help="Schedule to write, JSON for Perfetto (ui.perfetto.dev).")
     ] = None,
 ) -> None:
-    """Place and schedule a neural network on several devices by the best of six classical methods, or by a GFlowNet.
+    """Place and schedule a neural network on several devices by the best of six classical methods, a GFlowNet or GO.
 
     Printed: each method's predicted makespan, against one device and against a lower bound; then what each device does
     and the memory that it needs. Operations take what a roofline of the device says (its peaks: real ones take longer),
@@ -71,6 +75,7 @@ def main(
     learned-schedulers graph resnet50.onnx --devices 4
     learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --link nvlink --gantt bert.png
     learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by gflownet
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by go
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training

@@ -29,6 +29,7 @@ from pipeline.stages import (
     measure_distances,
     schedule_graphs,
     ship_policy,
+    shipping,
     train_policy,
 )
 from tests.graphs.models import small_policies
@@ -343,7 +344,7 @@ def test_trainings_that_were_not_measured_are_refused(trained: Path, tmp_path: P
 def test_what_cannot_be_shipped_leaves_nothing(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = place(trained, "network_weights", experiment="e", model="robust", seed=1)
     content = chosen.read_bytes()
-    monkeypatch.setattr(ship_policy, "_LARGEST", len(content) - 1)
+    monkeypatch.setattr(shipping, "LARGEST", len(content) - 1)
     with pytest.raises(ValueError, match=f"{len(content)} bytes of weights, at most {len(content) - 1} are shipped"):
         ship(trained, tmp_path / "package")
     monkeypatch.undo()

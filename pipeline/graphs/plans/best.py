@@ -1,7 +1,7 @@
 """The best schedule that quick classical methods find, on the link that is there.
 
-All but HEFT propose without seeing transfers; what counts of each is the best of its proposals on the link. Annealing
-goes on from the best of all others.
+All but HEFT and GO propose without seeing transfers; what counts of each is the best of its proposals on the link.
+Annealing goes on from the best of all others.
 """
 
 from __future__ import annotations
@@ -16,22 +16,26 @@ from pipeline.config.graph_methods import graph_entry
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.devices.targets import Target, proxy
 from pipeline.graphs.models import SHIPPED
+from pipeline.graphs.models.whole_graph import files
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, make
 from pipeline.graphs.schedulers.annealing import annealed
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from pipeline.graphs.schedulers.rules.repair import fits, repaired
 
-By = Literal["classical", "gflownet"]
+By = Literal["classical", "gflownet", "go"]
 METHODS: dict[By, tuple[str, ...]] = {
     "classical": ("one_device", "contiguous", "list_scheduling", "heft", "randomised_list"),
     "gflownet": ("one_device", "list_scheduling", "gflownet"),
+    "go": ("one_device", "list_scheduling", "heft", "go"),
 }
-_GFLOWNET: dict[str, Any] = {
-    "told": "target",
-    "sigma": 0.01,
-    "sigma_unit": "mean_run_time",
-}  # as `gflownet_on_target` in params.yaml
+_SETTINGS: dict[str, dict[str, Any]] = {  # of the networks, as `gflownet_on_target` and `go_fine_tuned` in params.yaml
+    "gflownet": {"told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
+    "go": {"model": "shipped"},
+}
+_WEIGHTS = {"gflownet": SHIPPED, "go": files.SHIPPED}
+NETWORKS = {"gflownet": "the GFlowNet", "go": "GO"}
+_EVALUATIONS = 2000  # schedules that GO simulates
 _PROPOSALS = 1000  # of randomised list scheduling
 _DRAWN = 10_000_000  # operations of all its proposals: less than 1,000 of larger graphs, for memory's sake
 _VISITED = 1_000_000_000  # operations and edges that annealing looks at, some ten seconds
@@ -61,7 +65,7 @@ def trials(
     moves: int | None = None,
     by: By = "classical",
 ) -> list[Trial]:
-    """What every method came to, annealing last; by `gflownet`, that one last, and no annealing.
+    """What every method came to, annealing last; by a network, that one last, and no annealing.
 
     groups: (n,) operations of the same one must share a device; moves: of annealing, by default as many as take some
     ten seconds. The same seed gives the same schedules.
@@ -69,13 +73,12 @@ def trials(
     target, without = Target((problem,)), proxy(problem).mean
     found = []
     for number, method in enumerate(METHODS[by]):
-        settings = graph_entry(method, **(_GFLOWNET if method == "gflownet" else {}))
-        budget = Budget(proposals=max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))))
-        proposals = make(settings, {"target": target, "weights": SHIPPED}).propose(
-            without, np.random.default_rng([seed, number]), budget
-        )
+        settings = graph_entry(method, **_SETTINGS.get(method, {}))
+        budget = Budget(max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))), _EVALUATIONS)
+        inputs = {"target": target} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
+        proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
         found.append(_best(method, problem, proposals.orders, proposals.placements, groups, proposals.message))
-    if by == "gflownet":
+    if by in NETWORKS:
         return found
     start = min(found, key=lambda trial: trial.seconds)
     if moves is None:
@@ -90,14 +93,14 @@ def trials(
 
 
 def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
-    """The trial with the least makespan, of equals the first; by `gflownet`, its own.
+    """The trial with the least makespan, of equals the first; by a network, its own.
 
-    Raises ValueError where the GFlowNet has no schedule.
+    Raises ValueError where the network has no schedule.
     """
-    if by == "gflownet":
+    if by in NETWORKS:
         own = trials[-1]
         if own.order is None:
-            raise ValueError(f"the GFlowNet has no schedule: {own.message}; leave out --by gflownet")
+            raise ValueError(f"{NETWORKS[by]} has no schedule: {own.message}; leave out --by {by}")
         return own
     return min(trials, key=lambda trial: trial.seconds)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.devices.simulator import makespans, peaks
+from pipeline.graphs.models.whole_graph.files import save
+from pipeline.graphs.models.whole_graph.network import WholeGraph
 from pipeline.graphs.plans import best
 from pipeline.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_fits
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
@@ -102,3 +107,23 @@ def test_what_fits_nowhere_is_told(memory: float, said: str) -> None:
     assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in tried)
     assert why_nothing_fits(chain, ["first", "second", "third", "fourth"]).startswith(said)
     assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0
+
+
+def test_go_changes_heft_s_schedule_and_never_makes_it_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    save(WholeGraph(Settings(width=8, heads=2)), tmp_path / "weights.safetensors")
+    monkeypatch.setitem(best._WEIGHTS, "go", tmp_path / "weights.safetensors")
+    monkeypatch.setattr(best, "_EVALUATIONS", 60)
+    problem = drawn.problem(np.random.default_rng(3), 30, 3)
+    tried = trials(problem, 0, by="go")
+    assert [trial.method for trial in tried] == list(METHODS["go"])
+    own = chosen(tried, "go")
+    assert own is tried[-1]
+    order, placement = schedule(own)
+    assert own.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
+    assert own.seconds <= next(trial.seconds for trial in tried if trial.method == "heft") * (1 + 1e-12)
+    again = chosen(trials(problem, 0, by="go"), "go")
+    assert own.seconds == again.seconds and (placement == schedule(again)[1]).all()
+    tight = trials(replace(problem, memory=1e-3), 0, by="go")
+    with pytest.raises(ValueError, match=r"GO has no schedule: .*; leave out --by go"):
+        chosen(tight, "go")

@@ -12,6 +12,7 @@ from pipeline import tables
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.models.whole_graph.network import WholeGraph
 
+SHIPPED = Path(__file__).parent / "shipped/whole_graph.safetensors"  # in the package; README.md there tells of it
 _DESCRIPTION = "whole_graph"  # key in a file's metadata
 
 

@@ -1,0 +1,170 @@
+"""Run a torch module of one's own as a split says: every operation on its device, results moved where they are read.
+
+    from pipeline.graphs.plans.placed_module import PlacedModule
+    placed = PlacedModule.of_split(module, (image,), "split.json", ["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
+    logits = placed(image)
+
+The split is that of `learned-schedulers graph module:Class --split split.json`, of the same inputs' shapes. Operations
+are numbered as in that graph: aten operations in the order of the program, without those that cost nothing, which run
+where their input is. The order on each device is the program's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, fx, nn
+from torch.utils._pytree import tree_map_only
+
+from pipeline.graphs.corpus.export import computes, of_fx, traced
+from pipeline.graphs.corpus.workloads import Workload, read_split
+
+
+class PlacedModule(fx.Interpreter):
+    """A module's inference on several devices; its weights are copied as they are when this is made."""
+
+    def __init__(
+        self, module: nn.Module, inputs: tuple[Tensor, ...], placement: np.ndarray, devices: Sequence[str]
+    ) -> None:
+        """inputs: examples, whose shapes are fixed; placement: (n,) the device of each operation, from 0 on.
+
+        Raises ValueError where the placement is of another number of operations, or names a device that is not given.
+        """
+        with _unchanged(module):
+            graph = traced(module, inputs, "forward")
+        operations = [node for node in graph.nodes if computes(node)]
+        if len(operations) != len(placement):
+            raise ValueError(
+                f"the placement is of {len(placement)} operations, the module has {len(operations)}: "
+                "place this module, with inputs of these shapes"
+            )
+        if len(placement) and not 0 <= placement.min() <= placement.max() < len(devices):
+            raise ValueError(
+                f"the placement uses device {placement.max()}, and {len(devices)} are given: name them all"
+            )
+        super().__init__(fx.GraphModule(graph.owning_module or nn.Module(), graph))
+        self.devices = [torch.device(device) for device in devices]
+        self.number = {node: i for i, node in enumerate(operations)}
+        self.place = _places(graph, dict(zip(operations, placement.tolist(), strict=True)))
+        self.transfers: set[tuple[int, int]] = set()  # operation and device its result was moved to, in the last call
+        self._copies: dict[fx.Node, dict[int, Any]] = {}
+        self._weights = {
+            node: _weight(module, str(node.meta["desc"].target)).detach().to(self.devices[self.place.get(node, 0)])
+            for node in graph.nodes
+            if node.op == "placeholder" and hasattr(node.meta["desc"], "target")
+        }
+
+    @classmethod
+    def of_split(
+        cls, module: nn.Module, inputs: tuple[Tensor, ...], split: str | Path, devices: Sequence[str]
+    ) -> PlacedModule:
+        """As a file of `graph --split` says. Raises ValueError for a file that is no split of this module."""
+        with _unchanged(module):
+            graph = of_fx(traced(module, inputs, "forward"), type(module).__name__, "", "forward")
+        n = len(graph)
+        nothing = np.zeros(n)
+        there = Workload(
+            graph=graph,
+            ids=np.arange(n),
+            colors=np.full(n, -1),
+            supported=np.ones(n, bool),
+            backward=np.zeros(n, bool),
+            cpu_seconds=nothing,
+            accelerator_seconds=nothing,
+            transfer_seconds=nothing,
+            accelerators=len(devices),
+            cpus=0,
+            memory=np.inf,
+        )
+        return cls(module, inputs, read_split(Path(split), there), devices)
+
+    def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """What the module gives for these inputs; several results as a flat tuple. Each lies where it was computed."""
+        self.transfers.clear()
+        self._copies.clear()
+        given = iter(inputs)
+        placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
+        values = [self._weights[node] if node in self._weights else next(given) for node in placeholders]
+        with torch.no_grad():
+            results = self.run(*values, enable_io_processing=False)
+        self._copies.clear()
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run_node(self, n: fx.Node) -> Any:
+        device = self.place.get(n)
+        if n.op != "call_function" or device is None:
+            return super().run_node(n)
+        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._there(parent, device))
+        if "device" in kwargs and n in self.number:
+            kwargs = kwargs | {"device": self.devices[device]}
+        result = self.call_function(n.target, args, kwargs)
+        for gone in self._copies.keys() - self.env.keys():
+            del self._copies[gone]
+        return result
+
+    def _there(self, node: fx.Node, device: int) -> Any:
+        """A result on a device; moved there once, and from then on kept as long as anything reads it."""
+        if self.place.get(node) == device:
+            return self.env[node]
+        copies = self._copies.setdefault(node, {})
+        if device not in copies:
+            copies[device] = tree_map_only(Tensor, lambda part: part.to(self.devices[device]), self.env[node])
+            owner = _owner(node)
+            if owner in self.number:
+                self.transfers.add((self.number[owner], device))
+        return copies[device]
+
+
+def _owner(node: fx.Node) -> fx.Node:
+    """What computed a node's result: itself, or where it costs nothing, what it is a view or a part of."""
+    while node.op == "call_function" and not computes(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _places(graph: fx.Graph, placement: dict[fx.Node, int]) -> dict[fx.Node, int]:
+    """Device of every node that has one: what costs nothing is with its owner, a weight with its first reader."""
+    place = dict(placement)
+    for node in graph.nodes:
+        if node in placement:
+            for parent in node.all_input_nodes:
+                if _owner(parent).op in ("placeholder", "get_attr"):
+                    place.setdefault(_owner(parent), placement[node])
+    for node in graph.nodes:
+        if node.op == "call_function" and node not in place and _owner(node) in place:
+            place[node] = place[_owner(node)]
+    inputs = [
+        node for node in place if node.op == "get_attr" or type(node.meta.get("desc")).__name__ == "PlainAOTInput"
+    ]
+    for node in inputs:  # these lie where the caller has them
+        del place[node]
+    return place
+
+
+def _weight(module: nn.Module, name: str) -> Tensor:
+    """Raises ValueError where the module has none of this name."""
+    path, _, attribute = name.rpartition(".")
+    try:
+        value = getattr(module.get_submodule(path), attribute)
+    except AttributeError as error:
+        raise ValueError(f"the module has no weight {name}: register tensors that forward makes as buffers") from error
+    return torch.as_tensor(value)
+
+
+@contextmanager
+def _unchanged(module: nn.Module) -> Iterator[None]:
+    """What tracing sets for inference is set back: training mode, and which parameters have gradients."""
+    modes = {part: part.training for part in module.modules()}
+    gradients = {parameter: parameter.requires_grad for parameter in module.parameters()}
+    try:
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+        for parameter, wanted in gradients.items():
+            parameter.requires_grad_(wanted)
