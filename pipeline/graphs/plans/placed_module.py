@@ -11,8 +11,8 @@ where their input is. The order on each device is the program's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,12 @@ class PlacedModule(fx.Interpreter):
     ) -> None:
         """inputs: examples, whose shapes are fixed; placement: (n,) the device of each operation, from 0 on.
 
-        Raises ValueError where the placement is of another number of operations, or names a device that is not given.
+        Raises ValueError where the placement is of another number of operations, or names a device that is not given,
+        and where torch cannot trace the module.
         """
-        with _unchanged(module):
-            graph = traced(module, inputs, "forward")
+        graph = _traced(module, inputs)
+        if unknown := [node.target for node in graph.nodes if node.op == "get_attr"]:
+            raise ValueError(f"forward makes the constant {unknown[0]}: register it as a buffer of the module")
         operations = [node for node in graph.nodes if computes(node)]
         if len(operations) != len(placement):
             raise ValueError(
@@ -64,8 +66,7 @@ class PlacedModule(fx.Interpreter):
         cls, module: nn.Module, inputs: tuple[Tensor, ...], split: str | Path, devices: Sequence[str]
     ) -> PlacedModule:
         """As a file of `graph --split` says. Raises ValueError for a file that is no split of this module."""
-        with _unchanged(module):
-            graph = of_fx(traced(module, inputs, "forward"), type(module).__name__, "", "forward")
+        graph = of_fx(_traced(module, inputs), type(module).__name__, "", "forward")
         n = len(graph)
         nothing = np.zeros(n)
         there = Workload(
@@ -156,15 +157,17 @@ def _weight(module: nn.Module, name: str) -> Tensor:
     return torch.as_tensor(value)
 
 
-@contextmanager
-def _unchanged(module: nn.Module) -> Iterator[None]:
-    """What tracing sets for inference is set back: training mode, and which parameters have gradients."""
-    modes = {part: part.training for part in module.modules()}
-    gradients = {parameter: parameter.requires_grad for parameter in module.parameters()}
+def _traced(module: nn.Module, inputs: tuple[Tensor, ...]) -> fx.Graph:
+    """The operations of a copy on the meta device, as the verb `graph` makes them: on others torch may fuse some."""
+    tensors = [*module.parameters(), *module.buffers()]
+    on_meta: dict[int, Any] = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in tensors}
+    for parameter in module.parameters():
+        on_meta[id(parameter)] = nn.Parameter(on_meta[id(parameter)], requires_grad=False)
     try:
-        yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-        for parameter, wanted in gradients.items():
-            parameter.requires_grad_(wanted)
+        return traced(deepcopy(module, on_meta), tuple(tensor.to("meta") for tensor in inputs), "forward")
+    except Exception as error:  # whatever the user's own code, or torch about it, raises
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+        raise ValueError(
+            f"torch cannot trace the module on its meta device: {reason}; register tensors that forward makes as "
+            "buffers, or make them on the device of its inputs"
+        ) from error

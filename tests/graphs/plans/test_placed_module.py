@@ -70,6 +70,28 @@ def test_one_result_is_no_tuple() -> None:
     assert isinstance(result, Tensor) and torch.equal(result, linear(x))
 
 
+def test_operations_are_numbered_as_on_the_meta_device() -> None:
+    torch.manual_seed(1)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()  # on a CPU torch fuses all of it
+    x = torch.randn(2, 5, 8)
+    with torch.device("meta"):
+        alone = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        n = len(graph_of_module(alone, (torch.empty(2, 5, 8),), "layer", "layers", "forward"))
+    result = PlacedModule(layer, (x,), np.arange(n) % 2, ["cpu", "cpu"])(x)
+    assert isinstance(result, Tensor)
+    torch.testing.assert_close(result, layer(x))
+
+
+class Constant(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.tensor([1.0, 2.0])
+
+
+def test_constants_must_be_buffers() -> None:
+    with pytest.raises(ValueError, match="register"):
+        PlacedModule(Constant(), (torch.ones(2),), np.zeros(1, int), ["cpu"])
+
+
 def test_a_split_file(tmp_path: Path) -> None:
     net, n = made(), n_operations()
     path = tmp_path / "split.json"
