@@ -18,7 +18,7 @@ from pipeline.report.index import front, paper_tables
 from pipeline.report.operator import decoding, learning, price, projection
 from pipeline.report.pages import PAGES
 from pipeline.report.placement import answers as answers_of_placement
-from pipeline.report.placement import costs, scale
+from pipeline.report.placement import costs, executed, scale, splits
 from pipeline.report.placement import gains as gains_of_placement
 from pipeline.report.placement import learning as learning_of_placement
 from pipeline.report.placement import pictures as pictures_of_placement
@@ -79,6 +79,8 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "pictures": pictures_of_placement.section,
         "learning": learning_of_placement.section,
         "scale": scale.section,
+        "executed": executed.section,
+        "splits": splits.section,
         "costs": costs.section,
     },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},

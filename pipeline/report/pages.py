@@ -85,6 +85,7 @@ PAGES = (  # the first lists the others
         (
             *("placement", "placement_two", "placement_eight", "placement_ablations", "placement_transfer"),
             *("placement_node_by_node", "this_machine_placed", "placing_speed", "whole_graph_scale", "cost_model"),
+            "workload_splits",
         ),
     ),
     Page(

@@ -165,7 +165,8 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
         "`policy_trials`, `exact_flow`, `environment_speed`, `sampling_speed`",
         "`placement`, `placement_two`, `placement_eight`, `placement_ablations`, `placement_transfer`, "
-        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`",
+        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`, "
+        "`workload_splits`",
     ]
 
 
@@ -211,7 +212,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
-    published += ["dag_verification", "devices", "this_machine", "gflownet", "placement"]
+    published += ["dag_verification", "devices", "this_machine", "gflownet", "placement", "this_machine_placed"]
     of_policies = ("policy_trials", "exact_flow.measuring", "environment_speed", "sampling_speed")
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
@@ -221,7 +222,10 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
             "python -m benchmarks.baseline_price",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
             "python -m benchmarks.simulator_speed",
-            *(f"python -m benchmarks.{n}" for n in ("placing_speed", "whole_graph_scale", "cost_model")),
+            *(
+                f"python -m benchmarks.{n}"
+                for n in ("placing_speed", "whole_graph_scale", "cost_model", "workload_splits")
+            ),
         ]
     )
     assert "Not measured yet" not in TEXTS["full"]["processors"]

@@ -10,7 +10,7 @@ from PIL import Image
 from pipeline.analysis import claims
 from pipeline.report import build
 from pipeline.report.pages import PAGES
-from pipeline.report.placement import answers, costs, gains, learning, scale
+from pipeline.report.placement import answers, costs, executed, gains, learning, scale, splits
 from pipeline.report.plots import render
 from pipeline.report.templates import template
 from tests.report import placement
@@ -73,6 +73,24 @@ def test_the_kinds_that_take_most_of_the_time_stand_first() -> None:
     assert [line[0] for line in costs.section(FULL)["kinds"].lines] == ["`mm`", "`add`"]
 
 
+def first(cell: str) -> str:
+    """Without its interval."""
+    return cell.split("<br>")[0]
+
+
+def test_executed_schedules_stand_beside_the_control() -> None:
+    tables = executed.section(FULL)
+    assert [first(line[1]) for line in tables["makespans"].lines[:2]] == ["0.0%", "-6.2%"]
+    assert [first(line[1]) for line in tables["correlations"].lines] == ["0.50", "0.75"]
+
+
+def test_splits_say_what_is_proven_and_what_breaks_rules() -> None:
+    table = splits.section(FULL)["workloads"]
+    load, latency = (dict(zip(table.head, map(first, line), strict=True)) for line in table.lines)
+    assert load["Dynamic programming"] == "100.0, proven" and load["Expert"] == "200.0, breaks 3 rules"
+    assert latency["Dynamic programming"] == "100.0" and latency["Expert"] == "-" and latency["GO"] == "100.0"
+
+
 @pytest.mark.parametrize("missing", PUBLISHED)
 def test_what_is_missing_is_left_out(missing: str) -> None:
     text, _ = page(placement.evidence(*(name for name in PUBLISHED if name != missing)))
@@ -83,5 +101,7 @@ def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(placement.evidence())
     assert not drawn
     for command in ("snakemake data/published/placement.done", "python -m benchmarks.placing_speed",
-                    "python -m benchmarks.whole_graph_scale", "python -m benchmarks.cost_model"):  # fmt: skip
+                    "python -m benchmarks.whole_graph_scale", "python -m benchmarks.cost_model",
+                    "python -m benchmarks.workload_splits",
+                    "snakemake data/published/this_machine_placed.done"):  # fmt: skip
         assert f"`{command}`" in text

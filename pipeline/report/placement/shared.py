@@ -11,8 +11,9 @@ from pipeline.report.tables import Column, of
 
 FOUR, TWO, EIGHT = "placement", "placement_two", "placement_eight"
 DEVICES = {FOUR: "four devices", TWO: "two devices", EIGHT: "eight devices"}
+EXECUTED = "this_machine_placed"
 ABLATIONS, TRANSFER, NODE_BY_NODE = "placement_ablations", "placement_transfer", "placement_node_by_node"
-SCALE, SPEED, COSTS = "whole_graph_scale", "placing_speed", "cost_model"
+SCALE, SPEED, COSTS, SPLITS = "whole_graph_scale", "placing_speed", "cost_model", "workload_splits"
 SETS = ("placement_unseen", "placement_unseen_larger", "all")
 METHOD: Column = ("Method", of("method", label))
 SHARE = {"comparison": "value", "baseline": "expert", "judge": "simulator", "target": "all"}

@@ -1,0 +1,38 @@
+"""Splits of profiled workloads by the files' own rules: milliseconds of each method, and which are proven."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.names import label
+from pipeline.report.numbers import Row, spread
+from pipeline.report.placement.shared import SPLITS
+from pipeline.report.tables import Cell, Column, Line, lines, of, table
+
+_METHODS = ("expert", "programme", "go", "go_untaught", "go_open", "go_untaught_open")
+_OBJECTIVES = {"load": "largest load", "latency": "latency"}
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """A line for each workload and objective."""
+    rows = evidence.of(SPLITS)
+    order = {"target": list(_OBJECTIVES)}
+    shown: list[Column] = [("Workload", of("set", str)), ("Objective, ms", of("target", _OBJECTIVES.__getitem__))]
+    shown += [(label(method), _cell(method)) for method in _METHODS]
+    return {"workloads": table(shown, lines(rows[rows["set"] != "all"], ["set", "target"], order), right=2)}
+
+
+def _cell(method: str) -> Cell:
+    def write(line: Line) -> str:
+        broken = _found(line, method, "rules_broken")
+        said = f", breaks {broken['value']:.0f} rules" if broken and broken["value"] else ""
+        if method == "programme" and _found(line, "optimum", "objective"):
+            said = ", proven"
+        return spread(_found(line, method, "objective"), lambda ms: f"{ms:.1f}{said}", lambda ms: f"{ms:.1f}")
+
+    return write
+
+
+def _found(line: Line, method: str, name: str) -> Row | None:
+    return line.find(method=method, metric=name)
