@@ -29,7 +29,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     rows = evidence.of(EXPERIMENT)
     if rows.empty:
         return {"correlations": {}}
-    settings, drawn = evidence.settings(EXPERIMENT), evidence.table("executed_points")
+    settings, drawn = evidence.settings(EXPERIMENT), evidence.table("executed_points", EXPERIMENT)
     order = [*settings.get("targets", ()), THIS_MACHINE]
     correlations, makespans = (rows[rows["metric"] == name] for name in ("rank_correlation", "makespan"))
     shown: list[Column] = [
