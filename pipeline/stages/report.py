@@ -26,6 +26,7 @@ from pipeline.stages.gather import gather
 
 _DRAWN = (
     "gantts",
+    "executed_points",
     "memory_curves",
     "kept_points",
     "placed_operations",
