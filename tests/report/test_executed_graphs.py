@@ -32,7 +32,8 @@ def evidence() -> Evidence:
     ]
     rows.append(measured | {"metric": "flops_per_second", "value": 3e10, "low": 2.5e10, "high": 3.5e10, "seed": "none"})
     points = [
-        {"experiment": "this_machine", "graph": "g", "method": method, "target": target, "simulated_speedup": 1 + k / 9, "speedup": 1 + k / 10}
+        {"experiment": "this_machine", "graph": "g", "method": method, "target": target,
+         "simulated_speedup": 1 + k / 9, "speedup": 1 + k / 10}
         for method in ("brkga", "list_scheduling") for target in TARGETS for k in range(3)
     ]  # fmt: skip
     settings = {"task": "execution", "targets": TARGETS, "methods": ["list_scheduling", "brkga"]}
