@@ -266,7 +266,13 @@ def test_what_is_kept_fits_the_memory(variant: str) -> None:
         assert len(kept.orders)
 
 
-@pytest.mark.parametrize("variant", ["round_robin", "contiguous", "metis", "one_device"])
+REFUSING = [
+    *("round_robin", "contiguous", "metis", "one_device", "expert", "repaired"),
+    *("decision_annealing", "go", "go, separate", "hdp", "node_by_node"),
+]
+
+
+@pytest.mark.parametrize("variant", REFUSING)
 def test_a_graph_that_fits_no_device_is_refused_with_the_reason(variant: str) -> None:
     problem = replace(independent(9), kept=np.ones(9), memory=0.5)
     proposals = propose(variant, problem, itself(problem))
