@@ -26,7 +26,7 @@ reproduce: $(READY) llvm npm unlock ## the main job: everything from the downloa
 	@echo "The runs on the dashboard: make dashboard"
 
 .PHONY: test
-test: $(READY) llvm ## lint, types, unit tests, then the whole pipeline on a tiny corpus
+test: $(READY) llvm g++ ## lint, types, unit tests, then the whole pipeline on a tiny corpus
 	ruff check .
 	ruff format --check .
 	mypy
@@ -78,6 +78,13 @@ $(READY): constraints.txt pyproject.toml
 llvm:
 	@command -v llvm-mca-19 >/dev/null || $(call APT,llvm-19) \
 		|| echo "llvm-mca 19 is missing and cannot be installed from here: there will be no latency rows. As root: apt-get install -y --no-install-recommends llvm-19" >&2
+
+# TorchInductor compiles with g++ and Python's header files; what drives it is skipped without them, and says so.
+.PHONY: g++
+g++:
+	@{ command -v g++ >/dev/null && ls $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h >/dev/null 2>&1; } \
+		|| $(call APT,g++ python3-dev) \
+		|| echo "g++ or Python.h is missing and cannot be installed from here: TorchInductor's tests are skipped. As root: apt-get install -y --no-install-recommends g++ python3-dev" >&2
 
 # ffprobe comes from the npm registry, through npm: the system's, or else one from PyPI in the virtual environment.
 .PHONY: npm

@@ -11,7 +11,8 @@ from typing import get_args
 
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
-from pipeline.config.experiments import GCC, Devices, Execution, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
+from pipeline.config.experiments import GCC, THIS_MACHINE, Devices, Execution, Fusion, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
+from pipeline.config.fusion import FusionNetwork
 from pipeline.config.graph_sets import ExecutedSet, GraphSet
 from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
@@ -39,7 +40,7 @@ wildcard_constraints:
     source="|".join(P.corpus.sources),
     trial="|".join(map(re.escape, P.trials.models)),
     set="|".join(P.sets),
-    graph_set="|".join([*P.graph_sets, *P.placement_sets]),
+    graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
     corpus="released|compiled",
     machine="|".join(P.processors),
     target="|".join([GCC, *P.processors]),

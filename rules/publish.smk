@@ -37,6 +37,9 @@ def tables_of(name):
         histories = [path("whole_graph_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
         drawn = ["placed_operations", "memory_curves"] if chosen.shown else []
         return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
+    if chosen.task == "fusion":
+        histories = [path("whole_graph_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
+        return [*(path(kind, experiment=name) for kind in ("results", "parts")), *histories]
     if chosen.task == "execution":
         return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
@@ -49,6 +52,8 @@ def inputs_of(name):
     if name not in P.experiments:
         return []
     chosen = P.experiments[name]
+    if isinstance(chosen, Fusion):
+        return expand(path("graphs"), graph_set=chosen.sets)
     if isinstance(chosen, OnGraphs):
         return [*expand(path("graphs"), graph_set=chosen.sets), EXPERT_PLACEMENTS if isinstance(chosen, Placement) else FROZEN_TARGETS]
     learned = [m.training for m in chosen.models.values()] if isinstance(chosen, Imitation | Processors) else []
@@ -60,6 +65,8 @@ def stages_of(name):
     if name not in P.experiments:
         return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
     chosen = P.experiments[name]
+    if isinstance(chosen, Fusion):
+        return ["fusion_graphs", *(["train_fusing"] if chosen.models else []), "fuse_graphs", "judge_fusions", "evaluate_fusion"], []
     if isinstance(chosen, Placement):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
         return ["placed_graphs", *(["train_whole_graph"] if chosen.models else []), "place_graphs", "judge_placements", "evaluate_placement", "placement_examples"], unique(own)
@@ -83,6 +90,8 @@ def sources_published(name):
 def settings_of_graphs(name):
     """Sets, methods, devices and links of an experiment on computation graphs, resolved."""
     chosen = P.on_graphs[name]
+    if isinstance(chosen, Fusion):
+        return settings_of_fusion(chosen)
     kind, sets = ("placement_sets", P.placement_sets) if isinstance(chosen, Placement) else ("graph_sets", P.graph_sets)
     devices = unique(d for one in chosen.sets if (d := sets[one].device) is not None)
     named = {kind: chosen.sets, "graph_methods": chosen.methods, "devices": devices, "links": [t for t in chosen.targets if t in P.links]}
@@ -91,6 +100,20 @@ def settings_of_graphs(name):
         used = unique(network for method in chosen.methods if (network := P.graph_methods[method].network))
         resolved["networks"] = {network: json.loads(section("experiments", by, "models", network)) for network in used if (by := P.trained_by(name, network)) != name}
     return {"methods": resolved.pop("graph_methods"), **resolved}
+
+
+def settings_of_fusion(chosen):
+    """Sets, methods, the device and links of an experiment that fuses, resolved."""
+    networks = unique(network for method in chosen.methods if (network := P.fusion_methods[method].network))
+    borrowed = {network: json.loads(section("experiments", chosen.networks, "models", network)) for network in networks if network not in chosen.models}
+    device = {} if chosen.machine == THIS_MACHINE else {"device": config["devices"][chosen.machine]}
+    return {
+        "methods": {method: config["fusion_methods"][method] for method in chosen.methods},
+        "fusion_sets": {name: config["fusion_sets"][name] for name in chosen.sets},
+        "links": {target: config["links"][target] for target in chosen.targets if target in P.links},
+        **device,
+        **({"networks": borrowed} if borrowed else {}),
+    }
 
 
 def settings_published(name):

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from pipeline.config.dags import Dependencies
 from pipeline.config.execution import ExecutionSettings
+from pipeline.config.fusion import FusionNetwork
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
@@ -192,8 +193,28 @@ class Placement(OnGraphs):
         return self
 
 
+ALONE = "alone"  # the target of plans of fusion: all kernels one after the other on one device
+THIS_MACHINE = "this_machine"  # whose kernels the frozen rates are of (graphs/compilers/frozen)
+
+
+class Fusion(OnGraphs):
+    """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
+
+    task: Literal["fusion"]
+    machine: str = THIS_MACHINE  # or a device of section `devices`
+    devices: Positive = 4  # that links are between
+    models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
+    peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
+
+    @model_validator(mode="after")
+    def _peers_are_methods(self) -> Fusion:
+        if unknown := sorted({*self.peers} - set(self.methods)):
+            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
+        return self
+
+
 Experiment = Annotated[
-    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement,
+    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement | Fusion,
     Field(discriminator="task"),
 ]
 

@@ -14,10 +14,13 @@ from pipeline.config.corpus import Compiled, Corpus
 from pipeline.config.devices import Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
+    ALONE,
     GCC,
+    THIS_MACHINE,
     Devices,
     Execution,
     Experiment,
+    Fusion,
     GraphTarget,
     Hardware,
     Imitation,
@@ -27,6 +30,7 @@ from pipeline.config.experiments import (
     Reproduction,
     Trials,
 )
+from pipeline.config.fusion import FusionEntry, FusionSet
 from pipeline.config.graph_methods import GraphEntry
 from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
 from pipeline.config.methods import Entry, entry
@@ -67,6 +71,8 @@ class Params(Section):
     placement_sets: dict[str, PlacedSet] = {}
     job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
+    fusion_sets: dict[str, FusionSet] = {}
+    fusion_methods: dict[str, FusionEntry] = {}
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     trials: Trials
     evaluation: Evaluation
@@ -99,6 +105,9 @@ class Params(Section):
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
         if isinstance(experiment, Placement):
             self._placement_is_whole(key, experiment)
+            return
+        if isinstance(experiment, Fusion):
+            self._fusion_is_whole(key, experiment)
             return
         if isinstance(experiment, OnGraphs):
             _known(f"{key}.sets", experiment.sets, self.graph_sets)
@@ -158,6 +167,25 @@ class Params(Section):
             _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
             _known(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
             _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+
+    def _fusion_is_whole(self, key: str, experiment: Fusion) -> None:
+        _known(f"{key}.sets", experiment.sets, self.fusion_sets)
+        _known(f"{key}.methods", experiment.methods, self.fusion_methods)
+        _known(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
+        _known(f"{key}.targets", experiment.targets, [ALONE, *self.links])
+        _known(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
+        if experiment.networks is not None:
+            _known(f"{key}.networks", [experiment.networks], self.on_graphs)
+        borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
+        networks = [network for method in experiment.methods if (network := self.fusion_methods[method].network)]
+        _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
+        for name, model in experiment.models.items():
+            _known(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
+
+    def fusion_seeds(self, experiment: Fusion, method: str) -> list[int]:
+        """Seeds of a method that fuses: one where it draws nothing."""
+        own = experiment.seeds if self.fusion_methods[method].draws else experiment.seeds[:1]
+        return experiment.other_seeds.get(method, own)
 
     def placement_seeds(self, experiment: Placement, set: str, method: str) -> list[int]:
         """Seeds of a method on a set: one where it draws nothing, and only those that the set has."""

@@ -1,0 +1,54 @@
+"""Ways of stepping this repository's scheduling environment: whole schedules of one graph by random allowed actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+import torch
+
+from benchmarks.environment_speed import build_batch, build_one, layered
+from pipeline.graphs.environment.batched import Environment
+from pipeline.graphs.environment.compiled import CompiledEnvironment
+from pipeline.graphs.environment.single import ScheduleEnv
+
+WAYS = ("gymnasium", "gymnasium_vector", "torch", "numba")
+BATCH, VECTOR = 4096, 16
+
+
+def make(way: str) -> tuple[Callable[[], None], int]:
+    """What builds some schedules to their ends, and how many steps of single environments that is.
+
+    There is no way by NumPy or jax: what follows from an action is a loop over the operation's readers, and each graph
+    has others. Raises ValueError for a way that is not there.
+    """
+    problem = layered(0)
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    if way == "gymnasium":
+        one = ScheduleEnv(problem)
+        return lambda: _nothing(build_one(one, rng)), len(problem)
+    if way == "gymnasium_vector":
+        return _vector(problem, rng), len(problem) * VECTOR
+    if way in ("torch", "numba"):
+        kind = Environment if way == "torch" else CompiledEnvironment
+        return lambda: _nothing(build_batch(kind(problem, BATCH), generator)), len(problem) * BATCH
+    raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
+
+
+def _vector(problem: object, rng: np.random.Generator) -> Callable[[], None]:
+    every = gymnasium.vector.SyncVectorEnv([lambda: ScheduleEnv(problem) for _ in range(VECTOR)])  # type: ignore[arg-type,list-item,return-value]
+
+    def advance() -> None:
+        observed, _ = every.reset()
+        done = np.zeros(VECTOR, bool)
+        while not done.all():
+            allowed = observed["action_mask"].astype(bool)
+            uniforms = np.where(allowed, rng.random(allowed.shape), -1.0)
+            observed, _, done, _, _ = every.step(uniforms.argmax(1))
+
+    return advance
+
+
+def _nothing(_: object) -> None:
+    return None

@@ -1,0 +1,79 @@
+"""The strategies of the paper on XLA's fusion, on CartPole by jax (Snider & Liang 2023, "Operator Fusion in XLA").
+
+baseline: the state is one array that every step puts together again, and actions are drawn in the loop.
+no_concatenation: separate arrays. random_outside: and actions are given, not drawn in the loop. unrolled_U: and the
+loop's body is U steps. Episodes do not end, as in the paper: what is compared is how the step is compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.data_collection.cartpole import State, physics
+
+ENVIRONMENTS, STEPS = 2048, 1024
+UNROLLED = (2, 4, 8, 16, 32)
+STRATEGIES = ("baseline", "no_concatenation", "random_outside", *(f"unrolled_{unroll}" for unroll in UNROLLED))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled run of all steps."""
+
+    run: Callable[[], None]
+    kernels: int  # fusions and library calls in the compiled text, of one iteration of the loop
+    moved_bytes: float  # by one iteration of the loop, as XLA's own cost analysis counts; NaN where it does not say
+
+
+def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS) -> Compiled:
+    """A strategy's run. Raises ValueError for one that is not there."""
+    if strategy not in STRATEGIES:
+        raise ValueError(f"no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+    import jax
+    import jax.numpy as jnp
+
+    unroll = int(strategy.split("_")[1]) if strategy.startswith("unrolled") else 1
+    key = jax.random.key(0)
+    first = jax.random.uniform(key, (4, environments), minval=-0.05, maxval=0.05)
+
+    def moved(parts: Any, pushed: Any) -> tuple[Any, Any, Any, Any]:
+        zero = jnp.zeros(environments, jnp.int32)
+        return physics(jnp, State(*parts, zero, zero), pushed, jnp.float32)
+
+    def drawn(number: Any) -> Any:
+        return jax.random.bernoulli(jax.random.fold_in(key, number), shape=(environments,)).astype(jnp.int32)
+
+    def whole(state: Any) -> Any:
+        def body(carry: Any, number: Any) -> tuple[Any, None]:
+            return jnp.concatenate([part[None] for part in moved(tuple(carry), drawn(number))]), None
+
+        return jax.lax.scan(body, state, jnp.arange(steps))[0]
+
+    def parts(*state: Any) -> Any:
+        return jax.lax.scan(lambda carry, number: (moved(carry, drawn(number)), None), state, jnp.arange(steps))[0]
+
+    def given(pushed: Any, *state: Any) -> Any:
+        return jax.lax.scan(lambda carry, row: (moved(carry, row), None), state, pushed, unroll=unroll)[0]
+
+    pushed = jax.vmap(drawn)(jnp.arange(steps))
+    function, inputs = {"baseline": (whole, (first,)), "no_concatenation": (parts, tuple(first))}.get(
+        strategy, (given, (pushed, *first))
+    )
+    executable = jax.jit(function).lower(*inputs).compile()
+    costs = executable.cost_analysis()
+    analysed = costs[0] if isinstance(costs, list) else costs or {}
+
+    def run() -> None:
+        jax.block_until_ready(executable(*inputs))
+
+    return Compiled(run, kernels_of(executable.as_text()), float(analysed.get("bytes accessed", float("nan"))))
+
+
+def kernels_of(text: str) -> int:
+    """Fusions and calls in a compiled module, outside of the fusions' own computations."""
+    return len(re.findall(r"= [^=]*\b(?:fusion|call|custom-call)\(", text))

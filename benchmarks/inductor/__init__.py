@@ -1,0 +1,1 @@
+"""TorchInductor with fusion decided from outside: proposals, measurements, numbers."""

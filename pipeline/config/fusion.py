@@ -1,0 +1,102 @@
+"""Methods that fuse the operations of graphs, and networks that learn to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.config.section import Positive, Section
+from pipeline.config.whole_graph import WholeGraph
+
+
+class Rule(Section):
+    """A published rule, nothing fused at all, or the best of all plans of a small graph."""
+
+    method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
+
+    @property
+    def draws(self) -> bool:
+        """Whether its plans differ by seed."""
+        return False
+
+    @property
+    def network(self) -> str | None:
+        """The trained network that it loads."""
+        return None
+
+
+class Annealing(Section):
+    """Random changes of levels, accepted as in simulated annealing; without heat only what is no worse."""
+
+    method: Literal["annealing"]
+    evaluations: Positive = 1000  # plans whose cost is asked
+    hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
+    cold: Annotated[float, Field(ge=0)] = 3e-5
+    draws: bool = True
+
+    @property
+    def network(self) -> str | None:
+        """None: it has none."""
+        return None
+
+
+class GoFusion(Section):
+    """GO's head for fusion: changes of levels are drawn from what a network says."""
+
+    method: Literal["go"]
+    evaluations: Positive = 1000
+    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    learns: bool = True  # from its own evaluations
+    settings: WholeGraph = WholeGraph()
+    draws: bool = True
+
+    @property
+    def network(self) -> str | None:
+        """The trained network that it loads."""
+        return self.model
+
+
+class GoJoint(Section):
+    """GO on fusion, placement and priority of one graph on several devices."""
+
+    method: Literal["go_joint"]
+    evaluations: Positive = 1000
+    tasks: Literal["together", "separate", "placement"] = "together"
+    fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, where together
+    learns: bool = True
+    settings: WholeGraph = WholeGraph()
+    draws: bool = True
+
+    @property
+    def network(self) -> str | None:
+        """None: it learns from the graph itself."""
+        return None
+
+
+FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminator="method")]
+
+
+class FusionSet(Section):
+    """Graphs of networks that are cached in graphs/corpus/exported, as they are, or connected parts of them."""
+
+    networks: Annotated[list[str], Field(min_length=1)]
+    variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
+    operations: tuple[Positive, Positive] = (1, 100_000)  # of whole graphs; those with fewer or more are left out
+    parts: Annotated[int, Field(ge=0)] = 0  # drawn of every graph, different ones; 0: the graphs as they are
+    part_operations: tuple[Positive, Positive] = (6, 16)
+    most_choices: Positive = 12  # operations of a part that may be fused into their readers, and at least two of them
+    seed: int = 0  # of the draw of parts
+
+
+class FusionNetwork(Section):
+    """One network that learns to fuse from many graphs."""
+
+    training: Annotated[list[str], Field(min_length=1)]  # sets
+    development: str  # set that it is measured on meanwhile
+    updates: Positive  # steps of the optimiser
+    problems: Positive = 16  # graphs of an update
+    decay: Annotated[float, Field(ge=0)] = 0.01  # weight of the scores' mean square
+    restart: Positive = 60  # times that a graph is drawn, then it begins anew
+    measurements: Positive = 10  # on the development graphs, over the training, at equal distances
+    settings: WholeGraph = WholeGraph()

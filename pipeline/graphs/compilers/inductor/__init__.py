@@ -1,0 +1,1 @@
+"""TorchInductor driven from outside: which of its scheduler nodes it may fuse, and what comes of it."""

@@ -1,0 +1,223 @@
+"""Small networks that are compiled and timed: families to learn from, and others to be tried on.
+
+Weights and inputs are drawn from a seed. Each has up to 40 kernels under TorchInductor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+WIDTH = 96
+
+
+class Recurrent(nn.Module):
+    """Three steps of an LSTM, or of a GRU, spelled out."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.cell = nn.LSTMCell(WIDTH, WIDTH) if kind == "lstm" else nn.GRUCell(WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state: Tensor = x.new_zeros(x.shape[1], WIDTH)
+        memory = state
+        for step in x[:3]:
+            if isinstance(self.cell, nn.LSTMCell):
+                gates = F.linear(step, self.cell.weight_ih, self.cell.bias_ih)
+                gates = gates + F.linear(state, self.cell.weight_hh, self.cell.bias_hh)
+                i, f, g, o = gates.chunk(4, 1)
+                memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+                state = torch.sigmoid(o) * torch.tanh(memory)
+            else:
+                given = F.linear(step, self.cell.weight_ih, self.cell.bias_ih).chunk(3, 1)
+                kept = F.linear(state, self.cell.weight_hh, self.cell.bias_hh).chunk(3, 1)
+                reset, update = torch.sigmoid(given[0] + kept[0]), torch.sigmoid(given[1] + kept[1])
+                state = (1 - update) * torch.tanh(given[2] + reset * kept[2]) + update * state
+        return state
+
+
+class Residual(nn.Module):
+    """Two residual blocks of convolutions, with squeeze and excitation or without, depthwise or not."""
+
+    def __init__(self, excite: bool, depthwise: bool) -> None:
+        super().__init__()
+        groups = 32 if depthwise else 1
+        self.first = nn.ModuleList([nn.Conv2d(32, 32, 3, padding=1, groups=groups) for _ in range(2)])
+        size = 1 if depthwise else 3
+        self.second = nn.ModuleList([nn.Conv2d(32, 32, size, padding=size // 2) for _ in range(2)])
+        self.norms = nn.ModuleList([nn.BatchNorm2d(32) for _ in range(4)])
+        self.squeeze = nn.ModuleList([nn.Linear(32, 8) for _ in range(2)])
+        self.excite = nn.ModuleList([nn.Linear(8, 32) for _ in range(2)])
+        self.excites = excite
+
+    def forward(self, x: Tensor) -> Tensor:
+        for k in range(2):
+            y = F.relu(self.norms[2 * k](self.first[k](x)))
+            y = self.norms[2 * k + 1](self.second[k](y))
+            if self.excites:
+                y = y * torch.sigmoid(self.excite[k](F.relu(self.squeeze[k](y.mean((2, 3))))))[..., None, None]
+            x = F.relu(x + y)
+        return x.mean((2, 3))
+
+
+class Transformer(nn.Module):
+    """One block: attention spelled out, and a feed-forward part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.read, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.inner, self.outer = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        query, key, value = self.read(self.before(x)).chunk(3, -1)
+        weights = torch.softmax(query @ key.transpose(1, 2) * WIDTH**-0.5, -1)
+        x = x + self.out(weights @ value)
+        return x + self.outer(F.gelu(self.inner(self.between(x))))
+
+
+class Mixer(nn.Module):
+    """Two blocks of an MLP mixer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(WIDTH) for _ in range(4)])
+        self.tokens = nn.ModuleList([nn.Linear(64, 64) for _ in range(2)])
+        self.channels = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(2)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for k in range(2):
+            y = self.norms[2 * k](x).transpose(1, 2)
+            x = x + F.gelu(self.tokens[k](y)).transpose(1, 2)
+            x = x + F.gelu(self.channels[k](self.norms[2 * k + 1](x)))
+        return x
+
+
+class GatedConvolutions(nn.Module):
+    """Four dilated convolutions with gates, as in WaveNet, and the sum of what they skip to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dilated = nn.ModuleList([nn.Conv1d(32, 64, 2, dilation=2**k) for k in range(4)])
+        self.out = nn.ModuleList([nn.Conv1d(32, 32, 1) for _ in range(4)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        skipped = torch.zeros_like(x)
+        for k in range(4):
+            gate, value = self.dilated[k](F.pad(x, (2**k, 0))).chunk(2, 1)
+            y = self.out[k](torch.sigmoid(gate) * torch.tanh(value))
+            x, skipped = x + y, skipped + F.relu(y)
+        return skipped
+
+
+class Messages(nn.Module):
+    """Two rounds of messages on a ring of nodes, by gathering and adding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.send, self.take = nn.Linear(WIDTH, WIDTH), nn.Linear(2 * WIDTH, WIDTH)
+        self.left: Tensor
+        self.right: Tensor
+        self.register_buffer("left", (torch.arange(512) + 1) % 512)
+        self.register_buffer("right", (torch.arange(512) - 1) % 512)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(2):
+            sent = F.relu(self.send(x))
+            heard = torch.maximum(sent[self.left], sent[self.right])
+            x = torch.tanh(self.take(torch.cat([x, heard], 1))) + x
+        return x
+
+
+class Norms(nn.Module):
+    """Normalisations of the same input along its rows, and what follows from them."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = (x - x.mean(-1, keepdim=True)) * torch.rsqrt(x.var(-1, keepdim=True) + 1e-5)
+        soft, sharp = torch.softmax(x, -1), torch.log_softmax(2 * x, -1)
+        scaled = x / x.abs().amax(-1, keepdim=True).clamp(min=1e-3)
+        columns = (rows + soft).mean(0, keepdim=True)
+        return (rows * soft + sharp.exp() * scaled - columns).sum(-1) + (scaled * rows).amax(-1)
+
+
+class Shared(nn.Module):
+    """Results that several chains read, some of them dear: recompute them, or store them?"""
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        dear = torch.tanh(torch.exp(-x * x) + torch.sin(y))
+        cheap = x * 0.5 + y
+        by_rows, by_columns = (dear * cheap).sum(1), (dear + cheap).sum(0)
+        moved = (cheap.t().contiguous() * dear.t()).relu()
+        return dear * by_rows[:, None], cheap - by_columns, moved.sum(0), torch.sigmoid(cheap) * dear
+
+
+class CartPole(nn.Module):
+    """Four steps of many CartPoles, pushed to the side to which the pole leans."""
+
+    def forward(self, x: Tensor, v: Tensor, angle: Tensor, turn: Tensor) -> tuple[Tensor, ...]:
+        for _ in range(4):
+            force = torch.where(angle > 0, 10.0, -10.0)
+            cos, sin = torch.cos(angle), torch.sin(angle)
+            inner = (force + 0.05 * turn * turn * sin) / 1.1
+            speeding = (9.8 * sin - cos * inner) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
+            pushed = inner - 0.05 * speeding * cos / 1.1
+            x, v = x + 0.02 * v, v + 0.02 * pushed
+            angle, turn = angle + 0.02 * turn, turn + 0.02 * speeding
+        return x, v, angle, turn, (x.abs() > 2.4) | (angle.abs() > 0.2095)
+
+
+class Optimiser(nn.Module):
+    """A step of Adam with clipping of the gradients' norm, for four tensors."""
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        weights, gradients, first, second = (tensors[k::4] for k in range(4))
+        norm = torch.stack([gradient.square().sum() for gradient in gradients]).sum().sqrt()
+        clipped = [gradient * (1.0 / norm.clamp(min=1.0)) for gradient in gradients]
+        first = tuple(0.9 * m + 0.1 * g for m, g in zip(first, clipped, strict=True))
+        second = tuple(0.99 * v + 0.01 * g * g for v, g in zip(second, clipped, strict=True))
+        moved = [w - 1e-3 * m / (v.sqrt() + 1e-8) for w, m, v in zip(weights, first, second, strict=True)]
+        return *moved, *first, *second
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a module and its inputs are made."""
+
+    make: Callable[[], nn.Module]
+    shapes: tuple[tuple[int, ...], ...]
+    training: bool = False  # a training step: the mean of the squared results, and all gradients
+    unseen: bool = False  # no method learns from it
+
+    def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
+        """The module and its inputs, always the same."""
+        torch.manual_seed(0)
+        module = self.make().train(self.training)
+        module.requires_grad_(self.training)
+        return module, tuple(torch.rand(shape) - 0.5 for shape in self.shapes)
+
+
+MODELS = {
+    "lstm": Model(lambda: Recurrent("lstm"), ((3, 64, WIDTH),)),
+    "residual": Model(lambda: Residual(False, False), ((4, 32, 16, 16),)),
+    "mixer": Model(Mixer, ((8, 64, WIDTH),)),
+    "messages": Model(Messages, ((512, WIDTH),)),
+    "mixer_training": Model(Mixer, ((8, 64, WIDTH),), training=True),
+    "messages_training": Model(Messages, ((512, WIDTH),), training=True),
+    "norms_small": Model(Norms, ((64, 64),)),
+    "shared_small": Model(Shared, ((64, 64), (64, 64))),
+    "gru": Model(lambda: Recurrent("gru"), ((3, 64, WIDTH),), unseen=True),
+    "excited": Model(lambda: Residual(True, False), ((4, 32, 16, 16),), unseen=True),
+    "depthwise": Model(lambda: Residual(False, True), ((4, 32, 16, 16),), unseen=True),
+    "transformer": Model(Transformer, ((8, 64, WIDTH),), unseen=True),
+    "gated_convolutions": Model(GatedConvolutions, ((4, 32, 256),), unseen=True),
+    "norms": Model(Norms, ((512, 512),), unseen=True),
+    "shared": Model(Shared, ((512, 512), (512, 512)), unseen=True),
+    "cartpole": Model(CartPole, ((65536,),) * 4, unseen=True),
+    "optimiser": Model(Optimiser, ((256, 256),) * 16, unseen=True),
+    "transformer_training": Model(Transformer, ((8, 64, WIDTH),), training=True, unseen=True),
+    "gated_convolutions_training": Model(GatedConvolutions, ((4, 32, 256),), training=True, unseen=True),
+}

@@ -1,0 +1,260 @@
+"""Kernels are joined, two at a time, where the joined one is legal: a multi-output fusion. Compiled code.
+
+Kernels have positions of a topological order. A path between two of them can only lead through positions in between,
+so that few kernels are looked at; joining two moves what is in between (as Pearce & Kelly 2007 do for added edges).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pipeline.graphs.compilers.kinds import Loop
+from pipeline.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN
+from pipeline.graphs.compilers.problem import FusionProblem
+
+_REDUCTION, _LIBRARY = int(Loop.REDUCTION), int(Loop.LIBRARY)
+_NEAREST = 8  # readers of one result, the next behind an operation, that it may be joined with because of it
+
+
+class Kernels(NamedTuple):
+    """Written results as linked lists, one for each kernel, and what each is computed from. Arrays of n."""
+
+    kernel: np.ndarray  # of each written result; NOT_WRITTEN of others
+    following: np.ndarray  # the next written result of the same kernel, -1 at the end
+    last: np.ndarray  # of a kernel: the last in its list
+    sizes: np.ndarray  # operations of each kernel
+    needed_offsets: np.ndarray  # (n + 1,): what each written result is computed from: written results that are read ...
+    needed: np.ndarray  # ... and what is fused in between
+    readers_offsets: np.ndarray  # (n + 1,): the written results that are computed from each of these
+    readers: np.ndarray
+    position: np.ndarray  # of each kernel in a topological order
+    at: np.ndarray  # kernel at each position, -1 where there is none
+    reached: np.ndarray  # scratch: last time that a kernel was looked at; [n] counts the times
+
+
+@njit(cache=True, nogil=True)
+def kernels_of(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> Kernels:
+    """Every written result a kernel of its own. fused: (n,) bool; sizes: (n,) int64, what is computed for each."""
+    n = len(fused)
+    kernel = np.where(fused, np.int64(NOT_WRITTEN), np.arange(n))
+    needed_offsets = np.zeros(n + 1, np.int64)
+    needed = np.empty(2 * len(problem.parents) + n, np.int64)
+    seen = np.full(n, -1, np.int64)
+    pending = np.empty(n, np.int64)
+    total = 0
+    for root in range(n):
+        if not fused[root]:
+            pending[0], count = root, 1
+            while count:
+                count -= 1
+                i = pending[count]
+                for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
+                    parent = problem.parents[edge]
+                    if seen[parent] == root:
+                        continue
+                    seen[parent] = root
+                    if fused[parent]:
+                        pending[count] = parent
+                        count += 1
+                    if total == len(needed):
+                        needed = np.concatenate((needed, np.empty(len(needed), np.int64)))
+                    needed[total] = parent
+                    total += 1
+        needed_offsets[root + 1] = total
+    needed = needed[:total].copy()
+    readers_offsets = np.zeros(n + 1, np.int64)
+    for parent in needed:
+        readers_offsets[parent + 1] += 1
+    readers_offsets = np.cumsum(readers_offsets)
+    free, readers = readers_offsets[:-1].copy(), np.empty(total, np.int64)
+    for root in range(n):
+        for k in range(needed_offsets[root], needed_offsets[root + 1]):
+            readers[free[needed[k]]] = root
+            free[needed[k]] += 1
+    return Kernels(
+        kernel,
+        np.full(n, -1, np.int64),
+        np.arange(n),
+        sizes.copy(),
+        needed_offsets,
+        needed,
+        readers_offsets,
+        readers,
+        np.arange(n),
+        kernel.copy(),
+        np.zeros(n + 1, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def join(problem: FusionProblem, kernels: Kernels, a: int, b: int) -> bool:
+    """Make one of kernels a and b where that is legal (plan.violations); whether it was. They have to be related."""
+    if a == b or kernels.sizes[a] + kernels.sizes[b] > MOST_OPERATIONS:
+        return False
+    if problem.space[a] != problem.space[b] or max(problem.loops[a], problem.loops[b]) >= _LIBRARY:
+        return False
+    if _reads_incomplete(problem, kernels, a, b) or _reads_incomplete(problem, kernels, b, a):
+        return False
+    if kernels.position[a] > kernels.position[b]:
+        a, b = b, a
+    if not _moved(kernels, a, b):
+        return False
+    first, other = min(a, b), max(a, b)
+    root = other
+    while root >= 0:
+        kernels.kernel[root] = first
+        root = kernels.following[root]
+    kernels.following[kernels.last[first]] = other
+    kernels.last[first] = kernels.last[other]
+    kernels.sizes[first] += kernels.sizes[other]
+    position = kernels.position[b]
+    kernels.position[first] = position
+    kernels.at[position] = first
+    return True
+
+
+@njit(cache=True, nogil=True)
+def best_partner(problem: FusionProblem, kernels: Kernels, root: int, levels: np.ndarray, level: int) -> bool:
+    """Join the kernel of a written result with the related one of this level that saves most traffic; if there is one.
+
+    Related: it reads the result, the result reads it, or both read or compute the same. Of equals the lower number.
+    """
+    own = kernels.kernel[root]
+    count = 0
+    partners, saved = np.empty(64, np.int64), np.empty(64)
+    for k in range(kernels.readers_offsets[root], kernels.readers_offsets[root + 1]):
+        count = _add(problem, kernels, levels, level, own, kernels.readers[k], root, partners, saved, count)
+    for k in range(kernels.needed_offsets[root], kernels.needed_offsets[root + 1]):
+        source = kernels.needed[k]
+        count = _add(problem, kernels, levels, level, own, source, source, partners, saved, count)
+        low = np.searchsorted(
+            kernels.readers[kernels.readers_offsets[source] : kernels.readers_offsets[source + 1]], root
+        )
+        begin = kernels.readers_offsets[source] + max(low - _NEAREST, 0)
+        end = min(kernels.readers_offsets[source + 1], kernels.readers_offsets[source] + low + _NEAREST + 1)
+        for j in range(begin, end):
+            count = _add(problem, kernels, levels, level, own, kernels.readers[j], source, partners, saved, count)
+    while count:
+        best = 0
+        for k in range(1, count):
+            if saved[k] > saved[best] or (saved[k] == saved[best] and partners[k] < partners[best]):
+                best = k
+        if join(problem, kernels, own, partners[best]):
+            return True
+        count -= 1
+        partners[best], saved[best] = partners[count], saved[count]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _add(
+    problem: FusionProblem,
+    kernels: Kernels,
+    levels: np.ndarray,
+    level: int,
+    own: int,
+    root: int,
+    common: int,
+    partners: np.ndarray,
+    saved: np.ndarray,
+    count: int,
+) -> int:
+    """A partner more, or more that is saved with it: the bytes of the result that both have to do with."""
+    if levels[root] != level:
+        return count
+    partner = kernels.kernel[root]
+    if partner == own or problem.space[partner] != problem.space[own] or problem.loops[partner] >= _LIBRARY:
+        return count
+    for k in range(count):
+        if partners[k] == partner:
+            saved[k] += problem.written[common]
+            return count
+    if count == len(partners):
+        return count
+    partners[count], saved[count] = partner, problem.written[common]
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def _reads_incomplete(problem: FusionProblem, kernels: Kernels, reader: int, writer: int) -> bool:
+    """Whether the first kernel reads what the second writes elsewhere than where its loop is, or from its reductions.
+
+    What is fused in between counts: an operation that reads elsewhere moves all that is fused into it.
+    """
+    direct = False
+    root = reader
+    while root >= 0:
+        for k in range(kernels.needed_offsets[root], kernels.needed_offsets[root + 1]):
+            source = kernels.needed[k]
+            if kernels.kernel[source] == writer:
+                direct = True
+                if problem.loops[source] == _REDUCTION:
+                    return True
+        root = kernels.following[root]
+    if not direct:
+        return False
+    pending, moved = np.empty(4 * MOST_OPERATIONS, np.int64), np.empty(4 * MOST_OPERATIONS, np.bool_)
+    root = reader
+    while root >= 0:
+        pending[0], moved[0], count = root, False, 1
+        while count:
+            count -= 1
+            i, is_moved = pending[count], moved[count] or problem.elsewhere[pending[count]]
+            for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
+                parent = problem.parents[edge]
+                if kernels.kernel[parent] == NOT_WRITTEN:
+                    pending[count], moved[count] = parent, is_moved
+                    count += 1
+                elif kernels.kernel[parent] == writer and is_moved:
+                    return True
+        root = kernels.following[root]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _moved(kernels: Kernels, a: int, b: int) -> bool:
+    """Where no path leads from a to b through another kernel: move what depends on a behind b; if there is none."""
+    n = len(kernels.kernel)
+    kernels.reached[n] += 1
+    now = kernels.reached[n]
+    last = kernels.position[b]
+    behind = np.empty(last - kernels.position[a] + 1, np.int64)
+    behind[0], seen, count = a, 0, 1
+    kernels.reached[a] = now
+    while seen < count:
+        current = behind[seen]
+        seen += 1
+        root = current
+        while root >= 0:
+            for k in range(kernels.readers_offsets[root], kernels.readers_offsets[root + 1]):
+                reader = kernels.kernel[kernels.readers[k]]
+                if reader == b and current != a:
+                    return False
+                if reader != b and kernels.reached[reader] != now and kernels.position[reader] < last:
+                    kernels.reached[reader] = now
+                    behind[count] = reader
+                    count += 1
+            root = kernels.following[root]
+    free = kernels.position[a]
+    later = np.empty(count, np.int64)
+    moved = 0
+    for position in range(kernels.position[a], last):
+        k = kernels.at[position]
+        kernels.at[position] = -1
+        if k < 0 or k == a:
+            continue
+        if kernels.reached[k] == now:
+            later[moved] = k
+            moved += 1
+        else:
+            kernels.at[free], kernels.position[k] = k, free
+            free += 1
+    kernels.at[last] = -1
+    kernels.at[free], kernels.position[b], kernels.position[a] = b, free, free
+    for k in later[:moved]:
+        free += 1
+        kernels.at[free], kernels.position[k] = k, free
+    return True

@@ -1,0 +1,31 @@
+"""XLA's fusion on CPUs: loops with one result (the pass `cpu_instruction_fusion`).
+
+An operation is fused into all its readers where all of them are loops, unless it is expensive and read more than once.
+The rule on XLA's own instructions is xla_cpu.py's, which is compared with what jax compiles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pipeline.graphs.compilers.levels import fuse, may_fuse
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
+from pipeline.graphs.compilers.problem import FusionProblem
+
+
+def plan_of(problem: FusionProblem) -> Plan:
+    """The plan of the rule."""
+    fused = _fused(problem)
+    return Plan(np.where(fused, np.int64(NOT_WRITTEN), np.arange(problem.n)))
+
+
+@njit(cache=True, nogil=True)
+def _fused(problem: FusionProblem) -> np.ndarray:
+    n = len(problem.loops)
+    fused, sizes = np.zeros(n, np.bool_), np.ones(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        readers = problem.child_offsets[i + 1] - problem.child_offsets[i]
+        if may_fuse(problem, i) and not (problem.expensive[i] and readers > 1):
+            fuse(problem, fused, sizes, i)
+    return fused

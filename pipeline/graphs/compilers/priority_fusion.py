@@ -1,0 +1,76 @@
+"""XLA's fusion as its GPU compiler does it today: greedy by the predicted time that fusing a producer saves.
+
+The pass `priority_fusion` of openxla/xla: all producers wait in a queue, whose priority is the time of the producer's
+and its readers' kernels, less that of the readers' with the producer computed in each; the first is fused into all its
+readers as long as that saves time, and what it touched gets new priorities. Multi-output fusion follows. The predicted
+time is the cost that plans are judged by.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pipeline.graphs.compilers.levels import fuse, may_fuse
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
+from pipeline.graphs.compilers.problem import FusionProblem
+from pipeline.graphs.compilers.producers import change, reading_kernels, scratch_of
+from pipeline.graphs.compilers.xla_multi_output import joined
+
+
+def plan_of(problem: FusionProblem) -> Plan:
+    """The plan of the queue, and of multi-output fusion after it."""
+    fused, sizes = np.zeros(problem.n, np.bool_), np.ones(problem.n, np.int64)
+    _by_priority(problem, fused, sizes)
+    return joined(problem, fused, sizes)
+
+
+@njit(cache=True, nogil=True)
+def _by_priority(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> None:
+    n = len(fused)
+    kernel, scratch = np.arange(n), scratch_of(n)
+    priority = np.full(n, -np.inf)
+    stale = np.zeros(n, np.bool_)
+    for i in range(n):
+        stale[i] = may_fuse(problem, i)
+    while True:
+        for i in range(n):
+            if stale[i]:
+                changed = change(problem, kernel, i, scratch)
+                priority[i] = changed.seconds_before - changed.seconds_after
+                stale[i] = False
+        best = int(np.argmax(priority))
+        if not priority[best] > 0.0:
+            return
+        priority[best] = -np.inf
+        if not fuse(problem, fused, sizes, best):
+            continue
+        touched = reading_kernels(problem, kernel, best, scratch)
+        kernel[best] = NOT_WRITTEN
+        for root in touched:
+            stale[root] = priority[root] > -np.inf
+            _producers_are_stale(problem, kernel, root, priority, stale)
+
+
+@njit(cache=True, nogil=True)
+def _producers_are_stale(
+    problem: FusionProblem, kernel: np.ndarray, root: int, priority: np.ndarray, stale: np.ndarray
+) -> None:
+    """Mark the written results that the kernel of `root` reads, of those that still wait."""
+    n = len(kernel)
+    seen = np.zeros(n, np.bool_)
+    pending = np.empty(n, np.int64)
+    pending[0], count = root, 1
+    while count:
+        count -= 1
+        i = pending[count]
+        for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
+            parent = problem.parents[edge]
+            if seen[parent]:
+                continue
+            seen[parent] = True
+            if kernel[parent] == NOT_WRITTEN:
+                pending[count] = parent
+                count += 1
+            elif priority[parent] > -np.inf:
+                stale[parent] = True

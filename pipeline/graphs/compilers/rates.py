@@ -1,0 +1,45 @@
+"""How fast a machine runs kernels: the constants of the cost of fusion, and those that are frozen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.config.devices import Device
+
+FROZEN = Path(__file__).parent / "frozen" / "rates.json"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """A roofline with two levels of memory (Williams, Waterman & Patterson 2009), and a launch for every kernel.
+
+    What a kernel moves beyond the bytes of the cache goes at the memory's rate, the rest at the cache's.
+    """
+
+    launch_seconds: float
+    cache_bytes: float
+    cache_bytes_per_second: float
+    memory_bytes_per_second: float
+    simple_per_second: float  # elements of operations that are cheap ...
+    expensive_per_second: float  # ... and of those that are not
+    reduced_per_second: float  # elements read by a reduction
+    moved_per_second: float  # elements written by an operation that moves data
+    library_flops_per_second: float
+
+    def moving(self, moved_bytes: float) -> float:
+        """Seconds to move so many bytes."""
+        beyond = max(moved_bytes - self.cache_bytes, 0.0)
+        return (moved_bytes - beyond) / self.cache_bytes_per_second + beyond / self.memory_bytes_per_second
+
+
+def rates_of(device: Device) -> Rates:
+    """Of a named device, whose roofline has one level of memory; exponentials and the like count as eight FLOPs."""
+    flops, moved = device.flops_per_second, device.bytes_per_second
+    return Rates(device.launch_seconds, 0.0, moved, moved, flops, flops / 8, flops, flops, flops)
+
+
+def frozen_rates() -> Rates:
+    """Those fitted to the measurements of `python -m benchmarks.fusion_cost`, before any network was trained."""
+    return Rates(**json.loads(FROZEN.read_text()))

@@ -1,0 +1,39 @@
+"""Weights of a network that fuses, in a file with their settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from pipeline import tables
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.models.fusing.network import Fusing
+
+_DESCRIPTION = "fusing"  # key in a file's metadata
+
+
+def save(network: Fusing, path: Path) -> None:
+    """Weights with the settings, safetensors."""
+    with tables.replacing(path) as temporary:
+        save_file(network.state_dict(), temporary, {_DESCRIPTION: network.settings.model_dump_json()})
+
+
+def load(path: Path) -> Fusing:
+    """A trained network from its file. Raises ValueError where it is not one."""
+    try:
+        with safe_open(path, "pt") as file:
+            described = (file.metadata() or {}).get(_DESCRIPTION)
+            weights = {name: file.get_tensor(name) for name in list(file.keys())}
+    except (SafetensorError, FileNotFoundError) as error:
+        raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+    if described is None:
+        raise ValueError(f"{path} is no network that fuses: it names no settings; train it by train_fusing")
+    try:
+        network = Fusing(Settings.model_validate_json(described))
+        network.load_state_dict(weights)
+    except (ValidationError, RuntimeError) as error:
+        raise ValueError(f"{path} was trained by another version of this program; train it again ({error})") from error
+    return network

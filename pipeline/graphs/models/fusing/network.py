@@ -1,0 +1,44 @@
+"""GO's network with a head for fusion: the layers that read the graph are those for placement (models/whole_graph)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.compilers.levels import LEVELS
+from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible
+from pipeline.graphs.models.products import Linear
+from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, zero_linear
+
+_BOUND = 3.0
+
+
+class Fusing(nn.Module):
+    """Scores of every operation: logits of its levels, and whether it is decided anew."""
+
+    def __init__(self, settings: Settings, handed: int = 0) -> None:
+        """handed: how many numbers of each operation another task hands over."""
+        super().__init__()
+        self.settings, width = settings, settings.width
+        layers = WholeGraph(settings)
+        self.sage, self.attention, self.modulation = layers.sage, layers.attention, layers.modulation
+        self.enter = nn.Sequential(
+            Linear(GRAPH_NUMBERS + PLAN_NUMBERS + handed, width), nn.ReLU(), Linear(width, width)
+        )
+        self.level = nn.Sequential(Linear(width, width), nn.ReLU(), zero_linear(width, LEVELS + 1))
+
+    def forward(self, fusible: Fusible, plan: Tensor, handed: Tensor | None = None) -> Scores:
+        """plan: (n, PLAN_NUMBERS); handed: (n, handed). Levels stand where the network for placement has priorities."""
+        given = [fusible.operations, plan] if handed is None else [fusible.operations, plan, handed]
+        x = self.enter(torch.cat(given, 1))  # (n, width)
+        whole = x.mean(0)
+        for number, layer in enumerate([*self.sage, *self.attention]):
+            x = layer(x, fusible) if number < len(self.sage) else layer(x)
+            if self.settings.modulation:
+                x = x * (1 + torch.tanh(self.modulation[number](whole)))
+        scores = self.level(x)  # (n, LEVELS + 1)
+        size = scores.square().mean()
+        bounded = _BOUND * torch.tanh(scores / _BOUND)
+        nothing = scores.new_zeros(len(scores), 1)
+        return Scores(nothing, nothing[:, 0], bounded[:, :LEVELS], bounded[:, LEVELS], size)

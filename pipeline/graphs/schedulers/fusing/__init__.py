@@ -1,0 +1,46 @@
+"""Methods that fuse the operations of a graph: a plan, and what every evaluation on the way to it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.config.fusion import Annealing, GoFusion, Rule
+from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.levels import levels_of
+from pipeline.graphs.compilers.optimum import optimum
+from pipeline.graphs.compilers.plan import Plan, separate
+from pipeline.graphs.compilers.problem import FusionProblem
+from pipeline.graphs.devices.completion import OPEN, PLAIN
+from pipeline.graphs.models.fusing.joint import Machine, Scheduled, of_plan_scheduled
+from pipeline.graphs.models.fusing.search import DEFAULTS
+from pipeline.graphs.schedulers.fusing import annealing, go
+
+
+def fuse(
+    problem: FusionProblem, settings: Rule | Annealing | GoFusion, rng: np.random.Generator, weights: Path | None = None
+) -> tuple[Plan, np.ndarray]:
+    """A method's plan, and the seconds of each of its evaluations, (evaluations,).
+
+    Raises compilers.optimum.TooLarge where every plan is to be looked at and there are too many.
+    """
+    if isinstance(settings, Annealing):
+        found = annealing.search(problem, settings, rng)
+        return found.best.plan, found.costs
+    if isinstance(settings, GoFusion):
+        found = go.search(problem, settings, rng, weights)
+        return found.best.plan, found.costs
+    if settings.method == "separate":
+        plan = separate(problem.n)
+    elif settings.method == "optimum":
+        plan = optimum(problem)
+    else:
+        plan = DEFAULTS[settings.method](problem)
+    return plan, np.array([seconds(problem, plan)])
+
+
+def placed(problem: FusionProblem, machine: Machine, plan: Plan) -> Scheduled:
+    """A plan on several devices, its kernels placed and ordered as by HEFT."""
+    nothing = np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8)
+    return of_plan_scheduled(problem, machine, plan, levels_of(problem, plan), *nothing)

@@ -1,0 +1,32 @@
+"""GO's head for fusion (Zhou et al. 2020): a network changes the best plan so far, in rounds, and learns from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pipeline.config.fusion import GoFusion
+from pipeline.graphs.compilers.problem import FusionProblem
+from pipeline.graphs.models.fusing import search as rounds
+from pipeline.graphs.models.fusing.files import load
+from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.numbers import Fusible
+from pipeline.graphs.models.whole_graph.search import Learner
+
+
+def search(
+    problem: FusionProblem, settings: GoFusion, rng: np.random.Generator, weights: Path | None = None
+) -> rounds.Search:
+    """So many evaluations, the best default's among them, from which it starts."""
+    seed = int(rng.integers(2**63))
+    if weights is not None:
+        network = load(weights)
+    else:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            network = Fusing(settings.settings)
+    learn = Learner(network, settings.settings.learning_rate) if settings.learns else None  # type: ignore[arg-type]
+    start = rounds.best_default(problem)
+    return rounds.search(network, Fusible.of(problem), start, network.settings, settings.evaluations, rng, learn)

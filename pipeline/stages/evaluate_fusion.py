@@ -1,0 +1,31 @@
+"""What plans of fusion cost -> numbers of an experiment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline import tables
+from pipeline.analysis.fusion_task import evaluate
+from pipeline.config.intervals import Intervals
+from pipeline.config.section import section
+from pipeline.stages import options
+from pipeline.stages.gather import gather
+
+
+def main(
+    experiment: options.Name,
+    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    fusion_costs: options.Tables,
+    results: options.Out,
+    parts: options.Out,
+    peers: Annotated[list[str] | None, typer.Option(help="Methods that every other one is compared with.")] = None,
+) -> None:
+    """Compare every method with the best default, its peers, the best known and the best of all plans: one row each.
+
+    Intervals are bootstrapped over families of graphs, their graphs, and seeds.
+    """
+    evaluation = evaluate(experiment, section(Intervals, intervals), gather("fusion_costs", fusion_costs), peers or [])
+    tables.write(evaluation.results, "results", results)
+    tables.write(evaluation.parts, "parts", parts)

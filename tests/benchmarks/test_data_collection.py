@@ -1,0 +1,100 @@
+"""Every way of stepping CartPole goes through the states of gymnasium's CartPole-v1."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from benchmarks.data_collection import scheduling, sizes, strategies
+from benchmarks.data_collection.cartpole import action, hashed, start
+from benchmarks.data_collection.ways import WAYS, Way, make
+from pipeline.graphs.compilers.inductor.available import missing
+
+ENVIRONMENTS, STEPS = 700, 96  # more than a block of the compiled ways; most episodes end at least once
+OURS = [way for way in WAYS if way not in ("gymnasium", "gymnasium_vector")]
+
+
+def states(way: Way, steps: int = STEPS) -> tuple[np.ndarray, ...]:
+    """x, speed, angle, turn, steps, episode after so many steps."""
+    if way.name.startswith("jax") and importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed: pip install -e '.[collection]' -c constraints.txt")
+    if way.name == "torch_compiled" and missing():
+        pytest.skip(missing())
+    advance, told = make(way)
+    for _ in range(steps // way.fused):
+        advance()
+    return told()
+
+
+@pytest.fixture(scope="module")
+def reference() -> tuple[np.ndarray, ...]:
+    found = states(Way("gymnasium", ENVIRONMENTS))
+    assert (found[5] > 0).mean() > 0.9  # otherwise nobody has seen a reset
+    return found
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_way_goes_through_gymnasiums_states(name: str, reference: tuple[np.ndarray, ...]) -> None:
+    """Float32 against gymnasium's float64, for 96 steps: the same episodes and steps, states to 1e-4."""
+    fused = 8 if name in ("jax_scan", "jax_scan_unrolled", "numba", "numba_blocks") else 1
+    found = states(Way(name, ENVIRONMENTS, fused, 4 if name == "jax_scan_unrolled" else 1))
+    assert (found[5] == reference[5]).all() and (found[4] == reference[4]).all()
+    for own, wanted in zip(found[:4], reference[:4], strict=True):
+        np.testing.assert_allclose(own, wanted, atol=1e-4)
+
+
+def test_gymnasiums_vector_entry_point_does_too_until_an_episode_ends() -> None:
+    """It draws the next episode itself."""
+    found, wanted = states(Way("gymnasium_vector", 64), 8), states(Way("numpy", 64), 8)
+    assert (wanted[5] == 0).all()
+    for own, other in zip(found[:4], wanted[:4], strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-5)
+
+
+def test_fusing_steps_changes_nothing() -> None:
+    for name in ("numba", "numba_blocks"):
+        for one, other in zip(states(Way(name, 600)), states(Way(name, 600, 32)), strict=True):
+            assert (one == other).all()
+
+
+def test_actions_and_starts_are_spread_evenly() -> None:
+    numbers = np.arange(20_000, dtype=np.int32)
+    assert abs(action(numbers, np.int32(5)).mean() - 0.5) < 0.02
+    first = np.array(start(np, numbers, numbers * 0, np.float64))
+    assert first.min() >= -0.05 and first.max() < 0.05 and np.abs(first.mean(1)).max() < 1e-3
+    assert np.abs(np.corrcoef(first) - np.eye(4)).max() < 0.03
+    assert (hashed(numbers) >= 0).all() and len(np.unique(hashed(numbers))) > 19_990
+
+
+def test_states_of_any_size_are_stepped_as_written() -> None:
+    """Against the definition, in float64."""
+    advance, states_ = sizes.advance(64, 4)
+    before = states_.astype(np.float64)
+    advance()
+    for _ in range(4):
+        before = 0.99 * before + 0.01 * np.roll(before, -1, axis=1)
+    np.testing.assert_allclose(states_, before, atol=1e-5)
+
+
+@pytest.mark.parametrize("way", ["gymnasium", "gymnasium_vector", "numba"])
+def test_schedules_are_built(way: str) -> None:
+    advance, steps = scheduling.make(way)
+    assert steps % 50 == 0
+    advance()
+
+
+def test_what_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match="no way"):
+        make(Way("rust"))
+    with pytest.raises(ValueError, match="no way"):
+        scheduling.make("numpy")
+    with pytest.raises(ValueError, match="no strategy"):
+        strategies.compiled("faster")
+
+
+def test_strategies_of_the_paper_have_fewer_kernels() -> None:
+    pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
+    baseline, outside = (strategies.compiled(name, 64, 16) for name in ("baseline", "random_outside"))
+    assert outside.kernels < baseline.kernels and outside.moved_bytes < baseline.moved_bytes

@@ -1,0 +1,101 @@
+"""TorchInductor fuses what levels allow, and its results stay the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.inductor.proposals import Compiler, learned, random_levels
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.compilers.inductor.available import missing
+from pipeline.graphs.compilers.inductor.models import MODELS
+from pipeline.graphs.compilers.inductor.nodes import Node, grouped
+from pipeline.graphs.compilers.inductor.policy import Levels
+from pipeline.graphs.compilers.inductor.processes import Candidate, over_default, timed_in_turns
+from pipeline.graphs.compilers.kinds import Loop
+from pipeline.graphs.compilers.plan import members
+from pipeline.graphs.models.fusing.network import Fusing
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+
+
+def groups(model: str, levels: Levels | None) -> tuple[list[Node], set[frozenset[str]]]:
+    """Nodes, and which of them became one kernel."""
+    module, inputs = MODELS[model].build()
+    with torch.no_grad():
+        found = grouped(module, inputs, False, levels)
+    return found.nodes, {frozenset(group) for group in found.groups}
+
+
+def test_nodes_are_in_a_topological_order_and_say_what_they_cost() -> None:
+    nodes, _ = groups("transformer", None)
+    seen: set[str] = set()
+    for node in nodes:
+        assert set(node.parents) <= seen and all(count > 0 for count in node.parents.values())
+        assert node.written > 0 and node.elements > 0
+        assert (node.flops > 0) == (node.loop == Loop.LIBRARY)
+        assert set(node.fusable).isdisjoint(seen | {node.name})
+        seen.add(node.name)
+    assert {node.loop for node in nodes} >= {Loop.LIBRARY, Loop.REDUCTION, Loop.ELEMENTWISE}
+
+
+@pytest.mark.parametrize("model", ["norms_small", "transformer", "optimiser"])
+def test_levels_allow_and_forbid(model: str) -> None:
+    """Nothing allowed: every node alone. All alike: Inductor's own kernels. One pair: that pair."""
+    nodes, default = groups(model, None)
+    assert groups(model, {})[1] == {frozenset({node.name}) for node in nodes}
+    assert groups(model, {node.name: 1 for node in nodes})[1] == default
+    pairs = [(node.name, other) for node in nodes for other in node.fusable]
+    first = pairs[0]
+    alone = groups(model, dict.fromkeys(first, 3))[1]
+    assert {group for group in alone if len(group) > 1} == {frozenset(first)}
+    assert groups(model, {first[0]: 3, first[1]: 4})[1] == groups(model, {})[1]
+
+
+def test_what_becomes_of_levels_is_foreseen() -> None:
+    """The kernels that the cost is asked of are Inductor's, of random levels too."""
+    for model in ("gru", "transformer", "optimiser", "cartpole"):
+        nodes, _ = groups(model, None)
+        compiler = Compiler([nodes])
+        problem = compiler.problems[0]
+        for proposal in random_levels(compiler, problem, 3, np.random.default_rng(0)):
+            inside = members(problem, compiler.judged(problem, proposal.levels).plan)
+            expected = {frozenset(nodes[i].name for i in group) for group in inside.values()}
+            assert expected == groups(model, proposal.by_name(nodes))[1]
+
+
+def test_proposals_differ_and_the_best_comes_first() -> None:
+    nodes, _ = groups("transformer", None)
+    compiler = Compiler([nodes])
+    network = Fusing(Settings(width=16, heads=2, graph_layers=1, attention_layers=1))
+    proposals = learned(compiler, network, compiler.problems[0], 6, np.random.default_rng(0), fine_tuned=True)
+    kernels = {compiler.judged(compiler.problems[0], one.levels).plan.kernel.tobytes() for one in proposals}
+    seconds = [one.seconds for one in proposals]
+    assert len(kernels) == len(proposals) == 6 and seconds == sorted(seconds)
+
+
+def test_candidates_give_eager_results_and_other_numbers_of_kernels(tmp_path: Path) -> None:
+    """In processes of their own; a control pair is timed in turns."""
+    with (
+        Candidate("shared_small", None, tmp_path / "a") as default,
+        Candidate("shared_small", {}, tmp_path / "b") as none,
+    ):
+        assert default.answer["status"] == none.answer["status"] == "ok"
+        times = timed_in_turns([default, none], 3)
+        assert times.shape == (2, 3) and (times > 0).all()
+    ratios = over_default(dict(zip(("default", "none"), times, strict=True)), "default")
+    assert ratios["default"] == 1.0 and ratios["none"] > 0
+    assert len(groups("shared_small", None)[1]) < len(groups("shared_small", {})[1])
+
+
+def test_a_candidate_that_cannot_be_compiled_says_where_its_messages_are(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"log\.txt"):
+        Candidate("no such model", None, tmp_path)

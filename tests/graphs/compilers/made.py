@@ -1,0 +1,41 @@
+"""Problems of fusion: drawn at random, and written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipeline.graphs.compilers.problem import FusionProblem, fusion_problem
+from pipeline.graphs.compilers.rates import Rates
+from pipeline.graphs.corpus.graph import Operations, graph
+
+# A launch is a second, a byte a second in memory and in the cache, arithmetic nearly free.
+UNIT = Rates(1.0, 0.0, 1.0, 1.0, 1e9, 1e9, 1e9, 1e9, 1e9)
+KINDS = ("add", "relu", "exp", "tanh", "cat", "clone", "sum", "_softmax", "avg_pool2d", "mm", "scatter_add")
+
+
+def problem(
+    kinds: Sequence[str], edges: Sequence[tuple[int, int]], rates: Rates = UNIT, **sizes: object
+) -> FusionProblem:
+    """Operations with edges; every tensor has 4 bytes, one element, where `written` or `flops` do not say otherwise."""
+    n = len(kinds)
+    written = np.asarray(sizes.get("written", [4] * n), np.int64)
+    flops = np.asarray(sizes.get("flops", [1] * n), np.float64)
+    pairs = np.asarray(edges, np.int64).reshape(-1, 2)
+    read = np.bincount(pairs[:, 1], written[pairs[:, 0]], n).astype(np.int64)
+    read += np.asarray(sizes.get("own_read", [0] * n), np.int64)
+    listed = Operations(kinds, flops, read, written, np.zeros(n, np.int64))
+    made, _ = graph("made", "family", "made", listed, pairs[:, 0], pairs[:, 1])
+    return fusion_problem(made, rates)
+
+
+def drawn(n: int, rng: np.random.Generator, rates: Rates = UNIT) -> FusionProblem:
+    """Random kinds, edges and sizes; a few sizes, so that many loops are alike."""
+    kinds = [
+        KINDS[k] for k in rng.choice(len(KINDS), n, p=[0.2, 0.15, 0.1, 0.1, 0.05, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05])
+    ]
+    edges = [(i, j) for j in range(n) for i in range(j) if rng.random() < 2 / n]
+    size = rng.choice([4, 8], n, p=[0.8, 0.2])
+    own = rng.choice([0, 4, 16], n)
+    return problem(kinds, edges, rates, written=size, flops=size / 4, own_read=own)

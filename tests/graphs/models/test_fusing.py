@@ -1,0 +1,181 @@
+"""GO's head for fusion: what it reads, rounds, training, and the three tasks together."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.config.fusion import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.kernel_graph import kernel_graph
+from pipeline.graphs.compilers.levels import LEVELS, plan_of
+from pipeline.graphs.compilers.optimum import optimum
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate, violations
+from pipeline.graphs.compilers.problem import FusionProblem
+from pipeline.graphs.compilers.producers import savings
+from pipeline.graphs.compilers.rates import Rates
+from pipeline.graphs.devices.evaluation import evaluated
+from pipeline.graphs.models.fusing.files import load, save
+from pipeline.graphs.models.fusing.joint import Machine
+from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, of_plan
+from pipeline.graphs.models.fusing.search import best_default, judged
+from pipeline.graphs.models.fusing.training import train
+from pipeline.graphs.problems.problem import Transfers
+from pipeline.graphs.schedulers.fusing import fuse, joint, placed
+from tests.graphs.compilers.made import drawn
+
+RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)
+SMALL = Settings(width=16, heads=2, segment=16, graph_layers=1, attention_layers=1, samples=5)
+MACHINE = Machine(3, Transfers(0.5, 1.0))
+METHODS = {
+    "separate": Rule(method="separate"),
+    "loop_fusion": Rule(method="loop_fusion"),
+    "xla_2023": Rule(method="xla_2023"),
+    "priority_fusion": Rule(method="priority_fusion"),
+    "optimum": Rule(method="optimum"),
+    "climbing": Annealing(method="annealing", hot=0, cold=0, evaluations=60),
+    "annealing": Annealing(method="annealing", evaluations=60),
+    "go": GoFusion(method="go", evaluations=60, settings=SMALL),
+    "go_untaught": GoFusion(method="go", evaluations=60, learns=False, settings=SMALL),
+}
+
+
+def problems(count: int, n: int, seed: int = 3) -> list[FusionProblem]:
+    rng = np.random.default_rng(seed)
+    return [drawn(n, rng, RATES) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_conforms(name: str) -> None:
+    """Legal plans, the same for a seed, costs as judged, never better than the best of all plans."""
+    for made in problems(4, 8):
+        plan, costs = fuse(made, METHODS[name], np.random.default_rng(1))
+        again, same_costs = fuse(made, METHODS[name], np.random.default_rng(1))
+        assert violations(made, plan) == []
+        assert plan.kernel.tolist() == again.kernel.tolist() and costs.tolist() == same_costs.tolist()
+        assert seconds(made, plan) == pytest.approx(costs.min())
+        assert seconds(made, plan) >= seconds(made, optimum(made)) * (1 - 1e-12)
+        assert len(costs) == getattr(METHODS[name], "evaluations", 1)
+
+
+def test_searches_are_no_worse_than_what_they_start_from() -> None:
+    better = 0
+    for made in problems(6, 30):
+        start = best_default(made).seconds
+        for name in ("climbing", "go", "go_untaught"):
+            plan, _ = fuse(made, METHODS[name], np.random.default_rng(0))
+            assert seconds(made, plan) <= start
+            better += seconds(made, plan) < start * (1 - 1e-9)
+    assert better > 0
+
+
+def test_what_the_network_reads_has_no_units() -> None:
+    """Another unit of time and of bytes: the same numbers."""
+    made = problems(1, 20)[0]
+    other = made._replace(
+        computing=made.computing * 1e-6,
+        written=made.written * 8,
+        own_read=made.own_read * 8,
+        parent_bytes=made.parent_bytes * 8,
+        machine=made.machine * np.array([1e-6, 8, 1e-6 / 8, 1e-6 / 8]),
+    )
+    levels = np.random.default_rng(0).integers(0, LEVELS, made.n).astype(np.int8)
+    numbers = [of_plan(Fusible.of(one), levels, plan_of(one, levels)) for one in (made, other)]
+    assert Fusible.of(made).operations.shape == (20, GRAPH_NUMBERS) and numbers[0].shape == (20, PLAN_NUMBERS)
+    torch.testing.assert_close(Fusible.of(made).operations, Fusible.of(other).operations)
+    torch.testing.assert_close(numbers[0], numbers[1])
+
+
+def test_savings_are_those_of_turning_one_decision() -> None:
+    rng = np.random.default_rng(4)
+    for made in problems(20, 12):
+        levels = np.where(rng.random(made.n) < 0.5, LEVELS - 1, 0).astype(np.int8)
+        plan = plan_of(made, levels)
+        saved = savings(made, plan.kernel, Fusible.of(made).may)
+        for i in np.flatnonzero(Fusible.of(made).may):
+            kernel = plan.kernel.copy()
+            kernel[i] = i if kernel[i] == NOT_WRITTEN else NOT_WRITTEN
+            assert saved[i] == pytest.approx(seconds(made, plan) - seconds(made, Plan(kernel)))
+
+
+def test_kernels_are_a_graph_that_takes_as_long_on_one_device() -> None:
+    rng = np.random.default_rng(5)
+    for made in problems(20, 25):
+        plan = plan_of(made, rng.integers(0, LEVELS, made.n).astype(np.int8))
+        kernels = kernel_graph(made, plan, 1, Transfers(1.0, 1.0))
+        count = len(kernels.problem)
+        order = np.arange(count, dtype=np.int32)[None]
+        alone = evaluated(kernels.problem, order, np.zeros((1, count), np.int32))
+        assert alone.seconds[0] == pytest.approx(seconds(made, plan))
+        inside = members(made, plan)
+        edges = zip(kernels.problem.children.sources, kernels.problem.children.targets, strict=True)
+        for giver, taker in edges:  # the taker computes something that reads a result of the giver
+            results = set(np.flatnonzero(kernels.of_operation == giver).tolist())
+            read = {
+                int(parent)
+                for i in inside[int(kernels.numbers[taker])]
+                for parent in made.parents[made.parent_offsets[i] : made.parent_offsets[i + 1]]
+            }
+            assert results & read
+
+
+@pytest.mark.parametrize("tasks", ["together", "separate", "placement"])
+@pytest.mark.parametrize("learns", [True, False])
+def test_the_tasks_together_conform(tasks: Any, learns: bool) -> None:
+    settings = GoJoint(method="go_joint", evaluations=60, tasks=tasks, learns=learns, settings=SMALL)
+    for made in problems(3, 20):
+        found = joint.search(made, MACHINE, settings, np.random.default_rng(2))
+        again = joint.search(made, MACHINE, settings, np.random.default_rng(2))
+        assert violations(made, found.best.plan) == []
+        assert len(found.costs) == 60 and found.costs.tolist() == again.costs.tolist()
+        problem, best = found.best.kernels.problem, found.best.evaluated
+        assert evaluated(problem, best.orders, best.placements).seconds[0] == pytest.approx(found.costs.min())
+        assert found.best.seconds >= problem.bound * (1 - 1e-12)
+        if tasks == "placement":
+            start = placed(made, MACHINE, best_default(made).plan)
+            assert found.best.seconds <= start.seconds * (1 + 1e-12)
+
+
+def test_an_interrupted_training_ends_as_an_uninterrupted_one() -> None:
+    settings = FusionNetwork(
+        training=["a"], development="b", updates=4, problems=3, measurements=2, restart=2, settings=SMALL
+    )
+    graphs, states = problems(3, 10), []
+    whole, history = train(graphs, graphs[:1], settings, 0, save=lambda state: states.append(deepcopy(state)))
+    resumed, again = train(graphs, graphs[:1], settings, 0, resume=states[0])
+    for name, weights in whole.state_dict().items():
+        torch.testing.assert_close(resumed.state_dict()[name], weights, rtol=0, atol=0)
+    assert history == again and [row["split"] for row in history] == ["training", "development"] * 2
+
+
+def test_learning_finds_what_saves() -> None:
+    """From nothing fused, its evaluations lead further than random ones do, on the graphs that it learned from."""
+    graphs = problems(12, 40, seed=8)
+    learned = SMALL.model_copy(update={"learning_rate": 3e-3})
+    settings = FusionNetwork(
+        training=["a"], development="a", updates=200, problems=4, restart=10, measurements=1, settings=learned
+    )
+    _, history = train(graphs, graphs, settings, 0)
+    _, before = train(graphs, graphs, settings.model_copy(update={"updates": 1}), 0)
+    assert history[-1]["value"] < before[-1]["value"] - 0.005
+
+
+def test_weights_come_back_from_their_file(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    network = Fusing(SMALL)
+    save(network, tmp_path / "weights.safetensors")
+    made = problems(1, 12)[0]
+    fusible, state = Fusible.of(made), judged(made, np.zeros(12, np.int8))
+    read = of_plan(fusible, state.levels, separate(12))
+    again = load(tmp_path / "weights.safetensors")
+    torch.testing.assert_close(again(fusible, read).priority, network(fusible, read).priority)
+    (tmp_path / "text").write_text("no weights")
+    with pytest.raises(ValueError, match="train it again"):
+        load(tmp_path / "text")
