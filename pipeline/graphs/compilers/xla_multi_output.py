@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from pipeline.graphs.compilers.joining import join, kernels_of
-from pipeline.graphs.compilers.plan import Plan
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
 from pipeline.graphs.compilers.problem import FusionProblem
 
 
@@ -35,5 +35,7 @@ def _joined(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> np.
                     kernels.kernel[kernels.readers[second]],
                 )
         for k in range(kernels.needed_offsets[i], kernels.needed_offsets[i + 1]):
-            join(problem, kernels, kernels.kernel[kernels.needed[k]], kernels.kernel[i])
+            producer = kernels.kernel[kernels.needed[k]]
+            if producer != NOT_WRITTEN:  # what is fused into the result has no kernel
+                join(problem, kernels, producer, kernels.kernel[i])
     return kernels.kernel

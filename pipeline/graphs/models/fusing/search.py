@@ -84,9 +84,8 @@ def search(
     """So many evaluations, the start's among them. Without `learn` nothing is learned."""
     best, costs = start, [start.seconds]
     while len(costs) < evaluations:
-        drawn = draw_round(
-            network, fusible, best, settings, min(settings.samples, evaluations - len(costs)), rng, learn
-        )
+        count = min(settings.samples, evaluations - len(costs))
+        drawn = draw_round(network, fusible, best, settings, count, rng, learn, judge)
         costs += [fused.seconds for fused in drawn]
         best = better(best, drawn)
     return Search(best, np.array(costs))
