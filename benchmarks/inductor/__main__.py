@@ -1,18 +1,19 @@
 """TorchInductor's fusion decided from outside, by run time on this machine: `python -m benchmarks.inductor`.
 
-A network learns by the cost of fusion from the training models (pipeline/graphs/compilers/inductor/models.py). For each
-unseen model every method has 24 compilations: no fusion, random levels, the largest shared results first, a search by
-measured time, the network as it is, and fine-tuned on the model. Each candidate is compiled in a fresh process with a
-folder of its own for compiled code, compared with eager results, and timed in turns with the default on one core. The
-best of each method is picked in that first series, and timed in later series of processes with a control: the default
-in a second process. Hours of one core; what was measured is kept under data/inductor, and a second call goes on.
-Best on a machine that does nothing else.
+Networks learn by the cost of fusion from the training models (pipeline/graphs/compilers/inductor/models.py). For each
+unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared results
+first, a search by measured time, the network as it is, and fine-tuned on the model. Each candidate is compiled in a
+fresh process with a folder of its own for compiled code, compared with eager results, and timed in turns with the
+default on one core. The best of each method is picked in that first series, and timed in later series of processes with
+a control: the default in a second process. An hour of two cores; what was measured is kept under data/inductor, and a
+second call goes on. Best on a machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,24 +23,21 @@ from scipy.stats import spearmanr
 from tqdm import tqdm
 
 from benchmarks.inductor.measuring import DEFAULT, Workshop
-from benchmarks.inductor.methods import COMPILATIONS, METHODS, Tried, try_method
+from benchmarks.inductor.methods import COMPILATIONS, LEARNED, METHODS, Tried, try_method
 from benchmarks.inductor.proposals import Compiler, trained
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.clusters import ClusterBootstrap
-from pipeline.analysis.rows import Quantity, Row, estimated, results, row
+from pipeline.analysis.ratios import RatioBootstrap
+from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.graphs.compilers.inductor.available import missing
 from pipeline.graphs.compilers.inductor.models import MODELS
 from pipeline.graphs.models.fusing.files import load, save
 
 CONTROL, BEST = "control", "best"
+CONTROL_HIGH = "control_high"  # the upper end of the control's interval
 JUDGE = "hardware"
-Times = dict[str, dict[str, np.ndarray]]  # model -> method -> (series,) time over the default's
 SAMPLES, CONFIDENCE = 1000, 0.95
-
-
-def names(unseen: bool, least: int) -> list[str]:
-    """Models, those with a decision to make."""
-    return [name for name, model in MODELS.items() if model.unseen == unseen][: least or None]
+Attempts = dict[tuple[str, int], Tried]  # method, seed -> its candidates of a model
+Times = dict[str, dict[str, np.ndarray]]  # model -> method -> (seeds * series,) time over the default's
 
 
 def network_file(folder: Path, workshops: dict[str, Workshop], seed: int) -> Path:
@@ -51,66 +49,76 @@ def network_file(folder: Path, workshops: dict[str, Workshop], seed: int) -> Pat
     return path
 
 
-def last_series(workshop: Workshop, tried: dict[str, Tried], series: int, rounds: int) -> dict[str, np.ndarray]:
+def last_series(workshop: Workshop, tried: Attempts, series: int, rounds: int) -> dict[str, np.ndarray]:
     """The control's, each method's best's, and the best of all's time over the default's, in each later series."""
-    picks = {method: own.best for method, own in tried.items() if own.names}
-    every = [(ratio, name) for own in tried.values() for ratio, name in zip(own.ratios, own.names, strict=True)]
-    picks[BEST] = min(every)[1]
+    picks = {key: candidates.best for key, candidates in tried.items() if candidates.names}
+    every = [pair for candidates in tried.values() for pair in zip(candidates.ratios, candidates.names, strict=True)]
+    picks[BEST, 0] = min(every)[1]
     chosen = list(dict.fromkeys(picks.values()))
-    found: dict[str, list[float]] = {name: [] for name in [CONTROL, *picks]}
+    ratios: dict[str, list[float]] = {method: [] for method, _ in [(CONTROL, 0), *picks]}
     for number in range(series):
         times = workshop.timed([DEFAULT, DEFAULT, *chosen], rounds, f"later_{number}")
-        ratios = {name: float(np.median(own / times[DEFAULT])) for name, own in times.items()}
-        found[CONTROL].append(ratios[f"{DEFAULT} again"])
-        for method, name in picks.items():
-            found[method].append(ratios[name])
-    return {name: np.array(values) for name, values in found.items()}
+        over = {name: float(np.median(seconds / times[DEFAULT])) for name, seconds in times.items()}
+        ratios[CONTROL].append(over[f"{DEFAULT} again"])
+        for (method, _), name in picks.items():
+            ratios[method].append(over[name])
+    return {method: np.array(values) for method, values in ratios.items()}
 
 
 def rows_of(
-    experiment: str, times: Times, tried: dict[str, dict[str, Tried]], kernels: dict[str, dict[str, int]]
+    experiment: str, times: Times, tried: dict[str, Attempts], kernels: dict[str, dict[str, int]]
 ) -> Iterator[Row]:
-    """Table `results`: `set` is a model, or all of them; seeds are the later series."""
+    """Table `results`: `set` is a model, or all of them."""
     models = list(times)
-    bootstrap = ClusterBootstrap(models, SAMPLES, CONFIDENCE)
-    place = {"experiment": experiment, "set": "all", "target": "this_machine"}
+    bootstrap = RatioBootstrap(models, SAMPLES, CONFIDENCE)
+    place = {"experiment": experiment, "target": "this_machine", "seed": "all"}
     what = Quantity("run_time", "ratio", DEFAULT, JUDGE)
-    for method in [CONTROL, *METHODS, BEST]:
-        by_series = {
-            number: np.log([times[model][method][number] if method in times[model] else np.nan for model in models])
-            for number in range(len(times[models[0]][CONTROL]))
-        }
-        whole = [
-            one
-            for one in estimated(place | {"method": method}, what, by_series, bootstrap, np.exp)
-            if one["seed"] == "all"
-        ]
-        yield from (one | {"interval_of": "models and series"} for one in whole)
-        for model in models:
-            if method in times[model]:
-                own = times[model][method]
-                numbers = (float(np.median(own)), float(own.min()), float(own.max()), len(own))
-                yield row(place | {"set": model, "method": method, "seed": "all"}, what, *numbers, over="series")
-    for model, by_method in kernels.items():
-        for method, count in by_method.items():
-            yield row(place | {"set": model, "method": method, "seed": "all"}, Quantity("kernels"), float(count), n=1)
+    for model in models:
+        for method, ratios in times[model].items():
+            numbers = (float(np.median(ratios)), float(ratios.min()), float(ratios.max()), len(ratios))
+            yield row(place | {"set": model, "method": method}, what, *numbers, over="seeds and series")
+        for method, count in kernels[model].items():
+            yield row(place | {"set": model, "method": method}, Quantity("kernels", unit="count"), float(count), n=1)
+    by_method = {method: _logarithms(times, method) for method in [CONTROL, *METHODS, BEST]}
+    whole = {method: bootstrap.estimates(values)[1] for method, values in by_method.items()}
+    for method, estimate in whole.items():
+        numbers = (*np.exp([estimate.value, estimate.low, estimate.high]).tolist(), estimate.n)
+        yield row(place | {"method": method}, what, *numbers, over="models, seeds and series")
+        if method in LEARNED:
+            ends = np.array(numbers[:3]) / np.exp(whole[CONTROL].high)
+            beyond = what._replace(baseline=CONTROL_HIGH)
+            yield row(place | {"method": method}, beyond, *ends.tolist(), estimate.n, over="models, seeds and series")
+    if -whole[BEST].high > -whole[CONTROL].low:  # the lower end of the head room is beyond what the control saves
+        for method in METHODS:
+            yield _share(place | {"method": method}, by_method[method], by_method[BEST], bootstrap)
     ranks = np.array([_rank(tried[model]) for model in models])
-    _, over_all = bootstrap.estimates(ranks[None])
+    over_all = bootstrap.estimates(ranks[None])[1]
     numbers = (over_all.value, over_all.low, over_all.high, over_all.n)
-    yield row(
-        place | {"method": "fusion_cost", "seed": "all"},
-        Quantity("rank_correlation", judge=JUDGE),
-        *numbers,
-        over="models",
-    )
+    correlation = Quantity("rank_correlation", judge=JUDGE)
+    yield row(place | {"method": "fusion_cost"}, correlation, *numbers, over="models")
 
 
-def _rank(tried: dict[str, Tried]) -> float:
+def _logarithms(times: Times, method: str) -> np.ndarray:
+    """(seeds * series, models); NaN where a model has no candidate of the method."""
+    count = max(len(ratios[method]) for ratios in times.values() if method in ratios)
+    nothing = np.full(count, np.nan)
+    return np.log([ratios.get(method, nothing) for ratios in times.values()]).T
+
+
+def _share(place: Mapping[str, str], ratios: np.ndarray, best: np.ndarray, bootstrap: RatioBootstrap) -> Row:
+    """sum(1 - time / default's) / sum(1 - best's time / default's); series of one method are paired with the best's."""
+    there = np.tile(1 - np.exp(best), (len(ratios) // len(best), 1))
+    estimate = bootstrap.ratio(1 - np.exp(ratios), there)
+    what = Quantity("share_of_head_room", baseline=DEFAULT, judge=JUDGE)
+    return row(place, what, estimate.value, estimate.low, estimate.high, estimate.n, over="models, seeds and series")
+
+
+def _rank(tried: Attempts) -> float:
     """Rank correlation of expected and measured time over a model's candidates; NaN where all are expected alike."""
     pairs = {
         name: (expected, ratio)
-        for own in tried.values()
-        for name, expected, ratio in zip(own.names, own.expected, own.ratios, strict=True)
+        for candidates in tried.values()
+        for name, expected, ratio in zip(candidates.names, candidates.expected, candidates.ratios, strict=True)
         if np.isfinite(expected)
     }
     expected, ratios = np.array(list(pairs.values())).T
@@ -122,50 +130,52 @@ def main(
     folder: Annotated[Path, typer.Option(help="Where compiled candidates and their times are kept.")] = Path(
         "data/inductor"
     ),
-    core: Annotated[int, typer.Option(help="Processor core that candidates run on.")] = 1,
+    core: Annotated[int, typer.Option(help="Processor core that candidates are timed on.")] = 1,
     rounds: Annotated[int, typer.Option(help="In which all candidates of a series are timed in turns.")] = 25,
     series: Annotated[int, typer.Option(help="Later series, of fresh processes.")] = 3,
-    models: Annotated[int, typer.Option(help="Only the first so many unseen models; 0: all.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the network and of everything drawn.")] = 0,
+    seeds: Annotated[int, typer.Option(help="Networks that are trained, each with its 24 compilations.")] = 3,
+    only: Annotated[list[str] | None, typer.Option(help="An unseen model; by default all. Repeatable.")] = None,
 ) -> None:
     """Learn, propose, compile, time, and publish."""
     if lacking := missing():
         raise typer.BadParameter(lacking)
-    training = {name: Workshop(folder, name, core) for name in names(unseen=False, least=0)}
-    network = network_file(folder, training, seed)
-    tried: dict[str, dict[str, Tried]] = {}
+    training = {name: Workshop(folder, name, core) for name, model in MODELS.items() if not model.unseen}
+    networks = [network_file(folder, training, seed) for seed in range(seeds)]
+    tried: dict[str, Attempts] = {}
     times: Times = {}
     kernels: dict[str, dict[str, int]] = {}
-    for rank, name in enumerate(tqdm(names(unseen=True, least=models), desc="models")):
+    unseen = [name for name, model in MODELS.items() if model.unseen and (not only or name in only)]
+    for name in tqdm(unseen, desc="models"):
         workshop = Workshop(folder, name, core)
-        workshop.compiled(None)
         nodes = workshop.nodes()
         compiler = Compiler([nodes])
         problem = compiler.problems[0]
-        if len(compiler.all_alike(problem).plan.kernel) == compiler.all_alike(problem).plan.kernels:
+        default = compiler.all_alike(problem).plan.kernels
+        if default == problem.n:
             print(f"{name}: Inductor has nothing to fuse")
             continue
         tried[name] = {
-            method: try_method(
+            (method, seed): try_method(
                 method,
                 workshop,
                 nodes,
                 compiler,
                 problem,
-                lambda: load(network),
+                partial(load, networks[seed]),
                 rounds,
-                np.random.default_rng([seed, rank, *method.encode()]),
+                np.random.default_rng([seed, *name.encode(), *method.encode()]),
             )
             for method in METHODS
+            for seed in (range(seeds) if method in LEARNED else [0])
         }
         times[name] = last_series(workshop, tried[name], series, rounds)
-        kernels[name] = {DEFAULT: compiler.all_alike(problem).plan.kernels, "forbid_all": problem.n}
+        kernels[name] = {DEFAULT: default, "forbid_all": problem.n}
         print(json.dumps({name: {method: round(float(np.median(own)), 4) for method, own in times[name].items()}}))
     table = results(rows_of(output.name, times, tried, kernels))
-    shown = table[table["set"] == "all"][["method", "metric", "value", "low", "high", "n"]]
+    shown = table[table["set"] == "all"][["method", "metric", "baseline", "value", "low", "high", "n"]]
     print(shown.to_string(index=False))
-    settings = {"rounds": rounds, "series": series, "compilations": COMPILATIONS, "seed": seed}
-    publish(output, {"results": table}, settings, ["benchmarks.inductor.__main__"], weights=[network])
+    settings = {"rounds": rounds, "series": series, "compilations": COMPILATIONS, "seeds": seeds}
+    publish(output, {"results": table}, settings, ["benchmarks.inductor.__main__"], weights=networks)
 
 
 if __name__ == "__main__":

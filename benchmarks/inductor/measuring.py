@@ -8,10 +8,12 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import torch
+from tqdm import tqdm
 
 from pipeline.graphs.compilers.inductor.models import MODELS
 from pipeline.graphs.compilers.inductor.nodes import Node, grouped
@@ -21,10 +23,20 @@ from pipeline.graphs.compilers.kinds import Loop
 from pipeline.tables import replacing
 
 DEFAULT = "default"
+BATCH = 8  # candidates that are compiled at once, and timed in turns: each is a process
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A candidate that was compiled, and how it was timed."""
+
+    name: str
+    status: str  # ok, or why it has no time
+    ratio: float  # median over rounds of its time over the default's in the same round
 
 
 class Workshop:
-    """Where a model's candidates are compiled, under one folder; `core`: the processor core that runs them."""
+    """Where a model's candidates are compiled, under one folder; `core`: the processor core that they are timed on."""
 
     def __init__(self, folder: Path, model: str, core: int) -> None:
         self.model, self._folder, self._core = model, folder / model, core
@@ -37,29 +49,39 @@ class Workshop:
             chosen = MODELS[self.model]
             module, inputs = chosen.build()
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(self._folder / "nodes")
-            found = grouped(module, inputs, chosen.training, None).nodes
+            with torch.set_grad_enabled(chosen.training):
+                nodes = grouped(module, inputs, chosen.training, None).nodes
             with replacing(path) as temporary:
-                temporary.write_text(json.dumps([vars(node) for node in found]))
+                temporary.write_text(json.dumps([vars(node) for node in nodes]))
         return [Node(**{**row, "loop": Loop(row["loop"])}) for row in json.loads(path.read_text())]
 
-    def compiled(self, levels: Levels | None) -> tuple[str, dict[str, Any]]:
-        """The name of a candidate, and how compiling it went. A failure is an answer with the status `failed: why`."""
-        name = name_of(levels)
-        answer = self._folder / f"{name}.json"
-        if not answer.exists():
-            try:
-                with self._open(name, levels) as candidate:
-                    said = candidate.answer
-            except RuntimeError as error:
-                said = {"status": f"failed: {error}"}
-            with replacing(answer) as temporary:
-                temporary.write_text(json.dumps(said | {"levels": levels}))
-        return name, json.loads(answer.read_text())
+    def measured(self, levels: Sequence[Levels], rounds: int) -> list[Measured]:
+        """Compile candidates, and time those in turns with the default whose results are right; each only once."""
+        names = [name_of(by_node) for by_node in levels]
+        fresh = {name: by_node for name, by_node in zip(names, levels, strict=True) if not self._file(name).exists()}
+        for begin in tqdm(range(0, len(fresh), BATCH), self.model, leave=False):
+            self._measure(dict([*fresh.items()][begin : begin + BATCH]), rounds)
+        kept = [json.loads(self._file(name).read_text()) for name in names]
+        return [Measured(name, row["status"], row["ratio"]) for name, row in zip(names, kept, strict=True)]
+
+    def _measure(self, batch: Mapping[str, Levels], rounds: int) -> None:
+        self._compile_default()
+        with ExitStack() as stack:
+            default = stack.enter_context(self._open(DEFAULT, None))
+            opened = {name: stack.enter_context(self._open(name, levels)) for name, levels in batch.items()}
+            statuses = {name: _status(candidate) for name, candidate in opened.items()}
+            right = [name for name in batch if statuses[name] == "ok"]
+            times = timed_in_turns([default, *(opened[name] for name in right)], rounds)
+        ratios = dict(zip(right, np.median(times[1:] / times[0], axis=1).tolist(), strict=True))
+        for name, levels in batch.items():
+            row = {"levels": levels, "status": statuses[name], "ratio": ratios.get(name, np.nan)}
+            with replacing(self._file(name)) as temporary:
+                temporary.write_text(json.dumps(row))
 
     def timed(self, names: Sequence[str], rounds: int, series: str) -> dict[str, np.ndarray]:
         """Seconds in each round by candidate, in turns; a name that comes twice is timed in two processes.
 
-        series: names the measurement, which is kept under it.
+        series: names the measurement, which is kept under it and not made again.
         """
         digest = hashlib.sha256(json.dumps([*names, rounds]).encode()).hexdigest()[:12]
         path = self._folder / f"times_{series}_{digest}.json"
@@ -72,9 +94,21 @@ class Workshop:
         kept = json.loads(path.read_text())
         return {f"{name}{'' if name not in names[:i] else ' again'}": np.array(kept[i]) for i, name in enumerate(names)}
 
+    def _file(self, name: str) -> Path:
+        """What is kept of a candidate."""
+        return self._folder / f"{name}.json"
+
+    def _compile_default(self) -> None:
+        """So that its folder is there, whose kernels other candidates begin with."""
+        if not (self._folder / DEFAULT).exists():
+            with self._open(DEFAULT, None) as candidate:
+                status = _status(candidate)
+            if status != "ok":
+                raise RuntimeError(f"{self.model}, as Inductor itself compiles it: {status}")
+
     def _levels(self, name: str) -> Levels | None:
-        said: Mapping[str, Any] = json.loads((self._folder / f"{name}.json").read_text())
-        return said["levels"]  # type: ignore[no-any-return]
+        levels: Levels | None = None if name == DEFAULT else json.loads(self._file(name).read_text())["levels"]
+        return levels
 
     def _open(self, name: str, levels: Levels | None) -> Candidate:
         """A process with the candidate, in a folder of its own for compiled code.
@@ -85,11 +119,16 @@ class Workshop:
         if not cache.exists() and base.exists():
             shutil.copytree(base, cache, copy_function=os.link)
             (cache / "log.txt").unlink(missing_ok=True)
-        return Candidate(self.model, levels, cache, self._core)
+        return Candidate(MODELS[self.model], levels, cache, self._core)
 
 
-def name_of(levels: Levels | None) -> str:
+def _status(candidate: Candidate) -> str:
+    try:
+        return str(candidate.answer["status"])
+    except RuntimeError as error:
+        return f"failed: {error}"
+
+
+def name_of(levels: Levels) -> str:
     """A short name that tells levels apart."""
-    if levels is None:
-        return DEFAULT
     return hashlib.sha256(json.dumps(sorted(levels.items())).encode()).hexdigest()[:12]

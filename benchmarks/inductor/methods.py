@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks.inductor.measuring import DEFAULT, Workshop, name_of
+from benchmarks.inductor.measuring import BATCH, Workshop, name_of
 from benchmarks.inductor.proposals import Compiler, Proposal, by_traffic, changed, learned, random_levels
 from pipeline.graphs.compilers.inductor.nodes import Node
+from pipeline.graphs.compilers.inductor.problem import levels_of_plan
 from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.models.fusing.network import Fusing
 
 COMPILATIONS = 24
-BATCH = 8  # candidates that are timed in turns at once: each is a process
+_DRAWS = 400  # changes that the search by measured time draws for a batch of other kernels
 METHODS = ("forbid_all", "random", "traffic", "search", "learned", "fine_tuned")
+LEARNED = METHODS[-2:]
 
 
 @dataclass(frozen=True)
@@ -53,29 +55,38 @@ def try_method(
         "learned": lambda: learned(compiler, network(), problem, COMPILATIONS, rng, fine_tuned=False),
         "fine_tuned": lambda: learned(compiler, network(), problem, COMPILATIONS, rng, fine_tuned=True),
     }[method]()
-    return _timed(workshop, nodes, _different(compiler, problem, proposals), rounds, method)
+    return _timed(workshop, nodes, compiler, problem, _different(compiler, problem, proposals), rounds)
 
 
 def _different(compiler: Compiler, problem: FusionProblem, proposals: Sequence[Proposal]) -> list[Proposal]:
     """Those that are expected to lead to different kernels."""
-    by_kernels = {compiler.judged(problem, one.levels).plan.kernel.tobytes(): one for one in reversed(proposals)}
+    by_kernels = {_kernels(compiler, problem, proposal): proposal for proposal in reversed(proposals)}
     return list(by_kernels.values())[::-1]
 
 
-def _timed(workshop: Workshop, nodes: Sequence[Node], proposals: Sequence[Proposal], rounds: int, series: str) -> Tried:
-    names: list[str] = []
-    expected: list[float] = []
-    for proposal in tqdm(proposals, desc=f"{workshop.model} {series}", leave=False):
-        name, answer = workshop.compiled(proposal.by_name(nodes))
-        if answer["status"] == "ok" and name not in names:
-            names.append(name)
-            expected.append(proposal.seconds)
-    ratios: list[float] = []
-    for begin in range(0, len(names), BATCH):
-        batch = names[begin : begin + BATCH]
-        times = [*workshop.timed([DEFAULT, *batch], rounds, f"first_{series}").values()]
-        ratios += [float(np.median(own / times[0])) for own in times[1:]]
-    return Tried(names, expected, ratios)
+def _timed(
+    workshop: Workshop,
+    nodes: Sequence[Node],
+    compiler: Compiler,
+    problem: FusionProblem,
+    proposals: Sequence[Proposal],
+    rounds: int,
+) -> Tried:
+    """Those whose results are right. Kernels that another method has tried are not compiled again."""
+    by_name: dict[str, tuple[dict[str, int], Proposal]] = {}
+    for proposal in proposals:
+        levels = levels_of_plan(problem, compiler.judged(problem, proposal.levels).plan)
+        by_node = {node.name: int(level) for node, level in zip(nodes, levels, strict=True)}
+        by_name[name_of(by_node)] = by_node, proposal
+    tried = Tried([], [], [])
+    for measured in workshop.measured([by_node for by_node, _ in by_name.values()], rounds):
+        if measured.status == "ok":
+            tried.names.append(measured.name)
+            tried.expected.append(by_name[measured.name][1].seconds)
+            tried.ratios.append(measured.ratio)
+        else:
+            tqdm.write(f"{workshop.model}: {measured.name}: {measured.status}")
+    return tried
 
 
 def _searched(
@@ -86,19 +97,29 @@ def _searched(
     rounds: int,
     rng: np.random.Generator,
 ) -> Tried:
-    """Changes of the best so far by measured time, a few at a time; from all nodes alike."""
+    """Changes of the best so far by measured time, a few at a time; from all nodes alike, each of other kernels."""
     best = Proposal(np.ones(problem.n, np.int8), compiler.all_alike(problem).seconds)
-    tried = _timed(workshop, nodes, [best], rounds, "search_0")
-    lowest = tried.ratios[0]
-    for step in range(1, COMPILATIONS):
-        left = min(BATCH, COMPILATIONS - len(tried.names))
-        batch = [changed(compiler, problem, best.levels, rng) for _ in range(left)]
-        by_name = {name_of(one.by_name(nodes)): one for one in batch}
-        fresh = [one for name, one in by_name.items() if name not in tried.names]
-        more = _timed(workshop, nodes, fresh, rounds, f"search_{step}")
+    tried = _timed(workshop, nodes, compiler, problem, [best], rounds)
+    lowest, seen = min(tried.ratios, default=np.inf), {_kernels(compiler, problem, best)}
+    while left := COMPILATIONS - len(seen):
+        batch: list[Proposal] = []
+        for _ in range(_DRAWS):
+            drawn = changed(compiler, problem, best.levels, rng)
+            if (kernels := _kernels(compiler, problem, drawn)) not in seen:
+                seen.add(kernels)
+                batch.append(drawn)
+            if len(batch) == min(BATCH, left):
+                break
+        if not batch:
+            break
+        more = _timed(workshop, nodes, compiler, problem, batch, rounds)
         tried = Tried(tried.names + more.names, tried.expected + more.expected, tried.ratios + more.ratios)
         if more.names and min(more.ratios) < lowest:
-            lowest, best = min(more.ratios), by_name[more.best]
-        if len(tried.names) >= COMPILATIONS:
-            break
+            lowest, first = min(more.ratios), more.expected[int(np.argmin(more.ratios))]
+            best = next(proposal for proposal in batch if proposal.seconds == first)
     return tried
+
+
+def _kernels(compiler: Compiler, problem: FusionProblem, proposal: Proposal) -> bytes:
+    """What tells the kernels that a proposal is expected to lead to."""
+    return compiler.judged(problem, proposal.levels).plan.kernel.tobytes()

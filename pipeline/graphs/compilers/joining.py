@@ -130,12 +130,15 @@ def best_partner(problem: FusionProblem, kernels: Kernels, root: int, levels: np
     for k in range(kernels.needed_offsets[root], kernels.needed_offsets[root + 1]):
         source = kernels.needed[k]
         count = _add(problem, kernels, levels, level, own, source, source, partners, saved, count)
-        low = np.searchsorted(
-            kernels.readers[kernels.readers_offsets[source] : kernels.readers_offsets[source + 1]], root
-        )
-        begin = kernels.readers_offsets[source] + max(low - _NEAREST, 0)
-        end = min(kernels.readers_offsets[source + 1], kernels.readers_offsets[source] + low + _NEAREST + 1)
-        for j in range(begin, end):
+        first, last = kernels.readers_offsets[source], kernels.readers_offsets[source + 1]
+        low, high = first, last  # bisection: np.searchsorted takes microseconds here
+        while low < high:
+            middle = (low + high) // 2
+            if kernels.readers[middle] < root:
+                low = middle + 1
+            else:
+                high = middle
+        for j in range(max(low - _NEAREST, first), min(low + _NEAREST + 1, last)):
             count = _add(problem, kernels, levels, level, own, kernels.readers[j], source, partners, saved, count)
     while count:
         best = 0
@@ -149,7 +152,7 @@ def best_partner(problem: FusionProblem, kernels: Kernels, root: int, levels: np
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # a call would count the references to all arrays
 def _add(
     problem: FusionProblem,
     kernels: Kernels,

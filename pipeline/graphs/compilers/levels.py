@@ -81,28 +81,35 @@ def fuse(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int) -
 def _grow(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int, more: int) -> bool:
     """Add to the sizes of all that the operation is fused into; whether they are small enough, as far as was looked."""
     fits = True
-    pending = np.empty(len(sizes), np.int64)
-    ways = np.zeros(len(sizes), np.int64)  # in how many ways it is fused into what is pending
-    pending[0], ways[i], count = i, 1, 1
+    # Operations that it is fused into and whose readers are still to be looked at, and in how many ways it is. Few.
+    pending, ways, count = np.empty(16, np.int64), np.empty(16, np.int64), 1
+    pending[0], ways[0] = i, 1
     # Numbers are topological: the lowest pending one has all that it is fused through behind it.
     while count:
         at = 0
         for k in range(1, count):
             if pending[k] < pending[at]:
                 at = k
-        current = pending[at]
+        current, times = pending[at], ways[at]
         count -= 1
-        pending[at] = pending[count]
+        pending[at], ways[at] = pending[count], ways[count]
         for edge in range(problem.child_offsets[current], problem.child_offsets[current + 1]):
             reader = problem.children[edge]
-            sizes[reader] += more * ways[current]
+            sizes[reader] += more * times
             if sizes[reader] > MOST_OPERATIONS:
                 fits = False
             if fused[reader]:
-                if ways[reader] == 0:
-                    pending[count] = reader
-                    count += 1
-                ways[reader] += ways[current]
+                k = 0
+                while k < count and pending[k] != reader:
+                    k += 1
+                if k < count:
+                    ways[k] += times
+                    continue
+                if count == len(pending):
+                    pending = np.concatenate((pending, np.empty(count, np.int64)))
+                    ways = np.concatenate((ways, np.empty(count, np.int64)))
+                pending[count], ways[count] = reader, times
+                count += 1
     return fits
 
 

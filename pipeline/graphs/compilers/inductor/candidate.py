@@ -1,66 +1,71 @@
-"""A process of its own that compiles one model with given levels and then runs it on request.
+"""What a candidate's process does: compile one model with given levels, compare it with eager, then run it on request.
 
-`python -m pipeline.graphs.compilers.inductor.candidate MODEL LEVELS CACHE`: levels as JSON, null for Inductor's own
-choices; CACHE is a folder that no other candidate uses. It answers one line of JSON when the model is compiled, and one
-for each line that it reads: a number of calls -> seconds of each, the mean. An empty line ends it.
+The process is fresh, so that nothing was compiled in it before; `cache` is a folder that no other candidate uses.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from typing import Annotated, Any
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Protocol
 
-import typer
+import torch
+from torch import Tensor, nn
+from torch._inductor import metrics
+
+from pipeline.graphs.compilers.inductor.nodes import compile_with, runner
+from pipeline.graphs.compilers.inductor.policy import Levels
 
 TOLERANCE = 2e-3  # of the compiled results against eager ones: sums in another sequence
 
 
-def main(
-    model: Annotated[str, typer.Argument(help="Name in inductor/models.py.")],
-    levels: Annotated[str, typer.Argument(help="JSON: level by scheduler node, or null.")],
-    cache: Annotated[str, typer.Argument(help="Folder for compiled code.")],
-) -> None:
-    """Compile, compare with eager results, then run on request."""
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache  # before torch reads it
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    import torch
-    from torch._inductor import metrics
+class Compilable(Protocol):
+    """What can be compiled: picklable, as it travels to another process."""
 
-    from pipeline.graphs.compilers.inductor.models import MODELS
-    from pipeline.graphs.compilers.inductor.nodes import compile_with, runner
+    @property
+    def training(self) -> bool:
+        """A training step: the mean of the squared results, and all gradients."""
+        ...
 
+    def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
+        """The module and its inputs, always the same."""
+        ...
+
+
+def serve(model: Compilable, levels: Levels | None, cache: Path, connection: Connection) -> None:
+    """Send how compiling went; then for each number of calls that comes the mean seconds of a call. None ends it.
+
+    Messages of compilers go to `cache`/log.txt. levels: None for Inductor's own choices.
+    """
+    with (cache / "log.txt").open("w") as log:
+        os.dup2(log.fileno(), sys.stdout.fileno())
+        os.dup2(log.fileno(), sys.stderr.fileno())
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     torch.set_num_threads(1)
-    chosen = MODELS[model]
-    module, inputs = chosen.build()
-    with torch.set_grad_enabled(chosen.training):
+    module, inputs = model.build()
+    with torch.set_grad_enabled(model.training):
         began = time.perf_counter()
-        compiled = compile_with(module, inputs, chosen.training, json.loads(levels))
+        compiled = compile_with(module, inputs, model.training, levels)
         assert compiled is not None
         answer: dict[str, Any] = {
             "compile_seconds": time.perf_counter() - began,
             "kernels": metrics.generated_kernel_count,
-            "moved_bytes": metrics.num_bytes_accessed,
         }
-        answer["difference"] = _difference(compiled(*inputs), runner(module, chosen.training)(*inputs))
+        answer["difference"] = _difference(compiled(*inputs), runner(module, model.training)(*inputs))
         answer["status"] = "ok" if answer["difference"] <= TOLERANCE else "results differ from eager ones"
-        print(json.dumps(answer), flush=True)
-        for line in sys.stdin:
-            if not line.strip():
-                break
-            calls = int(line)
+        connection.send(answer)
+        while (calls := connection.recv()) is not None:
             began = time.perf_counter()
             for _ in range(calls):
                 compiled(*inputs)
-            print(json.dumps((time.perf_counter() - began) / calls), flush=True)
+            connection.send((time.perf_counter() - began) / calls)
 
 
 def _difference(results: Any, expected: Any) -> float:
     """The largest difference, relative to the largest expected value of each result."""
-    import torch
-
     pairs = zip(*(part if isinstance(part, tuple | list) else (part,) for part in (results, expected)), strict=True)
     worst = 0.0
     for result, wanted in pairs:
@@ -68,7 +73,3 @@ def _difference(results: Any, expected: Any) -> float:
         difference = (result.to(torch.float64) - wanted.to(torch.float64)).abs().max()
         worst = max(worst, float(difference) / max(scale, 1e-6))
     return worst
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -201,17 +202,17 @@ class Model:
 
 
 MODELS = {
-    "lstm": Model(lambda: Recurrent("lstm"), ((3, 64, WIDTH),)),
-    "residual": Model(lambda: Residual(False, False), ((4, 32, 16, 16),)),
+    "lstm": Model(partial(Recurrent, "lstm"), ((3, 64, WIDTH),)),
+    "residual": Model(partial(Residual, False, False), ((4, 32, 16, 16),)),
     "mixer": Model(Mixer, ((8, 64, WIDTH),)),
     "messages": Model(Messages, ((512, WIDTH),)),
     "mixer_training": Model(Mixer, ((8, 64, WIDTH),), training=True),
     "messages_training": Model(Messages, ((512, WIDTH),), training=True),
     "norms_small": Model(Norms, ((64, 64),)),
     "shared_small": Model(Shared, ((64, 64), (64, 64))),
-    "gru": Model(lambda: Recurrent("gru"), ((3, 64, WIDTH),), unseen=True),
-    "excited": Model(lambda: Residual(True, False), ((4, 32, 16, 16),), unseen=True),
-    "depthwise": Model(lambda: Residual(False, True), ((4, 32, 16, 16),), unseen=True),
+    "gru": Model(partial(Recurrent, "gru"), ((3, 64, WIDTH),), unseen=True),
+    "excited": Model(partial(Residual, True, False), ((4, 32, 16, 16),), unseen=True),
+    "depthwise": Model(partial(Residual, False, True), ((4, 32, 16, 16),), unseen=True),
     "transformer": Model(Transformer, ((8, 64, WIDTH),), unseen=True),
     "gated_convolutions": Model(GatedConvolutions, ((4, 32, 256),), unseen=True),
     "norms": Model(Norms, ((512, 512),), unseen=True),

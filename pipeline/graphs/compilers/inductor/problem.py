@@ -15,7 +15,7 @@ from numba import njit
 
 from pipeline.graphs.compilers.inductor.nodes import Node
 from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members
 from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.rates import Rates
 
@@ -83,6 +83,15 @@ def plan_of_levels(problem: InductorProblem, levels: np.ndarray) -> Plan:
     order = np.argsort(-levels[problem.pairs[:, 0]].astype(np.int64), kind="stable")
     kernel = _fused(fusion.child_offsets, fusion.children, problem.pairs[order], levels)
     return Plan(_only_read_inside(fusion, kernel))
+
+
+def levels_of_plan(problem: FusionProblem, plan: Plan) -> np.ndarray:
+    """Levels that lead to the kernels of a plan, (n,) int64: each kernel of several nodes has a level of its own."""
+    levels = np.zeros(problem.n, np.int64)
+    groups = [sorted(inside) for inside in members(problem, plan).values() if len(inside) > 1]
+    for number, group in enumerate(sorted(groups)):
+        levels[group] = number + 1
+    return levels
 
 
 @njit(cache=True, nogil=True)

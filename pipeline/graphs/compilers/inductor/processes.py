@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from pipeline.graphs.compilers.inductor.candidate import Compilable, serve
 from pipeline.graphs.compilers.inductor.policy import Levels
 
-_MODULE = "pipeline.graphs.compilers.inductor.candidate"
 _LEAST = 2e-3  # seconds of a measurement
+_END_SECONDS = 10.0  # that a process has to end by itself
 
 
 class Candidate:
-    """One compiled model in a process; a context manager that ends it. `answer` says how compiling went."""
+    """One model that is compiled in a process; a context manager that ends it.
 
-    def __init__(self, model: str, levels: Levels | None, cache: Path, core: int | None = None) -> None:
-        """core: the processor core that it is bound to. Raises RuntimeError where it cannot be compiled."""
+    Several that are opened one after the other compile at the same time.
+    """
+
+    def __init__(self, model: Compilable, levels: Levels | None, cache: Path, core: int | None = None) -> None:
+        """core: the processor core that it is timed on."""
         cache.mkdir(parents=True, exist_ok=True)
-        self._log = cache / "log.txt"
-        with self._log.open("w") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", _MODULE, model, json.dumps(levels), str(cache)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=os.environ | {"OMP_NUM_THREADS": "1"},
-            )
-        if core is not None:
-            os.sched_setaffinity(self._process.pid, {core})
-        self.answer: dict[str, Any] = self._read()
+        self._cache, self._core = cache, core
+        self._connection, theirs = _context().Pipe()
+        self._process = _context().Process(target=serve, args=(model, levels, cache, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        """How compiling went, once it is done. Raises RuntimeError where it cannot be compiled."""
+        said: dict[str, Any] = self._read()
+        if self._core is not None:
+            os.sched_setaffinity(self._process.pid or 0, {self._core})
+        return said
 
     def seconds(self, calls: int) -> float:
         """Of one call, the mean of so many."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{calls}\n")
-        self._process.stdin.flush()
+        assert self.answer
+        self._connection.send(calls)
         return float(self._read())
 
     def _read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._process.wait()
-            raise RuntimeError(f"a candidate ended without an answer; its messages: {self._log}")
-        return json.loads(line)
+        try:
+            return self._connection.recv()
+        except EOFError:
+            self._process.join()
+            log = self._cache / "log.txt"
+            raise RuntimeError(f"a candidate ended without an answer; its messages: {log}") from None
 
     def __enter__(self) -> Candidate:
         return self
@@ -60,7 +62,12 @@ class Candidate:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate("\n")
+        if self._process.is_alive() and kind is None:
+            self._connection.send(None)
+            self._process.join(_END_SECONDS)
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
 
 
 def timed_in_turns(candidates: Sequence[Candidate], rounds: int) -> np.ndarray:
@@ -74,3 +81,11 @@ def timed_in_turns(candidates: Sequence[Candidate], rounds: int) -> np.ndarray:
 def over_default(seconds: Mapping[str, np.ndarray], default: str) -> dict[str, float]:
     """Of each candidate the median over rounds of its time over the default's in the same round."""
     return {name: float(np.median(values / seconds[default])) for name, values in seconds.items()}
+
+
+def _context() -> multiprocessing.context.ForkServerContext:
+    """Processes are forks of one that has imported torch and compiled nothing: importing it takes seconds."""
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # torch starts no pool of compiling processes when imported
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([serve.__module__, "torch._inductor.compile_fx"])
+    return context
