@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from pipeline.config.params import load
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import fusion_problem
 from pipeline.graphs.compilers.optimum import choices, optimum
-from pipeline.graphs.compilers.problem import fusion_problem
 from pipeline.graphs.compilers.rates import FROZEN, frozen_rates
 from pipeline.graphs.corpus.fusion_sets import fusion_graphs
-from pipeline.graphs.models.fusing.search import DEFAULTS
+from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.tables import replacing
 
 SET = "fusion_unseen_parts"

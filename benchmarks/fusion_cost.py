@@ -32,8 +32,8 @@ from tqdm import tqdm
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import fusion_problem
 from pipeline.graphs.compilers.levels import LEVELS, plan_of
-from pipeline.graphs.compilers.problem import fusion_problem
 from pipeline.graphs.compilers.rates import FROZEN, Rates
 from pipeline.graphs.corpus.export import graph_of_module
 from pipeline.graphs.corpus.graph import Graph

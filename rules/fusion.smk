@@ -147,3 +147,30 @@ rule evaluate_fusion:
         "Numbers with intervals ({wildcards.experiment})"
     shell:
         stage("evaluate_fusion", "experiment", "intervals")
+
+
+rule fusion_examples:
+    """Plans of fusion that the page draws."""
+    input:
+        src=src("fusion_examples"),
+        graphs=lambda w: path("graphs", graph_set=P.experiments[w.experiment].shown.set),
+        fusion_plans=lambda w: [
+            path("fusion_plans", experiment=w.experiment, graph_set=shown.set, method=method, seed=P.experiments[w.experiment].seeds[0])
+            for shown in [P.experiments[w.experiment].shown]
+            for method in shown.methods
+        ],
+    output:
+        fused_operations=path("fused_operations"),
+    wildcard_constraints:
+        experiment=of_task(Fusion),
+    params:
+        options=options,
+        settings=lambda w: section("experiments", w.experiment, "shown"),
+    log:
+        "logs/fusion_examples/{experiment}.log",
+    benchmark:
+        "benchmarks/rules/fusion_examples/{experiment}.tsv"
+    message:
+        "Drawing plans of fusion ({wildcards.experiment})"
+    shell:
+        stage("fusion_examples", "settings")

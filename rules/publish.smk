@@ -39,7 +39,8 @@ def tables_of(name):
         return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
     if chosen.task == "fusion":
         histories = [path("whole_graph_history", experiment=name, model=model, seed=seed) for model in chosen.models for seed in chosen.seeds_of(model)]
-        return [*(path(kind, experiment=name) for kind in ("results", "parts")), *histories]
+        drawn = ["fused_operations"] if chosen.shown else []
+        return [*(path(kind, experiment=name) for kind in ("results", "parts", *drawn)), *histories]
     if chosen.task == "execution":
         return [path(kind, experiment=name) for kind in ("results", "parts", "executed_points")]
     if chosen.task == "processors":
@@ -66,7 +67,7 @@ def stages_of(name):
         return {"dag_verification": ["verify"], "trials": ["train"], EVIDENCE: ["ceiling", "audit", "errors"]}[name], []
     chosen = P.experiments[name]
     if isinstance(chosen, Fusion):
-        return ["fusion_graphs", *(["train_fusing"] if chosen.models else []), "fuse_graphs", "judge_fusions", "evaluate_fusion"], []
+        return ["fusion_graphs", *(["train_fusing"] if chosen.models else []), "fuse_graphs", "judge_fusions", "evaluate_fusion", "fusion_examples"], []
     if isinstance(chosen, Placement):
         own = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
         return ["placed_graphs", *(["train_whole_graph"] if chosen.models else []), "place_graphs", "judge_placements", "evaluate_placement", "placement_examples"], unique(own)

@@ -20,6 +20,7 @@ FROZEN = {"all", "publish", "trial", "verify", "compile", "train_ordering", "shi
     "placed_graphs", "train_whole_graph", "place_graphs", "judge_placements", "evaluate_placement",
     "placement_examples", "expert_placements", "placed_schedules",
     "fusion_graphs", "train_fusing", "fuse_graphs", "judge_fusions", "evaluate_fusion",
+    "fusion_examples",
 }  # fmt: skip
 
 

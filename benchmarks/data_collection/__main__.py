@@ -35,6 +35,10 @@ CARTPOLES: tuple[tuple[Any, ...], ...] = (  # way, environments, steps of a call
     ("torch_compiled", MANY, 8, 1),
     ("jax_scan", MANY, FUSED, 1),
     *(("jax_scan_unrolled", MANY, FUSED, unroll) for unroll in (2, 4, UNROLLED, 16, 32)),
+    *(
+        (name, MANY, steps, 1)
+        for name, steps in (("torch_gpu", 1), ("torch_compiled_gpu", 1), ("torch_compiled_gpu", 8))
+    ),
 )
 FACTORIAL = tuple(product(("numba_blocks", "jax_scan"), (1, MANY), (1, FUSED), (1,)))
 Rates = dict[tuple[str, tuple[Any, ...]], list[dict[str, Any]]]  # kind and words -> answers of the processes
@@ -64,20 +68,19 @@ def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
             "seed": "all",
             **columns,
         }
-        own = _rates(said)
-        if not len(own):
+        rates = _rates(said)
+        if not len(rates):
             continue
-        yield _row(place, Quantity("steps_per_second", lengths=columns.get("lengths", "all"), unit="steps/s"), own)
+        lengths = columns.get("lengths", "all")
+        yield _row(place, Quantity("steps_per_second", lengths=lengths, unit="steps/s"), rates)
         base = _rates(answers[kind, (words[0], 1) if kind == "sizes" else baselines[kind]])
         baseline = "one_step" if kind == "sizes" else str(baselines[kind][0])
-        what = Quantity("speedup", "ratio", baseline, lengths=columns.get("lengths", "all"))
-        yield _row(place, what, own / base)
-        for metric in ("kernels", "moved_bytes"):
-            if metric in said[0]:
-                yield row(
-                    place, Quantity(metric, unit="count" if metric == "kernels" else "bytes"), float(said[0][metric])
-                )
+        yield _row(place, Quantity("speedup", "ratio", baseline, lengths=lengths), rates / base)
+        for metric, unit in (("kernels", "count"), ("moved_bytes", "bytes"), ("calls", "count")):
+            if np.isfinite(said[0].get(metric, np.nan)):
+                yield row(place, Quantity(metric, lengths=lengths, unit=unit), float(said[0][metric]))
     yield from _factorial(experiment, answers)
+    yield from _compared(experiment, answers)
 
 
 def _factorial(experiment: str, answers: Rates) -> Iterator[Row]:
@@ -91,6 +94,18 @@ def _factorial(experiment: str, answers: Rates) -> Iterator[Row]:
         alone |= {"fused_when_vectorised": both / many, "product_ratio": (both / one) / ((many / one) * (fused / one))}
         for metric, values in alone.items():
             yield _row(place, Quantity(metric, "ratio", "one_environment_one_step"), values)
+
+
+def _compared(experiment: str, answers: Rates) -> Iterator[Row]:
+    """The best strategy of the paper on XLA; and one call a step against a call for every operation."""
+    place = {"experiment": experiment, "target": "this_machine", "seed": "all"}
+    by_strategy = {name: _rates(answers["strategies", (name,)]) for name in strategies.STRATEGIES}
+    base = by_strategy["baseline"]
+    best = max((rates / base for rates in by_strategy.values() if len(rates)), key=np.median)
+    yield _row(place | {"set": "strategies", "method": "best"}, Quantity("speedup", "ratio", "baseline"), best)
+    compiled, eager = (_rates(answers["cartpole", (name, MANY, 1, 1)]) for name in ("jax", "jax_eager"))
+    fewer = Quantity("speedup", "ratio", "jax_eager", lengths=str(MANY))
+    yield _row(place | {"set": "calls", "method": "jax", "iterations": "1"}, fewer, compiled / eager)
 
 
 def _rates(said: list[dict[str, Any]]) -> np.ndarray:

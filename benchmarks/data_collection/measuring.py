@@ -62,11 +62,12 @@ def main(
     answer: dict[str, Any] = {"status": "ok"}
     if kind == "cartpole":
         from benchmarks.data_collection import ways
+        from benchmarks.data_collection.calls import calls
 
         way = ways.Way(words[0], *map(int, words[1:]))
         advance, _ = ways.make(way)
         answer["steps_per_second"] = rate(advance, way.environments * way.fused, seconds)
-        answer["calls_per_step"] = 1 / (way.environments * way.fused)
+        answer["calls"] = calls(way)
     elif kind == "scheduling":
         from benchmarks.data_collection import scheduling
 

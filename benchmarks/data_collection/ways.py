@@ -14,7 +14,7 @@ from benchmarks.data_collection.cartpole import State, action, begin, start, ste
 Advance = Callable[[], None]  # one call: `fused` steps of each environment
 WAYS = (
     *("gymnasium", "gymnasium_vector", "numpy", "numba", "numba_blocks", "torch", "torch_compiled"),
-    *("jax_eager", "jax", "jax_scan", "jax_scan_unrolled"),
+    *("jax_eager", "jax", "jax_scan", "jax_scan_unrolled", "torch_gpu", "torch_compiled_gpu"),
 )
 UNROLLED = 8
 
@@ -37,7 +37,8 @@ class Way:
 def make(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
     """What advances the environments, and what tells their states: x, speed, angle, turn, steps, episode, (B,) each.
 
-    Raises ValueError for a way that is not there, ImportError where its package is not installed.
+    Raises ValueError for a way that is not there, ImportError where its package is not installed, RuntimeError without
+    the GPU that it runs on.
     """
     if way.name.startswith("jax"):
         return _jax(way)
@@ -48,7 +49,7 @@ def make(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
         "numba": _numba,
         "numba_blocks": _numba,
     }
-    makers |= {"torch": _torch, "torch_compiled": _torch}
+    makers |= dict.fromkeys(["torch", "torch_compiled", "torch_gpu", "torch_compiled_gpu"], _torch)
     if way.name not in makers:
         raise ValueError(f"no way {way.name!r}; there are {', '.join(WAYS)}")
     return makers[way.name](way)
@@ -127,9 +128,13 @@ def _torch(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
     import torch
 
     torch.set_num_threads(1)
-    numbers = torch.arange(way.environments, dtype=torch.int32)
+    on_gpu = way.name.endswith("_gpu")
+    if on_gpu and not torch.cuda.is_available():
+        raise RuntimeError("there is no GPU here that torch can use")
+    device = "cuda" if on_gpu else "cpu"
+    numbers = torch.arange(way.environments, dtype=torch.int32, device=device)
     held = [begin(torch, numbers, torch.float32)]
-    time = [torch.zeros((), dtype=torch.int32)]
+    time = [torch.zeros((), dtype=torch.int32, device=device)]
 
     def steps(state: State, clock: torch.Tensor) -> tuple[State, torch.Tensor]:
         for _ in range(way.fused):
@@ -137,13 +142,15 @@ def _torch(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
             clock = clock + 1
         return state, clock
 
-    run: Any = torch.compile(steps, fullgraph=True) if way.name == "torch_compiled" else steps
+    run: Any = torch.compile(steps, fullgraph=True) if way.name.startswith("torch_compiled") else steps
 
     def advance() -> None:
         with torch.no_grad():
             held[0], time[0] = run(held[0], time[0])
+        if on_gpu:
+            torch.cuda.synchronize()
 
-    return advance, lambda: tuple(part.numpy() for part in held[0])
+    return advance, lambda: tuple(part.cpu().numpy() for part in held[0])
 
 
 def _jax(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:

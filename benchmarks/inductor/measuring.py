@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 from pipeline.graphs.compilers.inductor.models import MODELS
 from pipeline.graphs.compilers.inductor.nodes import Node, grouped
-from pipeline.graphs.compilers.inductor.policy import Levels
 from pipeline.graphs.compilers.inductor.processes import Candidate, timed_in_turns
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.tables import replacing
@@ -40,6 +40,7 @@ class Workshop:
 
     def __init__(self, folder: Path, model: str, core: int) -> None:
         self.model, self._folder, self._core = model, folder / model, core
+        self._kernels = self._folder / "kernels"
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def nodes(self) -> list[Node]:
@@ -70,6 +71,7 @@ class Workshop:
             default = stack.enter_context(self._open(DEFAULT, None))
             opened = {name: stack.enter_context(self._open(name, levels)) for name, levels in batch.items()}
             statuses = {name: _status(candidate) for name, candidate in opened.items()}
+            self._share(batch)
             right = [name for name in batch if statuses[name] == "ok"]
             times = timed_in_turns([default, *(opened[name] for name in right)], rounds)
         ratios = dict(zip(right, np.median(times[1:] / times[0], axis=1).tolist(), strict=True))
@@ -103,6 +105,7 @@ class Workshop:
         if not (self._folder / DEFAULT).exists():
             with self._open(DEFAULT, None) as candidate:
                 status = _status(candidate)
+            self._share([DEFAULT])
             if status != "ok":
                 raise RuntimeError(f"{self.model}, as Inductor itself compiles it: {status}")
 
@@ -113,13 +116,20 @@ class Workshop:
     def _open(self, name: str, levels: Levels | None) -> Candidate:
         """A process with the candidate, in a folder of its own for compiled code.
 
-        A new folder begins with what compiling the default left: kernels, which are kept by their source text.
+        A new folder begins with what earlier candidates left: kernels, which are kept by their source text.
         """
-        cache, base = self._folder / name, self._folder / DEFAULT
-        if not cache.exists() and base.exists():
-            shutil.copytree(base, cache, copy_function=os.link)
-            (cache / "log.txt").unlink(missing_ok=True)
+        cache = self._folder / name
+        if not cache.exists() and self._kernels.exists():
+            shutil.copytree(self._kernels, cache, copy_function=os.link)
         return Candidate(MODELS[self.model], levels, cache, self._core)
+
+    def _share(self, names: Iterable[str]) -> None:
+        """Kernels that these candidates compiled are there for later ones."""
+        for path in (path for name in names for path in (self._folder / name).glob("*/*")):
+            shared = self._kernels / path.parent.name / path.name
+            if path.is_file() and not shared.exists():
+                shared.parent.mkdir(parents=True, exist_ok=True)
+                os.link(path, shared)
 
 
 def _status(candidate: Candidate) -> str:

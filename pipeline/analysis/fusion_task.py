@@ -142,7 +142,7 @@ def _without_rounding(shares: np.ndarray) -> np.ndarray:
 def _by_graph(
     place: Mapping[str, str], table: Table, known: References, members: pd.DataFrame
 ) -> Iterator[dict[str, object]]:
-    """Each graph: the default's run time, and every method's over it with the least and the most seed."""
+    """Each graph: the default's run time, every method's over it with the least and the most seed; and its kernels."""
     own: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
     own |= {"judge": JUDGE, "decoder": "none", "seed": ALL}
     for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
@@ -156,6 +156,9 @@ def _by_graph(
                 numbers = float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))
                 whose = own | {"method": method, "metric": "run_time", "comparison": "ratio", "baseline": DEFAULT}
                 yield part(whose, "graph", graph, i, numbers, operations)
+                kernels = np.array([costs["kernels"][i] for costs in by_seed.values()])
+                counted = float(np.nanmean(kernels)), float(np.nanmin(kernels)), float(np.nanmax(kernels))
+                yield part(own | {"method": method, "metric": "kernels"}, "graph", graph, i, counted, operations)
 
 
 def _named(rows: Sequence[Row], seeds: int) -> Iterator[Row]:

@@ -197,6 +197,16 @@ ALONE = "alone"  # the target of plans of fusion: all kernels one after the othe
 THIS_MACHINE = "this_machine"  # whose kernels the frozen rates are of (graphs/compilers/frozen)
 
 
+class ShownFusion(Section):
+    """Whose plans of a part of one graph the page draws."""
+
+    set: str
+    graph: str  # name and variant: `gnmt_8 forward`
+    target: str
+    methods: Annotated[list[str], Field(min_length=1)]
+    operations: tuple[int, int]  # the first and the last one that are drawn, by their numbers
+
+
 class Fusion(OnGraphs):
     """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
 
@@ -205,6 +215,7 @@ class Fusion(OnGraphs):
     devices: Positive = 4  # that links are between
     models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
+    shown: ShownFusion | None = None
 
     @model_validator(mode="after")
     def _peers_are_methods(self) -> Fusion:

@@ -181,6 +181,10 @@ class Params(Section):
         _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
         for name, model in experiment.models.items():
             _known(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
+        if experiment.shown is not None:
+            _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+            _known(f"{key}.shown.target", [experiment.shown.target], experiment.targets)
+            _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
 
     def fusion_seeds(self, experiment: Fusion, method: str) -> list[int]:
         """Seeds of a method that fuses: one where it draws nothing."""

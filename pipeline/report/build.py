@@ -13,6 +13,12 @@ from pipeline.report.corpus import composition, ingest, verification
 from pipeline.report.devices import comparison as methods_on_devices
 from pipeline.report.devices import machine, simulator, speed, trials
 from pipeline.report.evidence import Evidence
+from pipeline.report.fusion import agreement as agreement_of_fusions
+from pipeline.report.fusion import answers as answers_of_fusion
+from pipeline.report.fusion import collection, compiler, plans
+from pipeline.report.fusion import costs as costs_of_fusion
+from pipeline.report.fusion import learning as learning_of_fusion
+from pipeline.report.fusion import pictures as pictures_of_fusion
 from pipeline.report.imitation import comparison, ideas, input, limits
 from pipeline.report.index import front, paper_tables
 from pipeline.report.operator import decoding, learning, price, projection
@@ -82,6 +88,16 @@ SECTIONS: dict[str, dict[str, Section]] = {
         "executed": executed.section,
         "splits": splits.section,
         "costs": costs.section,
+    },
+    "fusion": {
+        "pictures": pictures_of_fusion.section,
+        "answers": answers_of_fusion.section,
+        "plans": plans.section,
+        "learning": learning_of_fusion.section,
+        "compiler": compiler.section,
+        "agreement": agreement_of_fusions.section,
+        "collection": collection.section,
+        "costs": costs_of_fusion.section,
     },
     "corpus": {"corpus": composition.section, "verification": verification.section, "ingest": ingest.section},
 }

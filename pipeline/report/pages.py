@@ -89,6 +89,13 @@ PAGES = (  # the first lists the others
         ),
     ),
     Page(
+        "fusion",
+        "Operations fused: GO's third task, a real compiler, data collection",
+        "Does a network that chooses which operations run as one kernel beat the rules of compilers, does that hold "
+        "where a real compiler runs its choices, and what are many environments at once and fused steps worth?",
+        ("fusion", "fusion_joint", "fusion_development", "inductor", "xla_fusions", "data_collection", "fusion_cost"),
+    ),
+    Page(
         "corpus",
         "The code and its dependencies",
         "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "

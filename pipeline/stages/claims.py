@@ -11,7 +11,8 @@ import typer
 
 from pipeline import tables
 from pipeline.analysis import published, tidy
-from pipeline.analysis.claims import NOT_MARKED, table
+from pipeline.analysis.claimed import NOT_MARKED, claims
+from pipeline.analysis.claims import table
 from pipeline.analysis.provenance import Provenance, differs, state
 from pipeline.analysis.rows import results as rows_of
 from pipeline.analysis.rows import row
@@ -36,7 +37,7 @@ def main(
     both = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
     both = pd.concat([both, _marked(folders or [], json.loads(settings_now))])
     with tables.replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(both)))
+        temporary.write_text(tidy.csv(table(both, claims())))
 
 
 def _marked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:

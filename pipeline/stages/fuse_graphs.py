@@ -17,13 +17,13 @@ from pipeline import tables
 from pipeline.config.devices import Machines
 from pipeline.config.fusion import FusionEntry, GoJoint
 from pipeline.config.section import section
+from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.optimum import TooLarge
-from pipeline.graphs.compilers.problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import frozen_rates, rates_of
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled
 from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fuse, joint, placed
+from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.stages import options
 
@@ -72,7 +72,7 @@ def _row(
     if isinstance(entry, GoJoint):
         if machine is None:
             return _without_plan("it places kernels on several devices: name a link as the target")
-        found = joint.search(problem, machine, entry, rng)
+        found = go_joint.search(problem, machine, entry, rng)
         return _with_schedule(found.best) | _curve(found.costs)
     try:
         plan, costs = fuse(problem, entry, rng, weights)

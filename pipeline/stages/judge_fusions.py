@@ -15,10 +15,10 @@ from pipeline import tables
 from pipeline.config.devices import Machines
 from pipeline.config.section import section
 from pipeline.graphs.compilers.cost import kernel_costs
+from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.kernel_graph import kernel_graph
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import Plan, violations
-from pipeline.graphs.compilers.problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import frozen_rates, rates_of
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.devices.evaluation import evaluated

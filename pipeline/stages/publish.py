@@ -20,7 +20,7 @@ from pipeline.stages.gather import gather
 
 _SINGLE = (  # published as they are
     *("results", "parts", "ceiling", "twins", "audit", "timelines"),
-    *("gantts", "memory_curves", "kept_points", "executed_points", "placed_operations"),
+    *("gantts", "memory_curves", "kept_points", "executed_points", "placed_operations", "fused_operations"),
 )
 _PLACED = ("history", "sweep", "outcomes")  # their places become columns of the same name
 _RUNS = ("errors", "error_shares")  # of one model, set and seed

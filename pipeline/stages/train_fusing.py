@@ -11,11 +11,11 @@ import torch
 from pipeline import tables
 from pipeline.config.fusion import FusionNetwork
 from pipeline.config.section import section
-from pipeline.graphs.compilers.problem import FusionProblem, fusion_problem
+from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.models.fusing.files import save
-from pipeline.graphs.models.fusing.training import train
+from pipeline.graphs.models.fusing.fusing_files import save
+from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
 
@@ -37,7 +37,7 @@ def main(
     torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [*training, development]
     learned = [problem for path in training for problem in _problems(path)]
-    checkpoint = Checkpoint(["pipeline.graphs.models.fusing.training"], f"{settings}\n{seed}", inputs)
+    checkpoint = Checkpoint(["pipeline.graphs.models.fusing.fusing_training"], f"{settings}\n{seed}", inputs)
     resume = checkpoint.load()
     if resume is not None:
         print(f"resuming at update {resume['update']} of {chosen.updates}", file=sys.stderr)

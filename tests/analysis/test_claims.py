@@ -1,14 +1,18 @@
 """Claims are read off rows and their intervals: yes, no, uncertain, not measured."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.analysis import claims, paper, provenance, published, rows
+from pipeline.analysis import claimed, claims, fusion_task, paper, provenance, published, rows
 from pipeline.analysis.claims import Claim, holds
+from pipeline.config.experiments import Fusion
+from pipeline.config.intervals import Intervals
+from pipeline.config.params import load
 from pipeline.stages import claims as stage
 from pipeline.wiring import ROOT
 
@@ -40,9 +44,8 @@ def test_a_target_that_says_nothing_is_refused() -> None:
         holds("about 5", 1, 1, 1)
 
 
-def answered(claim: Claim, monkeypatch: pytest.MonkeyPatch, lines: list[rows.Row]) -> dict:
-    monkeypatch.setattr(claims, "claims", lambda: [claim])
-    (found,) = claims.table(rows.results(lines)).to_dict("records")
+def answered(claim: Claim, lines: list[rows.Row]) -> dict:
+    (found,) = claims.table(rows.results(lines), [claim]).to_dict("records")
     return found
 
 
@@ -57,40 +60,65 @@ def answered(claim: Claim, monkeypatch: pytest.MonkeyPatch, lines: list[rows.Row
         ("excess", 0.9 / 2 - 1, 0.8 / 2.4 - 1, 1.0 / 1.6 - 1),
     ],
 )
-def test_forms(monkeypatch: pytest.MonkeyPatch, form: str, value: float, low: float, high: float) -> None:
+def test_forms(form: str, value: float, low: float, high: float) -> None:
     lines = [
         rows.row(PLACE, "cycles", 0.9, 0.8, 1.0, 5, method="mine"),
         rows.row(PLACE, "cycles", 2.0, 1.6, 2.4, 5, method="other"),
     ]
     key = {"experiment": "tiny", "metric": "cycles"}
     claim = Claim("c", "> 0", key | {"method": "mine"}, form, key | {"method": "other"})  # type: ignore[arg-type]
-    found = answered(claim, monkeypatch, lines)
+    found = answered(claim, lines)
     assert (found["value"], found["low"], found["high"]) == pytest.approx((value, low, high))
     assert "tiny results set=test_5" in found["source"] and "method=mine" in found["source"]
     assert "beside tiny results" in found["source"] and found["source"].endswith("method=other metric=cycles")
 
 
 @pytest.mark.parametrize(("target", "value"), [(">= 0.5", 0.4), ("<= 0.5", 0.9), ("== 1", 0.4)])
-def test_of_several_rows_the_one_furthest_from_the_target_counts(
-    monkeypatch: pytest.MonkeyPatch, target: str, value: float
-) -> None:
+def test_of_several_rows_the_one_furthest_from_the_target_counts(target: str, value: float) -> None:
     lines = [rows.row(PLACE | {"set": f"s{share}"}, "valid_share", share, n=5) for share in (0.7, 0.4, 0.9)]
     claim = Claim("c", target, {"experiment": "tiny", "metric": "valid_share"})
-    assert answered(claim, monkeypatch, lines)["value"] == value
+    assert answered(claim, lines)["value"] == value
 
 
-def test_without_rows_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rows_nothing_is_measured() -> None:
     key = {"experiment": "tiny", "metric": "cycles"}
     lines = [rows.row(PLACE, "cycles", 0.9, n=5, method="mine")]
     for claim in (
         Claim("c", "> 0", key | {"method": "gone"}),
         Claim("c", "> 0", key, "share", key | {"method": "gone"}),
     ):
-        assert answered(claim, monkeypatch, lines)["holds"] == "not measured"
+        assert answered(claim, lines)["holds"] == "not measured"
+
+
+def fused(targets: Sequence[str], sets: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
+    """Costs of plans of two graphs a set; the methods that stand later are faster."""
+    shared = {"seed": "0", "library_seconds": 0.0, "kernels": 5, "moved_bytes": 1e6, "operations": 9}
+    return pd.DataFrame(
+        shared | {"graph_set": name, "graph": graph, "graph_id": f"{name} {graph}", "family": graph, "target": target,
+                  "method": method, "seconds": 1 - place / 100}
+        for name in sets for graph in "ab" for target in targets for place, method in enumerate(methods)
+    )  # fmt: skip
+
+
+def test_claims_on_fusion_find_what_its_evaluation_writes() -> None:
+    chosen, measured = load().experiments, []
+    for experiment in ("fusion", "fusion_joint"):
+        settings = chosen[experiment]
+        assert isinstance(settings, Fusion)
+        methods = [*settings.methods, *([] if "optimum" in settings.methods else ["optimum"])]
+        costs = fused(settings.targets, settings.sets, methods)
+        intervals = Intervals(bootstrap_samples=9, confidence=0.95)
+        measured.append(fusion_task.evaluate(experiment, intervals, costs, settings.peers).results)
+    table = claims.table(pd.concat(measured), claimed.claims()).set_index("claim")
+    asked = [claim.name for claim in claimed.claims() if claim.row["experiment"] in ("fusion", "fusion_joint")]
+    assert len(asked) == 8 and (table.loc[asked, "holds"] != "not measured").all()
+    wanted = {"go_gain_fusion": 1 - 0.94 / 0.97, "go_gain_fusion_joint": 1 - 0.96 / 0.95}
+    for name, value in wanted.items():
+        assert table["value"][name] == pytest.approx(value)
 
 
 def test_every_claim_has_a_name_of_its_own_and_the_papers_numbers() -> None:
-    every = claims.claims()
+    every = claimed.claims()
     assert len({claim.name for claim in every}) == len(every)
     targets = {claim.name: claim.target for claim in every}
     assert targets["paper_test_5_paper_popocs_20_exact_match_minus_sinkhorn_as_in_paper"] == ">= 0.041"
@@ -106,7 +134,7 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     found = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
     missing = found[found["holds"] == "not measured"].index
     awaited = ("quick", "paper_test_5_paper_valid", "hardware_series", "reorder_lost", "devices", "simulator")
-    awaited += ("gflownet", "environment_speedup", "go_")
+    awaited += ("gflownet", "environment_speedup", "go_", "inductor", "fusion_cost", "collection", "xla_")
     assert all(name.startswith(awaited) for name in missing)
     assert found["holds"]["quick_test_5_paper_popocs_20_exact_match_minus_sinkhorn"] == "yes"  # a fresh one's
     assert found["holds"]["processors_learned_atom_timed_times_as_fast_as_search"] == "no"
@@ -134,23 +162,23 @@ def test_numbers_that_are_older_are_counted_where_no_page_says_so(
     assert (claim["value"], claim["holds"]) == (silent, "no" if silent else "yes")
 
 
-def test_the_values_that_differ_are_those_of_the_worst_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    (claim,) = (claim for claim in claims.claims() if claim.name == "values_that_differ_between_processors")
+def test_the_values_that_differ_are_those_of_the_worst_table() -> None:
+    (claim,) = (claim for claim in claimed.claims() if claim.name == "values_that_differ_between_processors")
     place = {"experiment": "processor_kinds", "set": "tiny", "judge": "znver3", "seed": "all"}
     lines = [
         rows.row(place, "values_that_differ", n, n=9, method=table) for table, n in (("dags", 0.0), ("models", 2.0))
     ]
-    answer = answered(claim, monkeypatch, lines)
+    answer = answered(claim, lines)
     assert (answer["value"], answer["holds"]) == (2, "no")
     assert "method=models" in answer["source"] and "judge=znver3" in answer["source"]
-    assert answered(claim, monkeypatch, lines[:1])["holds"] == "yes"
+    assert answered(claim, lines[:1])["holds"] == "yes"
 
 
 def test_the_committed_table_is_of_what_is_published() -> None:
     """Of the claims that published experiments answer; `quick` is made anew with the report."""
     committed = pd.read_csv(ROOT / "reports/claims.csv")
     assert list(committed.columns) == tables.SCHEMAS["claims"].names
-    now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"])
+    now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"], claimed.claims())
     assert list(committed["claim"]) == list(now["claim"])
     old = ~now["claim"].str.startswith(("quick", "published_tables"))  # the latter asks the files
     assert list(committed["holds"][old]) == list(now["holds"][old])

@@ -6,14 +6,17 @@ import importlib.util
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.data_collection import scheduling, sizes, strategies
+from benchmarks.data_collection.calls import calls
 from benchmarks.data_collection.cartpole import action, hashed, start
 from benchmarks.data_collection.ways import WAYS, Way, make
 from pipeline.graphs.compilers.inductor.available import missing
 
 ENVIRONMENTS, STEPS = 700, 96  # more than a block of the compiled ways; most episodes end at least once
 OURS = [way for way in WAYS if way not in ("gymnasium", "gymnasium_vector")]
+ON_GPU = ("torch_gpu", "torch_compiled_gpu")
 
 
 def states(way: Way, steps: int = STEPS) -> tuple[np.ndarray, ...]:
@@ -22,6 +25,8 @@ def states(way: Way, steps: int = STEPS) -> tuple[np.ndarray, ...]:
         pytest.skip("jax is not installed: pip install -e '.[collection]' -c constraints.txt")
     if way.name == "torch_compiled" and missing():
         pytest.skip(missing())
+    if way.name in ON_GPU and not torch.cuda.is_available():
+        pytest.skip("there is no GPU here that torch can use")
     advance, told = make(way)
     for _ in range(steps // way.fused):
         advance()
@@ -57,6 +62,17 @@ def test_fusing_steps_changes_nothing() -> None:
     for name in ("numba", "numba_blocks"):
         for one, other in zip(states(Way(name, 600)), states(Way(name, 600, 32)), strict=True):
             assert (one == other).all()
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch", "jax_eager"])
+def test_calls_of_the_backend_are_counted(name: str) -> None:
+    """As many for many environments as for few; a compiled call counts once, whatever it holds."""
+    if name == "jax_eager":
+        pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
+    count = calls(Way(name, 16))
+    # physics alone: 2 calls for sine and cosine, 26 others; hashes, comparisons and choices come on top of that
+    assert 80 < count < 400 and count == calls(Way(name, 1024))
+    assert calls(Way("numba", 16, 8)) == 1 / 8 and calls(Way("gymnasium", 16)) == 16
 
 
 def test_actions_and_starts_are_spread_evenly() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.analysis import claims
+from pipeline.analysis import claimed, claims
 from pipeline.config.params import load
 from pipeline.report.evidence import Evidence
 from pipeline.report.placement.shared import COSTS, EXECUTED, SCALE, SPEED, SPLITS
@@ -144,4 +144,4 @@ def evidence(*experiments: str) -> Evidence:
     beside = {
         name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()
     }
-    return Evidence(params, found, beside, claims=claims.table(found))
+    return Evidence(params, found, beside, claims=claims.table(found, claimed.claims()))

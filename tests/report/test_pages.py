@@ -167,6 +167,7 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
         "`placement`, `placement_two`, `placement_eight`, `placement_ablations`, `placement_transfer`, "
         "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`, "
         "`workload_splits`",
+        "`fusion`, `fusion_joint`, `fusion_development`, `inductor`, `xla_fusions`, `data_collection`, `fusion_cost`",
     ]
 
 
@@ -199,7 +200,7 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
-    elsewhere = ("devices", "policies", "placement")  # they have no evidence here
+    elsewhere = ("devices", "policies", "placement", "fusion")  # they have no evidence here
     assert all("## Provenance" in text for name, text in texts.items() if name not in elsewhere)
     again = build.markdown(replace(FULL, states={}))
     for name, text in again.items():  # nothing else depends on it
@@ -213,6 +214,8 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
     published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
     published += ["dag_verification", "devices", "this_machine", "gflownet", "placement", "this_machine_placed"]
+    published += 4 * ["fusion"] + ["fusion_joint"]
+    of_fusion = ("inductor", "xla_fusions", "data_collection", "fusion_cost")
     of_policies = ("policy_trials", "exact_flow.measuring", "environment_speed", "sampling_speed")
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     assert sorted(named) == sorted(
@@ -224,7 +227,7 @@ def test_what_was_not_run_is_said_with_its_command() -> None:
             "python -m benchmarks.simulator_speed",
             *(
                 f"python -m benchmarks.{n}"
-                for n in ("placing_speed", "whole_graph_scale", "cost_model", "workload_splits")
+                for n in ("placing_speed", "whole_graph_scale", "cost_model", "workload_splits", *of_fusion)
             ),
         ]
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 
 
 def kernel_seconds(problem: FusionProblem, plan: Plan) -> np.ndarray:

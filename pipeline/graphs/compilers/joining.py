@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN
-from pipeline.graphs.compilers.problem import FusionProblem
 
 _REDUCTION, _LIBRARY = int(Loop.REDUCTION), int(Loop.LIBRARY)
 _NEAREST = 8  # readers of one result, the next behind an operation, that it may be joined with because of it

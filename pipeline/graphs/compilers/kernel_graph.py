@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from pipeline.graphs.compilers.cost import kernel_seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 
 

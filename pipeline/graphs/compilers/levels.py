@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.joining import best_partner, kernels_of
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import MOST_OPERATIONS, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 
 LEVELS = 20
 ALONE = 0

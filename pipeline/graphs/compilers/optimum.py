@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.joining import Kernels, join, kernels_of
 from pipeline.graphs.compilers.levels import fuse, may_fuse
 from pipeline.graphs.compilers.plan import Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 
 MOST_CHOICES = 14  # operations that may be fused into their readers: 2^14 sets of them
 

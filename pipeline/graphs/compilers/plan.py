@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.compilers.problem import FusionProblem
 
 MOST_OPERATIONS = 64  # of a kernel, those computed twice counted twice; TorchInductor's max_fusion_size
 NOT_WRITTEN = -1

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.plan import NOT_WRITTEN
-from pipeline.graphs.compilers.problem import FusionProblem
 
 
 class Kernel(NamedTuple):

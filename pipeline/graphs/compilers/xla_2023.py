@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import fuse, may_fuse
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.producers import change, kernel_of, reading_kernels, scratch_of
 from pipeline.graphs.compilers.xla_multi_output import joined
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.joining import join, kernels_of
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 
 
 def joined(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> Plan:

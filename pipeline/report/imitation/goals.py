@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.analysis.claims import GOALS, Goal, parsed, reaches
+from pipeline.analysis.claimed import GOALS, Goal
+from pipeline.analysis.claims import parsed, reaches
 from pipeline.report.imitation.rows import SPEED
 from pipeline.report.names import DECODERS, decoder_label, in_order, label
 from pipeline.report.numbers import count, number, percent, small, spread

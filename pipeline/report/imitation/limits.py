@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from pipeline.analysis.claims import GOALS, parsed
+from pipeline.analysis.claimed import GOALS
+from pipeline.analysis.claims import parsed
 from pipeline.report.evidence import Evidence
 from pipeline.report.imitation import goals
 from pipeline.report.imitation.rows import MAIN, of

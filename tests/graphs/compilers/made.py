@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.graphs.compilers.problem import FusionProblem, fusion_problem
+from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.corpus.graph import Operations, graph
 

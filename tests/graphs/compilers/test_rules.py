@@ -7,9 +7,9 @@ import pytest
 
 from pipeline.graphs.compilers import loop_fusion, priority_fusion, xla_2023
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.optimum import MOST_CHOICES, TooLarge, optimum
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, violations
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.rates import Rates
 from tests.graphs.compilers.made import drawn, problem
 

@@ -13,22 +13,22 @@ import torch
 from pipeline.config.fusion import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kernel_graph import kernel_graph
 from pipeline.graphs.compilers.levels import LEVELS, plan_of
 from pipeline.graphs.compilers.optimum import optimum
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate, violations
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.producers import savings
 from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.models.fusing.files import load, save
+from pipeline.graphs.models.fusing.fusing_files import load, save
+from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_search import best_default, judged
+from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.graphs.models.fusing.joint import Machine
-from pipeline.graphs.models.fusing.network import Fusing
 from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, of_plan
-from pipeline.graphs.models.fusing.search import best_default, judged
-from pipeline.graphs.models.fusing.training import train
 from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fuse, joint, placed
+from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
 from tests.graphs.compilers.made import drawn
 
 RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)
@@ -131,8 +131,8 @@ def test_kernels_are_a_graph_that_takes_as_long_on_one_device() -> None:
 def test_the_tasks_together_conform(tasks: Any, learns: bool) -> None:
     settings = GoJoint(method="go_joint", evaluations=60, tasks=tasks, learns=learns, settings=SMALL)
     for made in problems(3, 20):
-        found = joint.search(made, MACHINE, settings, np.random.default_rng(2))
-        again = joint.search(made, MACHINE, settings, np.random.default_rng(2))
+        found = go_joint.search(made, MACHINE, settings, np.random.default_rng(2))
+        again = go_joint.search(made, MACHINE, settings, np.random.default_rng(2))
         assert violations(made, found.best.plan) == []
         assert len(found.costs) == 60 and found.costs.tolist() == again.costs.tolist()
         problem, best = found.best.kernels.problem, found.best.evaluated

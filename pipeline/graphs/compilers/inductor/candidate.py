@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch._inductor import metrics
 
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 from pipeline.graphs.compilers.inductor.nodes import compile_with, runner
-from pipeline.graphs.compilers.inductor.policy import Levels
 
 TOLERANCE = 2e-3  # of the compiled results against eager ones: sums in another sequence
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch._inductor import config
 from torch._inductor.dependencies import MemoryDep
 
-from pipeline.graphs.compilers.inductor.policy import Levels, using
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels, using
 from pipeline.graphs.compilers.kinds import Loop
 
 _EXPENSIVE = {"exp", "tanh", "sigmoid", "sin", "cos", "log", "sqrt", "rsqrt", "truediv", "erf", "pow", "expm1", "log1p"}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.graphs.compilers.inductor.candidate import Compilable, serve
-from pipeline.graphs.compilers.inductor.policy import Levels
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 
 _LEAST = 2e-3  # seconds of a measurement
 _END_SECONDS = 10.0  # that a process has to end by itself

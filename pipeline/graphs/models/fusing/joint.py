@@ -16,15 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kernel_graph import KernelGraph, kernel_graph
 from pipeline.graphs.compilers.levels import plan_of
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.devices.completion import OPEN, PLAIN, Completion, Decisions
 from pipeline.graphs.devices.evaluation import Evaluated
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_search import changed, draw_moves
 from pipeline.graphs.models.fusing.numbers import Fusible, of_plan
-from pipeline.graphs.models.fusing.search import changed, draw_moves
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph
 from pipeline.graphs.models.whole_graph.search import Learn, advantages

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from pipeline.graphs.compilers.cost import kernel_costs
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.levels import LEVELS, may_fuse
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.producers import savings
 
 GRAPH_NUMBERS = 15

@@ -8,14 +8,14 @@ import numpy as np
 
 from pipeline.config.fusion import Annealing, GoFusion, Rule
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import levels_of
 from pipeline.graphs.compilers.optimum import optimum
 from pipeline.graphs.compilers.plan import Plan, separate
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.devices.completion import OPEN, PLAIN
+from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled, of_plan_scheduled
-from pipeline.graphs.models.fusing.search import DEFAULTS
-from pipeline.graphs.schedulers.fusing import annealing, go
+from pipeline.graphs.schedulers.fusing import fusion_annealing, go_fusion
 
 
 def fuse(
@@ -26,10 +26,10 @@ def fuse(
     Raises compilers.optimum.TooLarge where every plan is to be looked at and there are too many.
     """
     if isinstance(settings, Annealing):
-        found = annealing.search(problem, settings, rng)
+        found = fusion_annealing.search(problem, settings, rng)
         return found.best.plan, found.costs
     if isinstance(settings, GoFusion):
-        found = go.search(problem, settings, rng, weights)
+        found = go_fusion.search(problem, settings, rng, weights)
         return found.best.plan, found.costs
     if settings.method == "separate":
         plan = separate(problem.n)

@@ -11,13 +11,14 @@ import torch
 from benchmarks.inductor.proposals import Compiler, learned, random_levels
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers.inductor.available import missing
-from pipeline.graphs.compilers.inductor.models import MODELS
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels
+from pipeline.graphs.compilers.inductor.models import MODELS, Model, Optimiser
 from pipeline.graphs.compilers.inductor.nodes import Node, grouped
-from pipeline.graphs.compilers.inductor.policy import Levels
+from pipeline.graphs.compilers.inductor.nodes_problem import levels_of_plan
 from pipeline.graphs.compilers.inductor.processes import Candidate, over_default, timed_in_turns
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import members
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -67,9 +68,11 @@ def test_what_becomes_of_levels_is_foreseen() -> None:
         compiler = Compiler([nodes])
         problem = compiler.problems[0]
         for proposal in random_levels(compiler, problem, 3, np.random.default_rng(0)):
-            inside = members(problem, compiler.judged(problem, proposal.levels).plan)
-            expected = {frozenset(nodes[i].name for i in group) for group in inside.values()}
+            plan = compiler.judged(problem, proposal.levels).plan
+            expected = {frozenset(nodes[i].name for i in group) for group in members(problem, plan).values()}
             assert expected == groups(model, proposal.by_name(nodes))[1]
+            by_kernel = levels_of_plan(problem, plan)
+            assert expected == groups(model, {node.name: int(by_kernel[i]) for i, node in enumerate(nodes)})[1]
 
 
 def test_proposals_differ_and_the_best_comes_first() -> None:
@@ -85,8 +88,8 @@ def test_proposals_differ_and_the_best_comes_first() -> None:
 def test_candidates_give_eager_results_and_other_numbers_of_kernels(tmp_path: Path) -> None:
     """In processes of their own; a control pair is timed in turns."""
     with (
-        Candidate("shared_small", None, tmp_path / "a") as default,
-        Candidate("shared_small", {}, tmp_path / "b") as none,
+        Candidate(MODELS["shared_small"], None, tmp_path / "a") as default,
+        Candidate(MODELS["shared_small"], {}, tmp_path / "b") as none,
     ):
         assert default.answer["status"] == none.answer["status"] == "ok"
         times = timed_in_turns([default, none], 3)
@@ -97,5 +100,7 @@ def test_candidates_give_eager_results_and_other_numbers_of_kernels(tmp_path: Pa
 
 
 def test_a_candidate_that_cannot_be_compiled_says_where_its_messages_are(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"log\.txt"):
-        Candidate("no such model", None, tmp_path)
+    broken = Model(Optimiser, ((2, 2),))  # too few tensors
+    with Candidate(broken, None, tmp_path) as candidate, pytest.raises(RuntimeError, match=r"log\.txt"):
+        assert candidate.answer
+    assert "Error" in (tmp_path / "log.txt").read_text()

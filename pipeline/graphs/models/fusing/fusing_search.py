@@ -16,12 +16,12 @@ import torch
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers import loop_fusion, priority_fusion, xla_2023
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.levels import levels_of, plan_of
 from pipeline.graphs.compilers.plan import Plan
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.devices.completion import Decisions
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.numbers import Fusible, of_plan
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.search import Learn, advantages

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from pipeline.config.fusion import GoJoint
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import ALONE, FUSED, levels_of
-from pipeline.graphs.compilers.problem import FusionProblem
+from pipeline.graphs.models.fusing import fusing_search as rounds
 from pipeline.graphs.models.fusing import joint
-from pipeline.graphs.models.fusing import search as rounds
+from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.joint import Joint, Machine, Scheduled
-from pipeline.graphs.models.fusing.network import Fusing
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
 

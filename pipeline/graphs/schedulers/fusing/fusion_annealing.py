@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from pipeline.config.fusion import Annealing
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import LEVELS
-from pipeline.graphs.compilers.problem import FusionProblem
-from pipeline.graphs.models.fusing.search import Search, best_default, judged, kept_together
+from pipeline.graphs.models.fusing.fusing_search import Search, best_default, judged, kept_together
 from pipeline.graphs.problems.groups import drawn_groups
 
 _ALONE = 0.25  # share of changes of single operations

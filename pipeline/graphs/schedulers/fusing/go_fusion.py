@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from pipeline.config.fusion import GoFusion
-from pipeline.graphs.compilers.problem import FusionProblem
-from pipeline.graphs.models.fusing import search as rounds
-from pipeline.graphs.models.fusing.files import load
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
+from pipeline.graphs.models.fusing import fusing_search as rounds
+from pipeline.graphs.models.fusing.fusing_files import load
+from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
 

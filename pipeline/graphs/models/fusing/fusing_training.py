@@ -11,10 +11,10 @@ import torch
 from tqdm import tqdm
 
 from pipeline.config.fusion import FusionNetwork
-from pipeline.graphs.compilers.problem import FusionProblem
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
+from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_search import Fused, Judge, best_default, better, draw_round, judged, search
 from pipeline.graphs.models.fusing.numbers import Fusible
-from pipeline.graphs.models.fusing.search import Fused, Judge, best_default, better, draw_round, judged, search
 from pipeline.graphs.models.whole_graph.search import LONGEST_STEP
 from pipeline.learning.diverged import Diverged
 

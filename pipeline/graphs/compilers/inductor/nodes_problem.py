@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.inductor.nodes import Node
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members
-from pipeline.graphs.compilers.problem import FusionProblem
 from pipeline.graphs.compilers.rates import Rates
 
 

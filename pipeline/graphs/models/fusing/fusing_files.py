@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from pipeline import tables
 from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.models.fusing.network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing
 
 _DESCRIPTION = "fusing"  # key in a file's metadata
 

@@ -1,0 +1,1 @@
+"""The page `fusion`: its tables, figures and template."""
