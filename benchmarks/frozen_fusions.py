@@ -15,21 +15,21 @@ from tqdm import tqdm
 
 from pipeline.config.params import load
 from pipeline.graphs.compilers.cost import seconds
+from pipeline.graphs.compilers.frozen_parts import PARTS
 from pipeline.graphs.compilers.fusion_problem import fusion_problem
 from pipeline.graphs.compilers.optimum import choices, optimum
-from pipeline.graphs.compilers.rates import FROZEN, frozen_rates
+from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.fusion_sets import fusion_graphs
 from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.tables import replacing
 
 SET = "fusion_unseen_parts"
-PARTS = FROZEN.parent / "fusion_parts.csv"
 
 
 def frozen_parts() -> pd.DataFrame:
     """One row a part: graph_id, name, family, operations, choices, default and optimum in seconds."""
     rates, rows = frozen_rates(), []
-    settings = load().fusion_sets[SET]
+    settings = load().fusion_sets[SET].model_copy(update={"head_room": False})
     for graph in tqdm(fusion_graphs(settings, lambda graph: len(choices(fusion_problem(graph, rates)))), desc="parts"):
         problem = fusion_problem(graph, rates)
         rows.append(

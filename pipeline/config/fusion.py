@@ -86,6 +86,7 @@ class FusionSet(Section):
     parts: Annotated[int, Field(ge=0)] = 0  # drawn of every graph, different ones; 0: the graphs as they are
     part_operations: tuple[Positive, Positive] = (6, 16)
     most_choices: Positive = 12  # operations of a part that may be fused into their readers, and at least two of them
+    head_room: bool = False  # only frozen parts on which some plan is better than every default
     seed: int = 0  # of the draw of parts
 
 
