@@ -10,18 +10,23 @@ import numpy as np
 import typer
 
 from pipeline import tables
+from pipeline.command import fuse as fusing
 from pipeline.graphs.corpus.workloads import MOST_DEVICES, split_of
 from pipeline.graphs.devices.timeline import Timeline, timeline
 from pipeline.graphs.plans import summary
 from pipeline.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from pipeline.graphs.plans.hardware import DEVICES, LINKS, DeviceName, LinkName, on_devices
+from pipeline.graphs.plans.named_module import NamedModule
 from pipeline.graphs.plans.sources import Source, export_module, read_file
 from pipeline.graphs.plans.trace import trace
 from pipeline.graphs.problems.problem import Problem
 from pipeline.stages.command import explained
 
+_FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # what --fuse takes
+
 
 def main(
+    context: typer.Context,
     model: Annotated[
         str,
         typer.Argument(metavar="MODEL", help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN."),
@@ -61,6 +66,10 @@ def main(
     trace_out: Annotated[
         Path | None, typer.Option("--trace", help="Schedule to write, JSON for Perfetto (ui.perfetto.dev).")
     ] = None,
+    fuse: Annotated[
+        bool, typer.Option("--fuse", help="Instead: which operations become one kernel; module:Class is compiled, too.")
+    ] = False,
+    plan: Annotated[Path | None, typer.Option(help="Of --fuse: the best plan to write, JSON: kernels by name.")] = None,
 ) -> None:
     """Place and schedule a neural network on several devices by the best of six classical methods, a GFlowNet or GO.
 
@@ -68,6 +77,10 @@ def main(
     and the memory that it needs. Operations take what a roofline of the device says (its peaks: real ones take longer),
     or as profiled in a workload; results travel as the link says. Nothing is run on any device, and no data of a file
     is run as code. module:Class imports your module, which runs it.
+
+    --fuse plans kernels for one core instead, by XLA's rules and by GO, and says what each saves by a cost of launches,
+    arithmetic and bytes. Where g++ is there, TorchInductor compiles module:Class as it decides itself and as GO
+    proposes, and both are run and timed here: a minute or two.
 
     Examples:
 
@@ -79,15 +92,22 @@ def main(
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
+    learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
     message that asks for it. Exit code 1: what is given cannot be read or scheduled, nothing is written then; 2: an
     option is wrong.
     """
     with explained():
-        files = {name: path for name, path in (("gantt", gantt), ("split", split), ("trace", trace_out)) if path}
+        _check_fusing(context, fuse, plan)
+        outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
+        files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
         source = _read(model, size or [], input or [], training)
+        if fuse:
+            module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
+            fusing.fuse(model, source, module, seed, plan)
+            return
         problem = on_devices(source, devices, device, link, memory)
         print(_head(model, problem, source, device, link), flush=True)
         tried = trials(problem, seed, source.groups, moves, by)
@@ -105,6 +125,20 @@ def main(
             print(f"{name}: {path}")
 
 
+def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None:
+    """Raises ValueError where options are given that mean nothing with --fuse, or without it."""
+    if plan is not None and not fuse:
+        raise ValueError(f"--plan {plan}: this is what --fuse writes; add --fuse")
+    wrong = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(str(parameter.name))) and source.name != "DEFAULT"
+        if fuse and parameter.name not in _FUSING
+    ]
+    if wrong:
+        raise ValueError(f"--fuse plans kernels of one core, nothing runs on devices: leave out {', '.join(wrong)}")
+
+
 def _check_outputs(model: str, files: dict[str, Path]) -> None:
     """Raises ValueError where two files to write are the same one, or one is the model."""
     for name, path in files.items():
@@ -115,9 +149,13 @@ def _check_outputs(model: str, files: dict[str, Path]) -> None:
             raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
 
 
+def _is_module(model: str) -> bool:
+    return ":" in model and not Path(model).exists()
+
+
 def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> Source:
     path = Path(model)
-    if ":" in model and not path.exists():
+    if _is_module(model):
         return export_module(model, inputs, training)
     if inputs or training:
         raise ValueError(f"{model}: --input and --training are for module:Class; a file tells its inputs itself")

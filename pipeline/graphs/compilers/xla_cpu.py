@@ -4,7 +4,9 @@ Our own implementation of the published rule (openxla/xla: CpuInstructionFusion 
 FusionNodeIndexingEvaluation; the state of jaxlib 0.10; described by Snider & Liang 2023, "Operator Fusion in XLA").
 Readers are taken last to first. Each takes in the operands that it may, the last one first, and what these read, until
 nothing is left that it may. An operand that others read as well is copied: it is dropped where nobody is left to read
-it. Pure functions of HLO text: `fusions` decides, `read_fusions` tells from the text after the pass what XLA decided,
+it. Left out: control dependencies, and fusions that other passes made, which stay as they are.
+
+Pure functions of HLO text: `fusions` decides, `read_fusions` tells from the text after the pass what XLA decided, and
 `compare` puts both side by side for every instruction and each of its operands.
 """
 
@@ -20,13 +22,11 @@ from typing import Literal
 Answer = Literal["fused", "separate", "both"]  # both: in some of the reader's copies
 Pair = tuple[str, str]  # names of an operand and its reader
 
-_UNARY = {
+_ELEMENTWISE = {
     *("abs", "acos", "acosh", "asin", "asinh", "atanh", "round-nearest-afz", "round-nearest-even", "ceil", "copy"),
     *("count-leading-zeros", "convert", "bitcast-convert", "cosine", "cosh", "erf", "exponential", "floor", "imag"),
     *("exponential-minus-one", "is-finite", "log", "log-plus-one", "not", "negate", "popcnt", "real", "rsqrt", "sign"),
     *("reduce-precision", "logistic", "sine", "sinh", "sqrt", "cbrt", "tan", "tanh"),
-}
-_ELEMENTWISE = _UNARY | {
     *("add", "atan2", "compare", "complex", "divide", "maximum", "minimum", "multiply", "power", "remainder", "and"),
     *("subtract", "or", "xor", "shift-left", "shift-right-arithmetic", "shift-right-logical", "stochastic-convert"),
     *("select", "clamp", "constant", "map", "rng"),
@@ -541,7 +541,7 @@ def _overwritten(state: Fusions, kernel: Kernel, producer: Instruction) -> str:
 
 
 def _is_same_slice(state: Fusions, kernel: Kernel, producer: Instruction) -> bool:
-    """Whether a slice is of the very positions that the kernel updates."""
+    """Whether a slice is of the very positions that the kernel updates; what computes them is asked for later."""
     update = kernel.copies[0]
     if producer.shape != state.instruction(update.operands[1]).shape:
         return False
@@ -620,7 +620,7 @@ class Compared:
     reader: Instruction
     ours: Answer
     xla: Answer
-    why: str  # ours was not fused; empty where it was
+    why: str  # ours is not fused
 
     @property
     def agrees(self) -> bool:
@@ -649,5 +649,5 @@ def _compare(computation: Computation, after: Module) -> Iterable[Compared]:
     for (operand, reader), xla in read_fusions(computation, after).items():
         ends = state.instruction(operand), state.instruction(reader)
         if not {end.opcode for end in ends} & _PLUMBING:
-            why = state.refusals.get((operand, reader), "")
+            why = "" if ours[operand, reader] == "fused" else state.refusals.get((operand, reader), "")
             yield Compared(computation, *ends, ours[operand, reader], xla, why)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,14 +80,12 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
 
     from pipeline.graphs.corpus.export import graph_of_module
 
-    shapes = [_shape(text) for text in inputs]
+    shapes = [shape_of(text) for text in inputs]
     if not shapes:
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
-    module, _, attribute = named.partition(":")
-    sys.path.insert(0, "")
+    _, _, attribute = named.partition(":")
     try:
-        make = getattr(import_module(module), attribute)
-        with torch.device("meta"):
+        with imported(named) as make, torch.device("meta"):
             made = make()
             if not isinstance(made, torch.nn.Module):
                 raise TypeError(f"it makes a {type(made).__name__}, not a torch.nn.Module")
@@ -96,13 +96,22 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
     except Exception as error:  # whatever the user's own code, or torch about it, raises
         reason = " ".join(str(error).split())[:500] + (_UNFIT if "torchvision::" in str(error) else "")
         raise ValueError(f"{named}: torch cannot export it: {type(error).__name__}: {reason}") from error
-    finally:
-        sys.path.remove("")
     names = tuple(f"{layer or attribute} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True))
     return Source(graph, names, np.arange(len(graph)))
 
 
-def _shape(text: str) -> tuple[str, list[int]]:
+@contextmanager
+def imported(named: str) -> Iterator[Any]:
+    """What `module:Class` names; meanwhile imports look in the current folder first."""
+    module, _, attribute = named.partition(":")
+    sys.path.insert(0, "")
+    try:
+        yield getattr(import_module(module), attribute)
+    finally:
+        sys.path.remove("")
+
+
+def shape_of(text: str) -> tuple[str, list[int]]:
     """`int64:16,128` -> its type and sizes. Raises ValueError where it is no shape."""
     import torch
 

@@ -20,7 +20,7 @@ def of_methods(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
         rows.append((trial.method, *_compared(problem, trial.seconds)))
         notes.append("<- chosen" if trial is best else trial.message)
     rows.append(("lower bound", *_compared(problem, problem.bound)))
-    return _aligned(rows, [*notes, _what_binds(problem)])
+    return aligned(rows, [*notes, _what_binds(problem)])
 
 
 def of_devices(problem: Problem, order: np.ndarray, placement: np.ndarray, times: Timeline) -> str:
@@ -34,14 +34,14 @@ def of_devices(problem: Problem, order: np.ndarray, placement: np.ndarray, times
             (
                 str(device),
                 str(int(here.sum())),
-                _milliseconds(busy),
+                milliseconds(busy),
                 f"{busy / times.makespan if times.makespan else 0.0:.1%}",
-                _megabytes(float(problem.sizes[times.results[times.senders == device]].sum())),
-                _megabytes(float(most[device])),
-                _megabytes(float(problem.weights[here].sum())),
+                megabytes(float(problem.sizes[times.results[times.senders == device]].sum())),
+                megabytes(float(most[device])),
+                megabytes(float(problem.weights[here].sum())),
             )
         )
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _compared(problem: Problem, seconds: float) -> tuple[str, str, str]:
@@ -49,7 +49,7 @@ def _compared(problem: Problem, seconds: float) -> tuple[str, str, str]:
     if np.isinf(seconds):
         return "-", "-", "-"
     alone = float(problem.seconds.sum())  # what one device takes, whether it has the memory or not
-    return _milliseconds(seconds), _ratio(alone, seconds), _ratio(seconds, problem.bound)
+    return milliseconds(seconds), ratio(alone, seconds), ratio(seconds, problem.bound)
 
 
 def _what_binds(problem: Problem) -> str:
@@ -58,19 +58,22 @@ def _what_binds(problem: Problem) -> str:
     return f"all work spread over {problem.devices} devices"
 
 
-def _milliseconds(seconds: float) -> str:
+def milliseconds(seconds: float) -> str:
+    """Of seconds, with four digits."""
     return f"{1e3 * seconds:,.4g} ms" if seconds < 1 else f"{1e3 * seconds:,.0f} ms"
 
 
-def _megabytes(count: float) -> str:
+def megabytes(count: float) -> str:
+    """Of bytes."""
     return f"{count / 1e6:,.1f} MB"
 
 
-def _ratio(value: float, by: float) -> str:
+def ratio(value: float, by: float) -> str:
+    """1 where both are nothing."""
     return f"{value / by:.3f}" if by else "1.000"
 
 
-def _aligned(rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+def aligned(rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
     """Columns of text, the first one to the left, all others to the right; then a note on each row."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []

@@ -13,6 +13,7 @@ from pipeline.graphs.compilers.xla_cpu import (
     compare,
     fused_computations,
     fusions,
+    is_expensive,
     parse,
     read_fusions,
 )
@@ -187,13 +188,24 @@ def test_long_concatenations_stay_alone(count: int, sizes: tuple[int, int], alon
     assert [pairs["x0 c"], pairs["c n"]] == [said, said]
 
 
-@pytest.mark.parametrize(("producer", "said"), [("add(p, q)", SEPARATE), ("negate(p)", FUSED)])
+@pytest.mark.parametrize(
+    ("producer", "said"),
+    [
+        ("add(p, q)", SEPARATE),
+        ("negate(p)", FUSED),
+        ("add(p, b)", FUSED),  # a constant is not read
+        ("concatenate(h, h)", FUSED),  # reads no more than it writes
+    ],
+)
 def test_what_is_written_anyway_is_not_copied_where_that_reads_more(producer: str, said: Answer) -> None:
     """The product of matrices needs x written: a copy of an addition would read two tensors in place of one."""
     pairs = decided(
         "p = f32[8,8] parameter(0)",
         "q = f32[8,8] parameter(1)",
-        f"x = f32[8,8] {producer}",
+        "h = f32[4,8] parameter(2)",
+        "k = f32[] constant(1)",
+        "b = f32[8,8] broadcast(k), dimensions={}",
+        f"x = f32[8,8] {producer}, dimensions={{0}}",
         "n = f32[8,8] abs(x)",
         "d = f32[8,8] dot(x, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
         "ROOT t = (f32[8,8], f32[8,8]) tuple(n, d)",
@@ -223,17 +235,37 @@ def test_a_reduction_whose_code_would_stand_twice_is_written() -> None:
     assert refused(*twice)["r n"] == "its code would be copied"
 
 
-def test_code_stands_at_15_places_at_most() -> None:
-    """Each of k broadcasts of 2 rows to other shapes reads x at positions of its own."""
+@pytest.mark.parametrize(
+    ("opcode", "most"), [("negate(p)", 15), ("broadcast(k), dimensions={}", 16), ("reduce(q, k), dimensions={1}", 1)]
+)
+def test_code_stands_at_15_places_at_most(opcode: str, most: int) -> None:
+    """Each slice reads x at positions of its own. Broadcasts are no code; that of reductions stands once."""
 
     def fused(k: int) -> Answer:
-        lines = ["p = f32[2] parameter(0)", "x = f32[2] negate(p)"]
-        lines += [f"b{j} = f32[2,{j + 2}] broadcast(x), dimensions={{0}}" for j in range(k)]
-        lines += [f"s{j} = f32[2,2] slice(b{j}), slice={{[0:2], [0:2]}}" for j in range(k)]
-        lines += [f"a{j} = f32[2,2] add({'s0' if j == 1 else f'a{j - 1}'}, s{j})" for j in range(1, k)]
-        return decided(*lines[:-1], "ROOT " + lines[-1])["x b0"]
+        lines = ["p = f32[9] parameter(0)", "q = f32[9,2] parameter(1)", "k = f32[] constant(0)"]
+        lines += [f"x = f32[9] {opcode}, to_apply=sum"]
+        lines += [f"s{j} = f32[2] slice(x), slice={{[0:2]}}" for j in range(k)]
+        lines += [f"a{j} = f32[2] add({'s0' if j == 1 else f'a{j - 1}'}, s{j})" for j in range(1, k)]
+        return decided(*lines, f"ROOT n = f32[2] negate({f'a{k - 1}' if k > 1 else 's0'})")["x s0"]
 
-    assert [fused(15), fused(16)] == [FUSED, SEPARATE]
+    assert [fused(most), fused(17)] == [FUSED, FUSED if most == 16 else SEPARATE]
+    assert most >= 16 or fused(most + 1) == SEPARATE
+
+
+def test_transposes_read_at_the_positions_of_their_reader() -> None:
+    lines = ["p = f32[2,2] parameter(0)", "x = f32[2,2] negate(p)"]
+    lines += [f"s{j} = f32[2,2]{{0,1}} transpose(x), dimensions={{1,0}}" for j in range(20)]
+    lines += [f"a{j} = f32[2,2]{{0,1}} add({'s0' if j == 1 else f'a{j - 1}'}, s{j})" for j in range(1, 20)]
+    assert decided(*lines[:-1], "ROOT " + lines[-1])["x s0"] == FUSED
+
+
+def test_what_a_copied_position_reads_stands_as_often() -> None:
+    """One reader reads the padding, at the positions that two slices ask it for."""
+    lines = ("p = f32[2] parameter(0)", "z = f32[] constant(0)", "x = f32[4] pad(p, z), padding=1_1")
+    lines = (*lines, "b = f32[2,4] broadcast(x), dimensions={1}", "s = f32[2,2] slice(b), slice={[0:2], [0:2]}")
+    once = (*lines, "ROOT n = f32[2,2] negate(s)")
+    twice = (*lines, "r = f32[2,2] slice(b), slice={[0:2], [1:3]}", "ROOT a = f32[2,2] add(s, r)")
+    assert [decided(*once)["x b"], decided(*twice)["x b"], decided(*twice)["b r"]] == [FUSED, SEPARATE, FUSED]
 
 
 def test_a_kernel_has_six_reductions_at_most() -> None:
@@ -282,9 +314,129 @@ def test_a_bitcast_is_the_memory_that_is_overwritten() -> None:
     assert refused(*lines)["x s"] == "is read elsewhere while it is overwritten"
 
 
+UPDATED = (
+    "p = f32[4,8] parameter(0)",
+    "w = f32[1,4] parameter(1)",
+    "i = s32[] parameter(2)",
+    "z = s32[] constant(0)",
+    "s = f32[1,8] dynamic-slice(p, i, z), dynamic_slice_sizes={1,8}",
+)
+
+
+def test_a_slice_that_is_moved_is_not_read_while_it_is_overwritten() -> None:
+    lines = (*UPDATED, "r = f32[1,8] reverse(s), dimensions={1}", "ROOT u = f32[4,8] dynamic-update-slice(p, r, i, z)")
+    assert [decided(*lines)["r u"], decided(*lines)["s r"]] == [FUSED, SEPARATE]
+    assert refused(*lines)["s r"] == "is read elsewhere while it is overwritten"
+
+
+def test_a_kernel_with_another_update_overwrites_nothing_that_it_slices() -> None:
+    lines = (
+        *UPDATED,
+        "q = f32[1,8] parameter(3)",
+        "v = f32[1,8] dynamic-update-slice(q, w, z, z)",
+        "a = f32[1,8] add(v, s)",
+        "ROOT u = f32[4,8] dynamic-update-slice(p, a, i, z)",
+    )
+    assert [decided(*lines)["v a"], decided(*lines)["s a"]] == [FUSED, SEPARATE]
+    assert refused(*lines)["s a"] == "several updates"
+
+
+def test_nothing_is_taken_into_an_update_of_what_it_reads_beside() -> None:
+    lines = ("p = f32[8] parameter(0)", "c = s32[] constant(0)", "x = f32[8] negate(p)")
+    lines = (*lines, "ROOT u = f32[8] dynamic-update-slice(x, x, c)")
+    assert refused(*lines)["x u"] == "is read where it is overwritten"
+
+
+@pytest.mark.parametrize(
+    ("reader", "operand", "said"),
+    [
+        ("f32[10] pad(e, k), padding=1_1", "e", FUSED),
+        ("f32[10] pad(p, x), padding=1_1", "x", SEPARATE),
+        ("f32[8] dynamic-update-slice(p, e, i)", "e", FUSED),
+        ("f32[8] dynamic-update-slice(p, p, j)", "j", SEPARATE),
+        ("f32[8] dynamic-slice(p, j), dynamic_slice_sizes={8}", "j", SEPARATE),
+        ("f32[8] select(m, e, p)", "e", FUSED),
+        ("f32[] reduce(e, k), dimensions={0}, to_apply=sum", "e", FUSED),
+        ("f32[] reduce(p, x), dimensions={0}, to_apply=sum", "x", SEPARATE),
+    ],
+)
+def test_what_is_expensive_is_fused_where_each_element_is_read_once(reader: str, operand: str, said: Answer) -> None:
+    """Not a padding, a first value or a position: they are read for every element."""
+    pairs = decided(
+        "p = f32[8] parameter(0)",
+        "k = f32[] parameter(1)",
+        "i = s32[] parameter(2)",
+        "m = pred[8] parameter(3)",
+        "e = f32[8] exponential(p)",
+        "x = f32[] exponential(k)",
+        "j = s32[] remainder(i, i)",
+        f"ROOT r = {reader}",
+    )
+    assert pairs[f"{operand} r"] == said
+
+
+def test_what_is_read_several_times_reads_several_times() -> None:
+    lines = ("p = f32[8] parameter(0)", "e = f32[8] exponential(p)", "n = f32[8] negate(e)")
+    pairs = decided(*lines, "ROOT b = f32[8,8] broadcast(n), dimensions={0}")
+    assert [pairs["n b"], pairs["e n"]] == [FUSED, SEPARATE]
+    within = decided(*lines, "b = f32[8,8] broadcast(n), dimensions={0}", "ROOT a = f32[8,8] abs(b)")
+    assert [within["b a"], within["n b"], within["e n"]] == [FUSED, FUSED, SEPARATE]
+
+
+@pytest.mark.parametrize(
+    ("line", "expensive"),
+    [
+        ("f32[8] sine(p)", False),
+        ("c64[8] sine(q)", True),
+        ("bf16[8] convert(p)", True),  # looks for NaN
+        ("f64[8] convert(p)", False),
+        ("f32[8] divide(p, p)", True),
+        ("f32[8] gather(p, p)", True),
+        ("f32[8] multiply(p, p)", False),
+    ],
+)
+def test_what_is_expensive(line: str, expensive: bool) -> None:
+    computation = entry("p = f32[8] parameter(0)", "q = c64[8] parameter(1)", f"ROOT x = {line}")
+    assert is_expensive(computation, computation.instructions["x"]) == expensive
+
+
+@pytest.mark.parametrize(("shape", "said"), [("s32[8]", FUSED), ("s8[8,4]", SEPARATE)])
+def test_bits_of_other_elements_are_no_loop(shape: str, said: Answer) -> None:
+    lines = ("p = f32[8] parameter(0)", f"x = {shape} bitcast-convert(p)", f"ROOT n = {shape} negate(x)")
+    assert decided(*lines)["x n"] == said
+
+
+@pytest.mark.parametrize(
+    ("shape", "product", "readers"),
+    [
+        ("f32[8]", "dot(m, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "add(d, d)"),
+        ("f32[8]", "dot(m, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "multiply(d, v)"),
+        ("f32[8]", "dot(m, m), lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}", "add(d, v)"),
+        ("f32[8,8]", "dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "add(d, m)"),
+    ],
+)
+def test_other_products_stay_alone(shape: str, product: str, readers: str) -> None:
+    lines = ("m = f32[8,8] parameter(0)", "v = f32[8] parameter(1)", f"d = {shape} {product}")
+    assert decided(*lines, f"ROOT a = {shape} {readers}")["d a"] == SEPARATE
+
+
+def test_a_product_that_others_read_stays_alone() -> None:
+    lines = ("k = f32[] parameter(0)", "v = f32[8] parameter(1)", "b = f32[8] broadcast(k), dimensions={}")
+    lines = (*lines, "d = f32[] dot(v, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}", "a = f32[] add(d, k)")
+    assert decided(*lines)["d a"] == FUSED
+    assert decided(*lines, "ROOT t = (f32[], f32[]) tuple(a, d)")["d a"] == SEPARATE
+
+
 def test_what_cannot_be_fused_is_not() -> None:
     lines = ("p = f32[8] parameter(0)", 'c = f32[8] custom-call(p), custom_call_target="f"', "n = f32[8] negate(c)")
     assert decided(*lines, "ROOT a = f32[8] abs(n)") == {"p c": SEPARATE, "c n": SEPARATE, "n a": FUSED}
+    assert refused(*lines)["c n"] == "no loop"
+    lines = (lines[0], lines[1] + ", custom_call_has_side_effect=true", lines[2])
+    assert refused(*lines)["c n"] == "cannot be fused"
+    lines = ("k = f32[] parameter(0)", "r = f32[8] rng(k, k), distribution=rng_uniform", "n = f32[8] negate(r)")
+    assert decided(*lines)["r n"] == FUSED
+    lines = (*lines, "a = f32[8] abs(r)", "ROOT t = (f32[8], f32[8]) tuple(n, a)")
+    assert refused(*lines)["r n"] == "cannot be fused"
 
 
 WHILE = """HloModule looping
@@ -383,6 +535,9 @@ def test_pairs_that_differ_are_told_with_the_reason() -> None:
     assert same.agrees and (same.operand.name, same.reader.opcode, same.xla, same.why) == ("e", "negate", FUSED, "")
     (other,) = compare(parse(WHILE), parse(WHILE))
     assert not other.agrees and (other.ours, other.xla) == (FUSED, SEPARATE)
+    opaque = [whole.replace("exponential(", "custom-call(") for whole in (WHILE, looping_after())]
+    (unlike,) = compare(*map(parse, opaque))
+    assert (unlike.ours, unlike.xla, unlike.why) == (SEPARATE, FUSED, "no loop")
 
 
 def test_simpler_rules_fuse_what_they_say() -> None:

@@ -16,12 +16,13 @@ from torch._inductor import config
 from torch._inductor.choices import InductorChoices
 from torch._inductor.virtualized import V
 
-Levels = Mapping[str, int]  # by a scheduler node's name; ALONE where it has none
+Levels = Mapping[str, int]  # by a scheduler node's name (`named`); ALONE where it has none
 ALONE = 0
 
 
 class _Current:
     levels: Levels | None = None  # None: Inductor's own choices
+    graph = 0  # how many graphs of the model were begun: a training step has a second one
 
 
 class LevelledChoices(InductorChoices):
@@ -47,8 +48,19 @@ class LevelledChoices(InductorChoices):
 
 def level(node: Any) -> int:
     """Of a scheduler node, or of several that are fused: they have the same one."""
-    names = (part.get_name() for part in node.get_nodes())
+    names = (named(part) for part in node.get_nodes())
     return max((_Current.levels or {}).get(name, ALONE) for name in names)
+
+
+def named(node: Any) -> str:
+    """A scheduler node's name, with the number of its graph where that is not the model's first."""
+    name: str = node.get_name()
+    return name if _Current.graph <= 1 else f"{_Current.graph}:{name}"
+
+
+def begin_graph() -> None:
+    """From here on nodes are those of the model's next graph."""
+    _Current.graph += 1
 
 
 @contextmanager
@@ -57,7 +69,7 @@ def using(levels: Levels | None) -> Iterator[None]:
 
     `inductor_choices_class` is read once per thread; a thread that has compiled before is given the handler, too.
     """
-    _Current.levels = levels
+    _Current.levels, _Current.graph = levels, 0
     with config.patch(inductor_choices_class=LevelledChoices), V.set_choices_handler(LevelledChoices()):
         yield
     _Current.levels = None

@@ -42,26 +42,18 @@ class Recurrent(nn.Module):
 
 
 class Residual(nn.Module):
-    """Two residual blocks of convolutions, with squeeze and excitation or without, depthwise or not."""
+    """Two residual blocks of convolutions."""
 
-    def __init__(self, excite: bool, depthwise: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        groups = 32 if depthwise else 1
-        self.first = nn.ModuleList([nn.Conv2d(32, 32, 3, padding=1, groups=groups) for _ in range(2)])
-        size = 1 if depthwise else 3
-        self.second = nn.ModuleList([nn.Conv2d(32, 32, size, padding=size // 2) for _ in range(2)])
+        self.first = nn.ModuleList([nn.Conv2d(32, 32, 3, padding=1) for _ in range(2)])
+        self.second = nn.ModuleList([nn.Conv2d(32, 32, 3, padding=1) for _ in range(2)])
         self.norms = nn.ModuleList([nn.BatchNorm2d(32) for _ in range(4)])
-        self.squeeze = nn.ModuleList([nn.Linear(32, 8) for _ in range(2)])
-        self.excite = nn.ModuleList([nn.Linear(8, 32) for _ in range(2)])
-        self.excites = excite
 
     def forward(self, x: Tensor) -> Tensor:
         for k in range(2):
             y = F.relu(self.norms[2 * k](self.first[k](x)))
-            y = self.norms[2 * k + 1](self.second[k](y))
-            if self.excites:
-                y = y * torch.sigmoid(self.excite[k](F.relu(self.squeeze[k](y.mean((2, 3))))))[..., None, None]
-            x = F.relu(x + y)
+            x = F.relu(x + self.norms[2 * k + 1](self.second[k](y)))
         return x.mean((2, 3))
 
 
@@ -96,23 +88,6 @@ class Mixer(nn.Module):
             x = x + F.gelu(self.tokens[k](y)).transpose(1, 2)
             x = x + F.gelu(self.channels[k](self.norms[2 * k + 1](x)))
         return x
-
-
-class GatedConvolutions(nn.Module):
-    """Four dilated convolutions with gates, as in WaveNet, and the sum of what they skip to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.dilated = nn.ModuleList([nn.Conv1d(32, 64, 2, dilation=2**k) for k in range(4)])
-        self.out = nn.ModuleList([nn.Conv1d(32, 32, 1) for _ in range(4)])
-
-    def forward(self, x: Tensor) -> Tensor:
-        skipped = torch.zeros_like(x)
-        for k in range(4):
-            gate, value = self.dilated[k](F.pad(x, (2**k, 0))).chunk(2, 1)
-            y = self.out[k](torch.sigmoid(gate) * torch.tanh(value))
-            x, skipped = x + y, skipped + F.relu(y)
-        return skipped
 
 
 class Messages(nn.Module):
@@ -184,6 +159,60 @@ class Optimiser(nn.Module):
         return *moved, *first, *second
 
 
+class GatedLinear(nn.Module):
+    """Two blocks of gated linear units, each after a normalisation by the root of the mean square."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = nn.ParameterList([nn.Parameter(torch.ones(WIDTH)) for _ in range(2)])
+        self.gates = nn.ModuleList([nn.Linear(WIDTH, 4 * WIDTH) for _ in range(2)])
+        self.out = nn.ModuleList([nn.Linear(2 * WIDTH, WIDTH) for _ in range(2)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for k in range(2):
+            y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * self.scales[k]
+            gate, value = self.gates[k](y).chunk(2, -1)
+            x = x + self.out[k](F.silu(gate) * value)
+        return x
+
+
+class GroupNorms(nn.Module):
+    """Two residual convolutions, each after a normalisation by groups of channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList([nn.GroupNorm(4, 32) for _ in range(2)])
+        self.convolutions = nn.ModuleList([nn.Conv2d(32, 32, 3, padding=1) for _ in range(2)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for k in range(2):
+            x = x + self.convolutions[k](F.silu(self.norms[k](x)))
+        return x
+
+
+class Losses(nn.Module):
+    """What several losses and statistics say of the same logits."""
+
+    def forward(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
+        logarithms = torch.log_softmax(logits, -1)
+        chances, wanted = logarithms.exp(), torch.softmax(targets, -1)
+        entropy = -(chances * logarithms).sum(-1)
+        divergence = (wanted * (wanted.clamp(min=1e-9).log() - logarithms)).sum(-1)
+        focal = ((1 - chances).square() * wanted * -logarithms).sum(-1)
+        sharpest = torch.sigmoid(logits.amax(-1) - logits.mean(-1))
+        return entropy, divergence, focal, sharpest, (chances - wanted).mean(0)
+
+
+class Statistics(nn.Module):
+    """Columns and rows standardised and squashed, each by its own mean and spread."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        by_rows = (x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-3)
+        by_columns = (x - x.mean(0, keepdim=True)) / (x.std(0, keepdim=True) + 1e-3)
+        squashed = torch.tanh(by_rows) * torch.sigmoid(by_columns)
+        return squashed.sum(1), squashed.amax(0), (by_rows * by_columns).mean(1), by_columns.square().sum(0)
+
+
 @dataclass(frozen=True)
 class Model:
     """How a module and its inputs are made."""
@@ -203,7 +232,7 @@ class Model:
 
 MODELS = {
     "lstm": Model(partial(Recurrent, "lstm"), ((3, 64, WIDTH),)),
-    "residual": Model(partial(Residual, False, False), ((4, 32, 16, 16),)),
+    "residual": Model(Residual, ((4, 32, 16, 16),)),
     "mixer": Model(Mixer, ((8, 64, WIDTH),)),
     "messages": Model(Messages, ((512, WIDTH),)),
     "mixer_training": Model(Mixer, ((8, 64, WIDTH),), training=True),
@@ -211,14 +240,16 @@ MODELS = {
     "norms_small": Model(Norms, ((64, 64),)),
     "shared_small": Model(Shared, ((64, 64), (64, 64))),
     "gru": Model(partial(Recurrent, "gru"), ((3, 64, WIDTH),), unseen=True),
-    "excited": Model(partial(Residual, True, False), ((4, 32, 16, 16),), unseen=True),
-    "depthwise": Model(partial(Residual, False, True), ((4, 32, 16, 16),), unseen=True),
     "transformer": Model(Transformer, ((8, 64, WIDTH),), unseen=True),
-    "gated_convolutions": Model(GatedConvolutions, ((4, 32, 256),), unseen=True),
     "norms": Model(Norms, ((512, 512),), unseen=True),
     "shared": Model(Shared, ((512, 512), (512, 512)), unseen=True),
     "cartpole": Model(CartPole, ((65536,),) * 4, unseen=True),
+    "gated_linear": Model(GatedLinear, ((8, 64, WIDTH),), unseen=True),
+    "group_norms": Model(GroupNorms, ((4, 32, 16, 16),), unseen=True),
+    "losses": Model(Losses, ((512, 256), (512, 256)), unseen=True),
+    "statistics": Model(Statistics, ((512, 512),), unseen=True),
     "optimiser": Model(Optimiser, ((256, 256),) * 16, unseen=True),
     "transformer_training": Model(Transformer, ((8, 64, WIDTH),), training=True, unseen=True),
-    "gated_convolutions_training": Model(GatedConvolutions, ((4, 32, 256),), training=True, unseen=True),
+    "gated_linear_training": Model(GatedLinear, ((8, 64, WIDTH),), training=True, unseen=True),
+    "group_norms_training": Model(GroupNorms, ((4, 32, 16, 16),), training=True, unseen=True),
 }

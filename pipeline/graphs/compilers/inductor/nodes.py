@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch._inductor import config
 from torch._inductor.dependencies import MemoryDep
 
-from pipeline.graphs.compilers.inductor.levelled_choices import Levels, using
+from pipeline.graphs.compilers.inductor.levelled_choices import Levels, begin_graph, named, using
 from pipeline.graphs.compilers.kinds import Loop
 
 _EXPENSIVE = {"exp", "tanh", "sigmoid", "sin", "cos", "log", "sqrt", "rsqrt", "truediv", "erf", "pow", "expm1", "log1p"}
@@ -73,16 +73,13 @@ def grouped(module: nn.Module, inputs: tuple[Tensor, ...], training: bool, level
     """Nodes and groups of all graphs of a model, without generating code where there is one graph."""
     nodes: list[Node] = []
     groups: list[list[str]] = []
-    graphs = 0
 
     def before(scheduler_nodes: list[Any]) -> list[Any]:
-        nonlocal graphs
-        graphs += 1
-        nodes.extend(_nodes(scheduler_nodes, graphs))
+        nodes.extend(_nodes(scheduler_nodes))
         return scheduler_nodes
 
     def after(scheduler_nodes: list[Any]) -> list[Any]:
-        groups.extend([_named(part.get_name(), graphs) for part in node.get_nodes()] for node in scheduler_nodes)
+        groups.extend([named(part) for part in node.get_nodes()] for node in scheduler_nodes)
         if not training:
             raise _Enough
         return scheduler_nodes
@@ -101,9 +98,14 @@ def compile_with(
 ) -> Callable[..., Any] | None:
     """The compiled function, run once; None where a hook had enough. Caches by graph are off: they ignore levels."""
     torch._dynamo.reset()
+
+    def begun(scheduler_nodes: list[Any]) -> list[Any]:
+        begin_graph()
+        return scheduler_nodes if before is None else before(scheduler_nodes)
+
     settings = {
         "fx_graph_cache": False,
-        "_pre_fusion_custom_pass": before,
+        "_pre_fusion_custom_pass": begun,
         "_post_fusion_custom_pass": after,
         "cpp.threads": 1,
     }
@@ -127,30 +129,25 @@ def _caused_by_enough(error: BaseException | None) -> bool:
     return False
 
 
-def _named(name: str, graph: int) -> str:
-    return name if graph == 1 else f"{graph}:{name}"
-
-
-def _nodes(scheduler_nodes: list[Any], graph: int) -> list[Node]:
-    writer = {buffer: node.get_name() for node in scheduler_nodes for buffer in node.get_buffer_names()}
+def _nodes(scheduler_nodes: list[Any]) -> list[Node]:
+    writer = {buffer: named(node) for node in scheduler_nodes for buffer in node.get_buffer_names()}
     if scheduler_nodes:
         scheduler = scheduler_nodes[0].scheduler  # can_fuse reads these, which torch sets right after this hook
         scheduler._multi_stream_nodes, scheduler.node_to_stream, scheduler.buff_to_stream = False, {}, {}
-    return [_node(node, writer, graph, scheduler_nodes[i + 1 :]) for i, node in enumerate(scheduler_nodes)]
+    return [_node(node, writer, scheduler_nodes[i + 1 :]) for i, node in enumerate(scheduler_nodes)]
 
 
-def _node(node: Any, writer: dict[str, str], graph: int, later: list[Any]) -> Node:
+def _node(node: Any, writer: dict[str, str], later: list[Any]) -> Node:
     parents: dict[str, int] = {}
     own_read, elsewhere = 0, False
     writes = [*node.read_writes.writes]
     for read in node.read_writes.reads:
         read_bytes = _bytes(node, read)
         source = writer.get(read.name)
-        if source is None or source == node.get_name():
+        if source is None or source == named(node):
             own_read += read_bytes
             continue
-        name = _named(source, graph)
-        parents[name] = max(parents.get(name, 0), read_bytes)
+        parents[source] = max(parents.get(source, 0), read_bytes)
         if writes and isinstance(read, MemoryDep) and isinstance(writes[0], MemoryDep):
             elsewhere |= not node.is_reduction() and read.index != writes[0].index
     counts = dict(getattr(getattr(node, "_body", None), "op_counts", {}) or {})
@@ -179,7 +176,7 @@ def _node(node: Any, writer: dict[str, str], graph: int, later: list[Any]) -> No
         extents = [extent for part in sizes[1] for extent in (part if isinstance(part, list | tuple) else (part,))]
         elements = int(np.prod([int(extent) for extent in extents], dtype=np.int64))
     return Node(
-        _named(node.get_name(), graph),
+        named(node),
         loop,
         expensive,
         simple,
@@ -190,7 +187,7 @@ def _node(node: Any, writer: dict[str, str], graph: int, later: list[Any]) -> No
         bool(elsewhere),
         parents,
         {
-            _named(other.get_name(), graph): int(node.scheduler.score_fusion_memory(node, other))
+            named(other): int(node.scheduler.score_fusion_memory(node, other))
             for other in later
             if node.scheduler.can_fuse(node, other)
         },

@@ -11,6 +11,7 @@ import torch
 from benchmarks.inductor.proposals import Compiler, learned, random_levels
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers.inductor.available import missing
+from pipeline.graphs.compilers.inductor.candidate import difference
 from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 from pipeline.graphs.compilers.inductor.models import MODELS, Model, Optimiser
 from pipeline.graphs.compilers.inductor.nodes import Node, grouped
@@ -31,9 +32,9 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def groups(model: str, levels: Levels | None) -> tuple[list[Node], set[frozenset[str]]]:
     """Nodes, and which of them became one kernel."""
     module, inputs = MODELS[model].build()
-    with torch.no_grad():
-        found = grouped(module, inputs, False, levels)
-    return found.nodes, {frozenset(group) for group in found.groups}
+    with torch.set_grad_enabled(MODELS[model].training):
+        result = grouped(module, inputs, MODELS[model].training, levels)
+    return result.nodes, {frozenset(group) for group in result.groups}
 
 
 def test_nodes_are_in_a_topological_order_and_say_what_they_cost() -> None:
@@ -59,6 +60,29 @@ def test_levels_allow_and_forbid(model: str) -> None:
     alone = groups(model, dict.fromkeys(first, 3))[1]
     assert {group for group in alone if len(group) > 1} == {frozenset(first)}
     assert groups(model, {first[0]: 3, first[1]: 4})[1] == groups(model, {})[1]
+
+
+def test_levels_reach_both_graphs_of_a_training_step() -> None:
+    """Forward and backward nodes have names of their own: each graph can be fused without the other."""
+    nodes, default = groups("gated_linear_training", None)
+    names = [node.name for node in nodes]
+    backward = [name for name in names if name.startswith("2:")]
+    assert 0 < len(backward) < len(names) == len(set(names))
+    assert groups("gated_linear_training", dict.fromkeys(names, 1))[1] == default
+    half = groups("gated_linear_training", dict.fromkeys(backward, 1))[1]
+    assert {group for group in half if len(group) > 1} == {
+        group for group in default if len(group) > 1 and group <= set(backward)
+    }
+
+
+def test_a_difference_counts_on_the_scale_of_its_result() -> None:
+    """1e-6 of gradients that are rounding alone, NaN on one side, infinite on one side."""
+    large, rounding = torch.full((3,), 10.0), torch.tensor([1e-7, -1e-7])
+    assert difference([large, rounding], [large, -rounding]) < 1e-3
+    assert difference([large * 1.1], [large]) == pytest.approx(0.1)
+    assert np.isnan(difference(torch.tensor([np.nan]), torch.tensor([1.0])))
+    assert difference(torch.tensor([np.nan, 1.0]), torch.tensor([np.nan, 1.0])) == 0
+    assert difference(torch.tensor([np.inf]), torch.tensor([1.0])) > 1e300
 
 
 def test_what_becomes_of_levels_is_foreseen() -> None:

@@ -1,0 +1,117 @@
+"""Plans of fusion that rules and GO's search find for one graph, and what each kernel of a plan does and saves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.config.fusion import GoFusion, Rule
+from pipeline.graphs.compilers.cost import kernel_costs
+from pipeline.graphs.compilers.fusion_problem import FusionProblem
+from pipeline.graphs.compilers.kernel_graph import kernel_graph
+from pipeline.graphs.compilers.plan import Plan, members, separate
+from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
+from pipeline.graphs.problems.problem import Transfers
+from pipeline.graphs.schedulers.fusing import fuse
+
+SEPARATE, GO = "separate", "go"
+_EVALUATIONS = 1000  # plans that GO tries ...
+_READ = 3_000_000  # ... and operations of all of them: fewer plans of larger graphs, some fifteen seconds
+_LEAST_EVALUATIONS = 40
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """What one method came to."""
+
+    method: str
+    plan: Plan
+    seconds: float  # by the cost
+    moved_bytes: float  # read and written
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Of a plan."""
+
+    computes: tuple[int, ...]  # operations, in a topological order
+    writes: tuple[int, ...]  # those of them whose results are stored
+    seconds: float  # by the cost
+    moved_bytes: float  # read and written
+    saved_seconds: float  # over a kernel for each operation; what several kernels compute counts in equal shares
+    saved_bytes: float
+
+
+def evaluations(operations: int) -> int:
+    """How many plans GO tries for a graph with so many operations."""
+    return max(_LEAST_EVALUATIONS, min(_EVALUATIONS, _READ // max(operations, 1)))
+
+
+def fusions(problem: FusionProblem, seed: int) -> list[Fusion]:
+    """Every operation alone; the rules of compilers; GO, which goes on from the best rule. Same seed, same plans."""
+    methods: dict[str, Rule | GoFusion] = {
+        **{rule: Rule.model_validate({"method": rule}) for rule in (SEPARATE, *DEFAULTS)},
+        GO: GoFusion(method="go", evaluations=evaluations(problem.n)),
+    }
+    plans = {name: fuse(problem, method, np.random.default_rng(seed))[0] for name, method in methods.items()}
+    return [_fusion(name, problem, plan) for name, plan in plans.items()]
+
+
+def best_of(tried: Sequence[Fusion]) -> Fusion:
+    """The one with the least time, of equals the first."""
+    return min(tried, key=lambda fusion: fusion.seconds)
+
+
+def best_rule(tried: Sequence[Fusion]) -> Fusion:
+    """The best of the compilers' rules."""
+    return best_of([fusion for fusion in tried if fusion.method in DEFAULTS])
+
+
+def kernels_of(problem: FusionProblem, plan: Plan) -> list[Kernel]:
+    """The kernels of a legal plan, in a sequence in which they can run. Their savings add up to the plan's."""
+    seconds, _, moved = kernel_costs(problem, plan)
+    alone_seconds, _, alone_moved = kernel_costs(problem, separate(problem.n))
+    inside = {number: np.array(sorted(group), np.int64) for number, group in members(problem, plan).items()}
+    times = np.bincount(np.concatenate([*inside.values(), np.zeros(0, np.int64)]), minlength=problem.n)
+    kernels = []
+    for number in kernel_graph(problem, plan, 1, Transfers()).numbers.tolist():
+        group = inside[number]
+        kernels.append(
+            Kernel(
+                tuple(group.tolist()),
+                tuple(group[plan.kernel[group] == number].tolist()),
+                float(seconds[number]),
+                float(moved[number]),
+                float((alone_seconds[group] / times[group]).sum() - seconds[number]),
+                float((alone_moved[group] / times[group]).sum() - moved[number]),
+            )
+        )
+    return kernels
+
+
+def as_json(fusion: Fusion, kernels: Sequence[Kernel], names: Sequence[str]) -> str:
+    """The plan as JSON, kernels in a sequence in which they can run. names: (n,) of the operations."""
+
+    def named(operations: Sequence[int]) -> list[dict[str, int | str]]:
+        return [{"operation": i, "name": names[i]} for i in operations]
+
+    rows = [
+        {
+            "computes": named(kernel.computes),
+            "writes": named(kernel.writes),
+            "seconds": kernel.seconds,
+            "moved_bytes": kernel.moved_bytes,
+        }
+        for kernel in kernels
+    ]
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    about = json.dumps({"method": fusion.method, "seconds": fusion.seconds})
+    return f'{about[:-1]}, "kernels": [\n{lines}\n]}}\n'
+
+
+def _fusion(method: str, problem: FusionProblem, plan: Plan) -> Fusion:
+    seconds, _, moved = kernel_costs(problem, plan)
+    return Fusion(method, plan, float(seconds.sum()), float(moved.sum()))

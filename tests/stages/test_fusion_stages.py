@@ -1,0 +1,205 @@
+"""The road of fused graphs, stage by stage: reading, training, fusing, judging, numbers, what the page draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline import places, tables
+from pipeline.config.fusion import FusionNetwork, FusionSet
+from pipeline.config.params import load
+from pipeline.config.whole_graph import WholeGraph
+from pipeline.graphs.compilers.frozen_parts import PARTS, with_head_room
+from pipeline.graphs.compilers.fusion_problem import fusion_problem
+from pipeline.graphs.compilers.optimum import choices
+from pipeline.graphs.compilers.plan import Plan, members
+from pipeline.graphs.compilers.rates import frozen_rates
+from pipeline.graphs.corpus.fusion_sets import fusion_graphs
+from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.models.fusing import fusing_training
+from pipeline.learning.checkpoints import Checkpoint
+from pipeline.stages import (
+    evaluate_fusion,
+    fuse_graphs,
+    fusion_examples,
+    judge_fusions,
+    train_fusing,
+)
+from pipeline.stages import fusion_graphs as fusion_graphs_stage
+
+PARAMS = load()
+LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}
+ALONE = json.dumps({"device": None, "devices": 4, "links": {}, "targets": ["alone"]})
+V100 = PARAMS.devices["v100"].model_dump()
+ON_DEVICES = json.dumps({"device": V100, "devices": 4, "links": LINKS, "targets": list(LINKS)})
+SET = {"networks": ["light_squeezenet"], "variants": ["forward"]}
+SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=32, samples=4)
+SETTINGS = FusionNetwork(
+    training=["t"], development="d", updates=4, problems=3, restart=2, measurements=2, settings=SMALL
+)
+SEARCH = {"evaluations": 12, "settings": SMALL.model_dump()}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie in the folder of the process."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    path = tmp_path / "graphs.parquet"
+    fusion_graphs_stage.main("s", json.dumps(SET), path)
+    return path
+
+
+def trained(graphs: Path, weights: Path, history: Path) -> bytes:
+    train_fusing.main(SETTINGS.model_dump_json(), 3, [graphs], graphs, weights, history)
+    return weights.read_bytes() + history.read_bytes()
+
+
+def plans(
+    folder: Path, graphs: Path, machines: str, methods: Mapping[str, Mapping[str, Any]], weights: Path | None = None
+) -> list[Path]:
+    """Tables of each method's plans, seed 0."""
+    paths = []
+    for method, settings in methods.items():
+        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
+        paths.append(folder / places.path("fusion_plans", **place))
+        needed = weights if "model" in settings else None
+        fuse_graphs.main(json.dumps(settings), machines, 0, graphs, paths[-1], needed)
+    return paths
+
+
+def judged(folder: Path, graphs: Path, machines: str, paths: list[Path]) -> pd.DataFrame:
+    costs = folder / places.path("fusion_costs", experiment="e", graph_set="s")
+    judge_fusions.main(machines, graphs, paths, costs)
+    return tables.read("fusion_costs", costs)
+
+
+def test_a_set_without_a_graph_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"fusion_sets\.s: no graph counts"):
+        fusion_graphs_stage.main("s", json.dumps(SET | {"operations": [1, 10]}), tmp_path / "none.parquet")
+
+
+def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
+    """By hash, of one network; and a part that is not frozen is refused."""
+    settings = PARAMS.fusion_sets["fusion_unseen_parts"].model_copy(update={"networks": ["wavenet_36", "gnmt_4"]})
+    rates = frozen_rates()
+    drawn = fusion_graphs(settings, lambda graph: len(choices(fusion_problem(graph, rates))))
+    frozen = pd.read_csv(PARTS).set_index("graph_id")
+    assert (
+        len(drawn) == 80 and [graph.name for graph in drawn] == frozen.loc[[g.graph_id for g in drawn], "name"].tolist()
+    )
+    better = {graph.graph_id for graph in with_head_room(drawn)}
+    assert better and {frozen.loc[graph, "family"] for graph in better} == {"gnmt"}
+    other = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)
+    with pytest.raises(ValueError, match=r"fusion_parts\.csv does not hold light_squeezenet"):
+        with_head_room(other)
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(
+    graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trained(graphs, tmp_path / "whole.safetensors", tmp_path / "whole.parquet")
+    saved = Checkpoint.save
+
+    def killed(self: Checkpoint, state: dict[str, object]) -> None:
+        saved(self, state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet")
+    assert not (tmp_path / "a.safetensors").exists()
+    monkeypatch.setattr(Checkpoint, "save", saved)
+    began: list[int] = []
+
+    def resumed(*given: Any) -> Any:
+        began.append(given[4]["update"])
+        return fusing_training.train(*given)
+
+    monkeypatch.setattr(train_fusing, "train", resumed)
+    assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
+    assert began == [2]
+
+
+def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.safetensors"
+    trained(graphs, weights, tmp_path / "history.parquet")
+    methods = {
+        "separate": {"method": "separate"},
+        "loop_fusion": {"method": "loop_fusion"},
+        "go_fusion": {"method": "go", "model": "fusing", "learns": False, "evaluations": 12},
+        "optimum": {"method": "optimum"},
+    }
+    paths = plans(tmp_path, graphs, ALONE, methods, weights)
+    costs = judged(tmp_path, graphs, ALONE, paths)
+    by_method = costs.set_index("method")["seconds"]
+    assert by_method["loop_fusion"] < by_method["separate"] and np.isnan(by_method["optimum"])
+    (refused,) = tables.read("fusion_plans", paths[-1])["message"]
+    assert "may be fused into their readers" in refused
+    results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
+    intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
+    evaluate_fusion.main(
+        "e",
+        intervals,
+        [tmp_path / places.path("fusion_costs", experiment="e", graph_set="s")],
+        results,
+        parts,
+        ["separate"],
+    )
+    rows = tables.read("results", results)
+    told = rows[(rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")]
+    assert told["value"].item() == pytest.approx(by_method["loop_fusion"] / by_method["separate"])
+    drawn = tables.read("parts", parts)
+    kernels = drawn[(drawn["metric"] == "kernels") & (drawn["method"] == "separate")]["value"]
+    assert kernels.tolist() == [len(read_graphs(graphs)[0])]
+
+
+def test_kernels_are_placed_on_devices(graphs: Path, tmp_path: Path) -> None:
+    """Makespans by the judge are those that the search has seen; a method for devices needs a link."""
+    methods = {"go_joint": {"method": "go_joint"} | SEARCH, "xla_2023": {"method": "xla_2023"}}
+    paths = plans(tmp_path, graphs, ON_DEVICES, methods)
+    costs = judged(tmp_path, graphs, ON_DEVICES, paths)
+    assert len(costs) == 4 and (costs["seconds"] > 0).all()
+    for row in costs[costs["method"] == "go_joint"].to_dict("records"):
+        assert row["seconds"] == pytest.approx(row["best_seconds"][-1])
+    (alone,) = plans(tmp_path, graphs, ALONE, {"go_joint": {"method": "go_joint"} | SEARCH})
+    (row,) = tables.read("fusion_plans", alone).to_dict("records")
+    assert row["status"] == "unsupported" and "name a link" in row["message"]
+
+
+def test_a_plan_that_is_not_legal_is_refused(graphs: Path, tmp_path: Path) -> None:
+    (path,) = plans(tmp_path, graphs, ALONE, {"separate": {"method": "separate"}})
+    table = tables.read("fusion_plans", path)
+    table["kernel"] = [np.zeros(65, np.int32)]
+    tables.write(table, "fusion_plans", path)
+    with pytest.raises(ValueError, match=r"separate, seed 0, graph \w+: kernel 0 writes several results"):
+        judged(tmp_path, graphs, ALONE, [path])
+
+
+def test_what_the_page_draws_is_the_plan(graphs: Path, tmp_path: Path) -> None:
+    paths = plans(tmp_path, graphs, ALONE, {"loop_fusion": {"method": "loop_fusion"}})
+    shown: dict[str, Any] = {"set": "s", "graph": "light_squeezenet forward", "target": "alone"}
+    shown |= {"methods": ["loop_fusion"], "operations": [3, 20]}
+    out = tmp_path / "operations.parquet"
+    fusion_examples.main(json.dumps(shown), graphs, paths, out)
+    drawn = tables.read("fused_operations", out)
+    (graph,) = read_graphs(graphs)
+    plan = Plan(np.asarray(tables.read("fusion_plans", paths[0])["kernel"][0], np.int64))
+    inside = members(fusion_problem(graph, frozen_rates()), plan)
+    computed = {(i, kernel) for kernel, operations in inside.items() for i in operations if 3 <= i <= 20}
+    assert set(zip(drawn["operation"], drawn["kernel"], strict=True)) == computed
+    depth = drawn.groupby("operation")["depth"].first()
+    read = drawn[["operation", "parents"]].explode("parents").dropna()
+    assert len(read) and (depth[read["parents"]].to_numpy() < depth[read["operation"]].to_numpy()).all()
+    assert (drawn["kernels"] == plan.kernels).all()
+    with pytest.raises(ValueError, match=r"no graph 'other forward'; shown\.graph may be one of light_squeeze"):
+        fusion_examples.main(json.dumps(shown | {"graph": "other forward"}), graphs, paths, out)
