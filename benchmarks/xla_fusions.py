@@ -29,19 +29,11 @@ from pipeline.analysis.clusters import ClusterBootstrap
 from pipeline.analysis.rows import Quantity, Row, once, results, row
 from pipeline.graphs.compilers import loop_fusion
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
+from pipeline.graphs.compilers.hlo import Computation, Instruction, parse
 from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.compilers.xla_cpu import (
-    Compared,
-    Computation,
-    Instruction,
-    Pair,
-    compare,
-    fused_computations,
-    is_elementwise,
-    is_expensive,
-    is_loop,
-    parse,
-)
+from pipeline.graphs.compilers.xla_decisions import Compared, compare, fused_computations
+from pipeline.graphs.compilers.xla_instructions import is_elementwise, is_expensive, is_loop
+from pipeline.graphs.compilers.xla_kernels import Pair
 
 SAMPLES, CONFIDENCE = 1000, 0.95
 PEERS = ("separate", "every_loop", "loop_fusion")

@@ -33,7 +33,7 @@ _PLACES = {ALONE: "one device", "pcie": "four devices, PCIe", "nvlink": "four de
 _IN_GRAPHS = (
     *("separate", "loop_fusion", "xla_2023", "priority_fusion", "fusion_annealing"),
     *("go_fusion_untaught", "go_fusion", "go_fusion_zero_shot", "go_fusion_fine_tuned"),
-    *("go_joint_separate_untaught", "go_joint_separate", "go_joint_placement", "go_joint_untaught", "go_joint"),
+    *("go_joint_separate", "go_joint_placement", "go_joint_untaught", "go_joint"),
 )
 
 

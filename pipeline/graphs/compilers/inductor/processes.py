@@ -15,6 +15,7 @@ import numpy as np
 from pipeline.graphs.compilers.inductor.candidate import Compilable, serve
 from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 
+_WARMED = "pipeline.graphs.compilers.inductor.warmed"
 _LEAST = 2e-3  # seconds of a measurement
 _END_SECONDS = 10.0  # that a process has to end by itself
 
@@ -87,5 +88,5 @@ def _context() -> multiprocessing.context.ForkServerContext:
     """Processes are forks of one that has imported torch and compiled nothing: importing it takes seconds."""
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # torch starts no pool of compiling processes when imported
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([serve.__module__, "torch._inductor.compile_fx"])
+    context.set_forkserver_preload([serve.__module__, "torch._inductor.compile_fx", _WARMED])
     return context
