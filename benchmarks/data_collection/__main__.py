@@ -86,12 +86,12 @@ def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
 def _factorial(experiment: str, answers: Rates) -> Iterator[Row]:
     """What many environments, and fused steps, are worth: alone and together, against one of each."""
     for way in ("numba_blocks", "jax_scan"):
-        one, fused, many, both = (
+        single, fused, many, both = (
             _rates(answers["cartpole", (way, count, steps, 1)]) for count, steps in product((1, MANY), (1, FUSED))
         )
         place = {"experiment": experiment, "set": "factorial", "target": "this_machine", "method": way, "seed": "all"}
-        alone = {"vectorised_alone": many / one, "fused_alone": fused / one, "together": both / one}
-        alone |= {"fused_when_vectorised": both / many, "product_ratio": (both / one) / ((many / one) * (fused / one))}
+        alone = {"vectorised_alone": many / single, "fused_alone": fused / single, "together": both / single}
+        alone |= {"fused_when_vectorised": both / many, "product_ratio": both * single / (many * fused)}
         for metric, values in alone.items():
             yield _row(place, Quantity(metric, "ratio", "one_environment_one_step"), values)
 

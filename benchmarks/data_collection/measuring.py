@@ -81,9 +81,9 @@ def main(
     else:
         from benchmarks.data_collection import strategies
 
-        made = strategies.compiled(words[0])
-        answer["steps_per_second"] = rate(made.run, strategies.ENVIRONMENTS * strategies.STEPS, seconds)
-        answer |= {"kernels": made.kernels, "moved_bytes": made.moved_bytes}
+        strategy = strategies.compiled(words[0])
+        answer["steps_per_second"] = rate(strategy.run, strategies.ENVIRONMENTS * strategies.STEPS, seconds)
+        answer |= {"kernels": strategy.kernels, "moved_bytes": strategy.moved_bytes}
     print(json.dumps(answer))
 
 

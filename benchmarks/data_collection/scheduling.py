@@ -26,8 +26,8 @@ def make(way: str) -> tuple[Callable[[], None], int]:
     problem = layered(0)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     if way == "gymnasium":
-        one = ScheduleEnv(problem)
-        return lambda: _nothing(build_one(one, rng)), len(problem)
+        environment = ScheduleEnv(problem)
+        return lambda: _nothing(build_one(environment, rng)), len(problem)
     if way == "gymnasium_vector":
         return _vector(problem, rng), len(problem) * VECTOR
     if way in ("torch", "numba"):

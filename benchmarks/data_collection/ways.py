@@ -112,16 +112,16 @@ def _vector(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
 
 def _numpy(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
     numbers = np.arange(way.environments, dtype=np.int32)
-    held = [begin(np, numbers, np.float32)]
+    state = [begin(np, numbers, np.float32)]
     clock = [0]
 
     def advance() -> None:
         with np.errstate(over="ignore"):
             for _ in range(way.fused):
-                held[0], _ = step(np, held[0], numbers, action(numbers, np.int32(clock[0])), np.float32)
+                state[0], _ = step(np, state[0], numbers, action(numbers, np.int32(clock[0])), np.float32)
                 clock[0] += 1
 
-    return advance, lambda: tuple(np.asarray(part) for part in held[0])
+    return advance, lambda: tuple(np.asarray(part) for part in state[0])
 
 
 def _torch(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
@@ -133,7 +133,7 @@ def _torch(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
         raise RuntimeError("there is no GPU here that torch can use")
     device = "cuda" if on_gpu else "cpu"
     numbers = torch.arange(way.environments, dtype=torch.int32, device=device)
-    held = [begin(torch, numbers, torch.float32)]
+    state = [begin(torch, numbers, torch.float32)]
     time = [torch.zeros((), dtype=torch.int32, device=device)]
 
     def steps(state: State, clock: torch.Tensor) -> tuple[State, torch.Tensor]:
@@ -146,11 +146,11 @@ def _torch(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
 
     def advance() -> None:
         with torch.no_grad():
-            held[0], time[0] = run(held[0], time[0])
+            state[0], time[0] = run(state[0], time[0])
         if on_gpu:
             torch.cuda.synchronize()
 
-    return advance, lambda: tuple(part.cpu().numpy() for part in held[0])
+    return advance, lambda: tuple(part.cpu().numpy() for part in state[0])
 
 
 def _jax(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
@@ -175,12 +175,12 @@ def _jax(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
         return carry
 
     run = {"jax_eager": loop, "jax": jax.jit(loop)}.get(way.name, jax.jit(scan))
-    held = [(begin(jnp, numbers, jnp.float32), jnp.int32(0))]
+    state = [(begin(jnp, numbers, jnp.float32), jnp.int32(0))]
 
     def advance() -> None:
-        held[0] = jax.block_until_ready(run(held[0]))
+        state[0] = jax.block_until_ready(run(state[0]))
 
-    return advance, lambda: tuple(np.asarray(part) for part in held[0][0])
+    return advance, lambda: tuple(np.asarray(part) for part in state[0][0])
 
 
 def _numba(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:

@@ -35,27 +35,27 @@ def states(way: Way, steps: int = STEPS) -> tuple[np.ndarray, ...]:
 
 @pytest.fixture(scope="module")
 def reference() -> tuple[np.ndarray, ...]:
-    found = states(Way("gymnasium", ENVIRONMENTS))
-    assert (found[5] > 0).mean() > 0.9  # otherwise nobody has seen a reset
-    return found
+    stepped = states(Way("gymnasium", ENVIRONMENTS))
+    assert (stepped[5] > 0).mean() > 0.9  # otherwise nobody has seen a reset
+    return stepped
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_way_goes_through_gymnasiums_states(name: str, reference: tuple[np.ndarray, ...]) -> None:
     """Float32 against gymnasium's float64, for 96 steps: the same episodes and steps, states to 1e-4."""
     fused = 8 if name in ("jax_scan", "jax_scan_unrolled", "numba", "numba_blocks") else 1
-    found = states(Way(name, ENVIRONMENTS, fused, 4 if name == "jax_scan_unrolled" else 1))
-    assert (found[5] == reference[5]).all() and (found[4] == reference[4]).all()
-    for own, wanted in zip(found[:4], reference[:4], strict=True):
-        np.testing.assert_allclose(own, wanted, atol=1e-4)
+    stepped = states(Way(name, ENVIRONMENTS, fused, 4 if name == "jax_scan_unrolled" else 1))
+    assert (stepped[5] == reference[5]).all() and (stepped[4] == reference[4]).all()
+    for values, wanted in zip(stepped[:4], reference[:4], strict=True):
+        np.testing.assert_allclose(values, wanted, atol=1e-4)
 
 
 def test_gymnasiums_vector_entry_point_does_too_until_an_episode_ends() -> None:
     """It draws the next episode itself."""
-    found, wanted = states(Way("gymnasium_vector", 64), 8), states(Way("numpy", 64), 8)
+    stepped, wanted = states(Way("gymnasium_vector", 64), 8), states(Way("numpy", 64), 8)
     assert (wanted[5] == 0).all()
-    for own, other in zip(found[:4], wanted[:4], strict=True):
-        np.testing.assert_allclose(own, other, atol=1e-5)
+    for values, other in zip(stepped[:4], wanted[:4], strict=True):
+        np.testing.assert_allclose(values, other, atol=1e-5)
 
 
 def test_fusing_steps_changes_nothing() -> None:
