@@ -308,7 +308,8 @@ def _fusion() -> Iterator[Claim]:
         row = _of(experiment, set="fusion_unseen", target=target, metric="run_time", judge="fusion_cost")
         return row | {"method": method, "comparison": "ratio", "baseline": baseline}
 
-    for method, said in (("go_fusion", ""), ("go_fusion_zero_shot", "_zero_shot")):
+    for said in ("", "_zero_shot", "_fine_tuned"):
+        method = f"go_fusion{said}"
         yield Claim(f"go_gain_fusion{said}", ">= 0.33", ratio("default", method), "gain")
         share = {"set": "fusion_unseen_parts", "metric": "share_of_head_room", "comparison": "value"}
         yield Claim(f"go_share_of_fusion_head_room{said}", ">= 0.8", ratio("default", method) | share)

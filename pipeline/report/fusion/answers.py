@@ -13,8 +13,10 @@ _GO = "33 to 60% on its three tasks"
 QUESTIONS = {  # by claim
     "go_gain_fusion": Question("How much less time than by the best of the compilers' rules?", fine, _GO),
     "go_gain_fusion_zero_shot": Question("The same, trained on other families of graphs, learning nothing?", fine, _GO),
+    "go_gain_fusion_fine_tuned": Question("The same, learning on from the graph?", fine, _GO),
     "go_share_of_fusion_head_room": Question("Small parts: what share of all that can be won over the rules is won?"),
     "go_share_of_fusion_head_room_zero_shot": Question("The same, trained on other families of graphs?"),
+    "go_share_of_fusion_head_room_fine_tuned": Question("The same, learning on from the part?"),
     "go_gain_fusion_over_untaught": Question("Faster than the same search that does not learn?", fine),
     "go_gain_fusion_over_annealing": Question("Faster than annealing, equal evaluations?", fine),
     "go_gain_fusion_joint": Question("Four devices: all three tasks together faster than one after the other?", fine),
