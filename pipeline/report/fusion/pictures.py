@@ -41,12 +41,18 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def kernel_counts(parts: pd.DataFrame) -> pd.DataFrame:
-    """Columns `name`, `method` and `kernels` of every whole graph on one device."""
+    """Columns `name`, `method` and `kernels` of every whole graph on one device; no fusion comes first."""
     if parts.empty:
         return pd.DataFrame(columns=["name", "method", "kernels"])
     chosen = parts[(parts["by"] == "graph") & (parts["metric"] == "kernels") & (parts["comparison"] == "value")]
     chosen = chosen[(chosen["set"] == UNSEEN) & (chosen["target"] == ALONE) & chosen["method"].isin(_COUNTED)]
+    chosen = chosen.sort_values(by=["method", "part"], key=_in_order, kind="stable")
     return chosen.rename(columns={"part": "name", "value": "kernels"})[["name", "method", "kernels"]]
+
+
+def _in_order(column: pd.Series) -> pd.Series:
+    """Methods as they are counted; other columns as they are."""
+    return column.map(_COUNTED.index) if column.name == "method" else column
 
 
 def groups(operations: pd.DataFrame) -> Figure:
