@@ -286,3 +286,60 @@ def test_every_command_named_in_a_readme_starts_something() -> None:
         path = ROOT / module.replace(".", "/")
         package = (path / "__main__.py").exists()
         assert package or '\nif __name__ == "__main__":' in path.with_suffix(".py").read_text(), module
+
+
+def test_every_number_of_the_table_of_fusion_is_in_the_results() -> None:
+    rows = committed_rows().query("experiment == 'fusion' and seed == 'all' and judge == 'fusion_cost'")
+    rows = rows[rows.baseline == "default"]
+    ratio = rows[rows.comparison == "ratio"].set_index(["set", "method", "metric"]).value
+    shares = rows[rows.metric == "share_of_head_room"].set_index(["set", "method"])
+    readme = (ROOT / "README.md").read_text()
+    table = re.findall(r"^\| (.*) \| (\S+) \| (\S+) \| (\S+) \| ([^|]*\S) \|$", readme, re.MULTILINE)
+    table = [cells for cells in table if re.fullmatch(r"[+-]?\d\.\d{3}%", cells[1])]
+    methods = (
+        *("separate", "loop_fusion", "xla_2023", "priority_fusion", "fusion_annealing"),
+        *("go_fusion_untaught", "go_fusion", "go_fusion_zero_shot", "go_fusion_fine_tuned"),
+    )
+    assert len(table) == len(methods)
+    whole, parts = "fusion_unseen", "fusion_unseen_parts"
+    for method, (_, *cells) in zip(methods, table, strict=True):
+        places = ((whole, "run_time", 3), (whole, "loop_time", 2), (parts, "run_time", 1))
+        for cell, (name, metric, digits) in zip(cells, places, strict=False):
+            assert float(cell.rstrip("%")) == round(100 * (ratio[name, method, metric] - 1), digits), (method, metric)
+        share = shares.loc[(parts, method)]
+        said = f"{100 * share.value:.0f}% [{100 * share.low:.0f}, {100 * share.high:.0f}]"
+        assert cells[3] == ("below 0" if share.value < -0.01 else "0%" if share.value < 0.01 else said), method
+
+
+def test_what_is_said_of_fusion_is_in_the_results() -> None:
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    rows = committed_rows()
+    rows = rows[rows.seed == "all"]
+
+    def gain(experiment: str, method: str, baseline: str, **columns: str) -> str:
+        chosen = rows[(rows.experiment == experiment) & (rows.method == method) & (rows.baseline == baseline)]
+        chosen = chosen[(chosen.metric == "run_time") & (chosen.comparison == "ratio")]
+        for name, value in columns.items():
+            chosen = chosen[chosen[name] == value]
+        (row,) = chosen.itertuples()
+        return f"{100 * (1 - row.value):.1f}% [{100 * (1 - row.high):.1f}, {100 * (1 - row.low):.1f}]"
+
+    joint = [gain("fusion_joint", "go_joint", peer, target="all") for peer in ("go_joint_separate", "default")]
+    assert f"takes {joint[0]} less time than one after the other, and {joint[1]} less than the best rule's" in prose
+    assert f"is level with it ({gain('fusion_joint', 'go_joint', 'go_joint_untaught', target='all')})" in prose
+    compiled = {name: gain("inductor", name, "default", set="all") for name in ("best", "learned", "search", "control")}
+    assert f"candidates takes {compiled['best']} less time than Inductor's default" in prose
+    assert f"by the cost {compiled['learned']}, a search by measured time {compiled['search']}" in prose
+    assert f"of the default differ by {compiled['control']}" in prose
+    for model in ("cartpole", "norms", "shared"):
+        assert f"{gain('inductor', 'learned', 'default', set=model).split()[0]} (`{model}`)" in prose
+    assert "share_of_head_room" not in set(rows[rows.experiment == "inductor"].metric)
+    (agreeing,) = rows[(rows.experiment == "xla_fusions") & (rows.metric == "agreeing_share") & (rows.set == "all")].n
+    assert f"in {agreeing:,} of {agreeing:,} pairs" in prose
+    collected = rows[(rows.experiment == "data_collection") & (rows.metric == "speedup")]
+    ways = collected[(collected.set == "cartpole") & (collected.lengths == "4096") & (collected.iterations == "1")]
+    speedup = ways.set_index("method").value
+    said = f"{speedup.torch_compiled:,.0f} by torch.compile, {speedup.jax:,.0f} by jax"
+    assert f"take {speedup.numba_blocks:,.0f} times as many steps" in prose and said in prose
+    best = collected[(collected.set == "strategies") & (collected.method == "best")].value.item()
+    assert f"{best:.2f} times as fast as its baseline" in prose
