@@ -111,7 +111,7 @@ def test_claims_on_fusion_find_what_its_evaluation_writes() -> None:
         measured.append(fusion_task.evaluate(experiment, intervals, costs, settings.peers).results)
     table = claims.table(pd.concat(measured), claimed.claims()).set_index("claim")
     asked = [claim.name for claim in claimed.claims() if claim.row["experiment"] in ("fusion", "fusion_joint")]
-    assert len(asked) == 8 and (table.loc[asked, "holds"] != "not measured").all()
+    assert len(asked) == 10 and (table.loc[asked, "holds"] != "not measured").all()
     wanted = {"go_gain_fusion": 1 - 0.94 / 0.97, "go_gain_fusion_joint": 1 - 0.96 / 0.95}
     for name, value in wanted.items():
         assert table["value"][name] == pytest.approx(value)
