@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.data_collection.cartpole import State, physics
 
 ENVIRONMENTS, STEPS = 2048, 1024
@@ -25,6 +27,7 @@ class Compiled:
     """A compiled run of all steps."""
 
     run: Callable[[], None]
+    states: Callable[[], np.ndarray]  # (4, environments) x, speed, angle, turn after all steps
     kernels: int  # fusions and library calls in the compiled text, of one iteration of the loop
     moved_bytes: float  # by one iteration of the loop, as XLA's own cost analysis counts; NaN where it does not say
 
@@ -38,15 +41,14 @@ def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS
     import jax.numpy as jnp
 
     unroll = int(strategy.split("_")[1]) if strategy.startswith("unrolled") else 1
-    key = jax.random.key(0)
-    first = jax.random.uniform(key, (4, environments), minval=-0.05, maxval=0.05)
+    key, first, pushed = _drawn(environments, steps)
 
     def moved(parts: Any, pushed: Any) -> tuple[Any, Any, Any, Any]:
         zero = jnp.zeros(environments, jnp.int32)
         return physics(jnp, State(*parts, zero, zero), pushed, jnp.float32)
 
     def drawn(number: Any) -> Any:
-        return jax.random.bernoulli(jax.random.fold_in(key, number), shape=(environments,)).astype(jnp.int32)
+        return _actions(key, number, environments)
 
     def whole(state: Any) -> Any:
         def body(carry: Any, number: Any) -> tuple[Any, None]:
@@ -60,7 +62,6 @@ def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS
     def given(pushed: Any, *state: Any) -> Any:
         return jax.lax.scan(lambda carry, row: (moved(carry, row), None), state, pushed, unroll=unroll)[0]
 
-    pushed = jax.vmap(drawn)(jnp.arange(steps))
     function, inputs = {"baseline": (whole, (first,)), "no_concatenation": (parts, tuple(first))}.get(
         strategy, (given, (pushed, *first))
     )
@@ -71,7 +72,32 @@ def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS
     def run() -> None:
         jax.block_until_ready(executable(*inputs))
 
-    return Compiled(run, kernels_of(executable.as_text()), float(analysed.get("bytes accessed", float("nan"))))
+    def states() -> np.ndarray:
+        return np.array(executable(*inputs))
+
+    return Compiled(run, states, kernels_of(executable.as_text()), float(analysed.get("bytes accessed", float("nan"))))
+
+
+def drawn(environments: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """First states, (4, environments), and pushes, (steps, environments): those of every strategy."""
+    _, first, pushed = _drawn(environments, steps)
+    return np.array(first), np.array(pushed)
+
+
+def _drawn(environments: int, steps: int) -> tuple[Any, Any, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    key = jax.random.key(0)
+    first = jax.random.uniform(key, (4, environments), minval=-0.05, maxval=0.05)
+    return key, first, jax.vmap(lambda number: _actions(key, number, environments))(jnp.arange(steps))
+
+
+def _actions(key: Any, number: Any, environments: int) -> Any:
+    """Of the step with this number: 0 or 1 for each environment."""
+    import jax
+
+    return jax.random.bernoulli(jax.random.fold_in(key, number), shape=(environments,)).astype("int32")
 
 
 def kernels_of(text: str) -> int:

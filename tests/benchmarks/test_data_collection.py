@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -114,3 +115,20 @@ def test_strategies_of_the_paper_have_fewer_kernels() -> None:
     pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
     baseline, outside = (strategies.compiled(name, 64, 16) for name in ("baseline", "random_outside"))
     assert outside.kernels < baseline.kernels and outside.moved_bytes < baseline.moved_bytes
+
+
+@pytest.mark.parametrize("name", strategies.STRATEGIES)
+def test_every_strategy_goes_through_gymnasiums_states(name: str) -> None:
+    """Float32 against gymnasium's float64, for 32 steps."""
+    pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
+    first, pushed = strategies.drawn(24, 32)
+    wanted = []
+    for k in range(24):
+        pole = gymnasium.make("CartPole-v1")
+        pole.reset()
+        pole.unwrapped.state = tuple(map(float, first[:, k]))  # type: ignore[attr-defined]
+        for push in pushed[:, k]:
+            pole.unwrapped.step(int(push))
+        wanted.append(pole.unwrapped.state)  # type: ignore[attr-defined]
+    assert 0.2 < pushed.mean() < 0.8
+    np.testing.assert_allclose(strategies.compiled(name, 24, 32).states().T, np.array(wanted), atol=1e-4)
