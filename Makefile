@@ -19,6 +19,9 @@ APT = { command -v apt-get >/dev/null && { $(APT_GET) install -y --no-install-re
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+.PHONY: install
+install: $(READY) ## the virtual environment .venv alone, for code and models of your own (three minutes)
+
 .PHONY: reproduce
 reproduce: $(READY) llvm npm unlock ## the main job: everything from the download to reports/index.html (45 minutes on two cores)
 	@snakemake --quiet host reason
@@ -35,9 +38,8 @@ test: $(READY) llvm g++ ## lint, types, unit tests, then the whole pipeline on a
 	pytest -q -n 2 --dist loadfile -m e2e
 
 .PHONY: dashboard
-dashboard: $(READY) ## the MLflow dashboard of all runs, until Ctrl-C
-	@test -f mlflow.db || { echo "No runs yet: make reproduce logs them." >&2; exit 1; }
-	mlflow ui --backend-store-uri sqlite:///mlflow.db --workers 1
+dashboard: $(READY) ## the MLflow dashboard: prints each experiment's address and serves, until Ctrl-C
+	@python -m pipeline.stages dashboard
 
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made

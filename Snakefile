@@ -7,7 +7,7 @@ if not config:
     configfile: "params.yaml"
 
 
-# `-j N` beside the profile's cores means nodes of a cluster to Snakemake 9, and rules' threads are not counted then.
+# Snakemake 9 takes `-j N` beside the profile's cores for nodes of a cluster, and then does not count the rules' threads.
 if workflow.local_exec and workflow.resource_settings.nodes is not None:
     workflow.global_resources["_cores"] = workflow.resource_settings.nodes
     workflow.global_resources["_nodes"] = None
@@ -34,3 +34,6 @@ include: "rules/placement.smk"
 include: "rules/fusion.smk"
 include: "rules/publish.smk"
 include: "rules/versions.smk"
+
+
+complete(workflow.rules)

@@ -1,12 +1,12 @@
-"""What it costs that numbers are the same on every processor: the same work on the baseline and without it.
+"""The price of equal numbers on every processor: the same work with the baseline of instructions and without it.
 
     python -m benchmarks.baseline_price
 
-The baseline is LEVEL_3 of pipeline/__init__.py. Without it, each library compiles for, or picks, what this processor
-can do. Work: trainings of POCSNet with Sinkhorn and with POPOCS; projections of a batch of the corpus's blocks,
+The baseline is LEVEL_3 of pipeline/__init__.py. Without it, each library compiles for this processor, or picks its best
+kernels. Work: trainings of POCSNet with Sinkhorn and with POPOCS; projections of a batch of the corpus's blocks,
 forward and backward; the console command with 5,000 lines, whose own mode of MKL stays. Every round runs a process of
 each kind, one after the other, on one core; a first round compiles and does not count. Times of trainings and
-projections begin when data is read and everything is warm; that of the command is of its whole process.
+projections begin after reading and warming up; the command's time is that of its whole process.
 
 It publishes the experiment `baseline_price`: seconds, as a ratio to those without the baseline; median, smallest and
 largest of the rounds.
@@ -69,20 +69,20 @@ def main(
         ratios = np.array([with_it[method, lengths] / without[method, lengths] for with_it, without in seconds[1:]])
         numbers = (float(np.median(ratios)), ratios.min(), ratios.max(), rounds)
         print(f"{method:12} {lengths:4} {numbers[0]:.2f} ({numbers[1]:.2f} to {numbers[2]:.2f})")
-        what = Quantity("seconds", "ratio", "without_baseline", lengths=lengths)
-        rows.append(row({"experiment": output.name, "method": method}, what, *numbers, over="rounds", seed="all"))
+        quantity = Quantity("seconds", "ratio", "without_baseline", lengths=lengths)
+        rows.append(row({"experiment": output.name, "method": method}, quantity, *numbers, over="rounds", seed="all"))
     settings = {"rounds": rounds, "steps": _STEPS, "batch": _BATCH, "repeats": _REPEATS, "lines": _LINES}
     modules = ["benchmarks.baseline_price", "pipeline.command.main"]
     publish(output, {"results": results(rows)}, settings, modules, [*_TABLES, _BLOCKS])
 
 
 def _seconds(start: str, lines: Path, out: Path) -> dict[Work, float]:
-    """Seconds of each work in processes whose program starts so."""
+    """Seconds of each work in processes whose program begins with `start`."""
     environment = {name: value for name, value in os.environ.items() if name not in LEVEL_3}
-    said = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", start + _WORK], check=True, capture_output=True, text=True, env=environment
     ).stdout
-    seconds = {(method, lengths): taken for method, lengths, taken in json.loads(said.splitlines()[-1])}
+    seconds = {(method, lengths): duration for method, lengths, duration in json.loads(printed.splitlines()[-1])}
     words = [sys.executable, "-c", start + _COMMAND, "order", "--blocks", str(lines), "--out", str(out)]
     began = time.perf_counter()
     subprocess.run(words, check=True, capture_output=True, env=environment)
@@ -96,7 +96,7 @@ def work() -> None:
 
 
 def _trainings() -> list[tuple[str, str, float]]:
-    """Seconds of a training of so many steps."""
+    """Seconds of a training of _STEPS steps."""
     parts = token_blocks.load(["training", "development"], *map(Path, _TABLES))
     development = parts["development"]  # a few blocks: its measurements would drown the steps
     few = Blocks(development.block_ids[:8], development.problems[:8], development.input_order[:8], development.trie)

@@ -1,10 +1,10 @@
-"""How wrong a roofline is for each kind of operation, on one core: `python -m benchmarks.cost_model`.
+"""The error of a roofline for each kind of operation, on one core: `python -m benchmarks.cost_model`.
 
-Graphs are placed by run times that a roofline tells (graphs/corpus/roofline.py): a launch, and the longer of arithmetic
-and memory. Here the operations of our own modules (no optional package is needed) are run one by one on this machine
-under torch, on random tensors of their shapes, and the roofline whose three rates explain these times best (least sum
-of absolute logarithms) is compared with them. What it says of other devices is that a roofline is good for some kinds
-of operations and bad for others, and which.
+Graphs are placed by run times from a roofline (graphs/corpus/roofline.py): a launch, plus the longer of arithmetic and
+memory. Here the operations of our own modules (no optional package is needed) are run one by one on this machine under
+torch, on random tensors of their shapes, and compared with the roofline whose three rates explain these times best
+(least sum of absolute logarithms). For other devices this shows that a roofline is good for some kinds of operations
+and bad for others, and for which.
 
 It publishes by kind: the median of predicted over measured time, the median factor that it is wrong by, and the share
 of the time; and the rates.
@@ -36,15 +36,15 @@ _LEAST = 1e-3  # seconds that an operation is repeated for, so that the clock's 
 
 
 def distinct(network: str) -> dict[tuple[Any, ...], tuple[fx.Node, int]]:
-    """An operation of each kind and shape of a network, and how many of it there are."""
+    """One operation of each kind and shape of a network, and the number of such operations."""
     module, inputs = ARCHITECTURES[network].make()
-    found: dict[tuple[Any, ...], tuple[fx.Node, int]] = {}
+    operations_by_key: dict[tuple[Any, ...], tuple[fx.Node, int]] = {}
     for node in traced(module, inputs, "forward").nodes:
         if computes(node):
             key = (str(node.target), str(fx.map_arg((node.args, node.kwargs), _shape)))
-            first, count = found.get(key, (node, 0))
-            found[key] = first, count + 1
-    return found
+            first, count = operations_by_key.get(key, (node, 0))
+            operations_by_key[key] = first, count + 1
+    return operations_by_key
 
 
 def _shape(node: fx.Node) -> object:
@@ -57,7 +57,7 @@ def _shape(node: fx.Node) -> object:
 def drawn(node: fx.Node, generator: torch.Generator) -> Any:
     """A tensor like the result of the node, with random contents; whole numbers are 0 or 1, valid indices anywhere."""
 
-    def one(value: Any) -> Any:
+    def random_like(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         size = 1 + sum((n - 1) * stride for n, stride in zip(value.shape, value.stride(), strict=True) if n)
@@ -68,7 +68,7 @@ def drawn(node: fx.Node, generator: torch.Generator) -> Any:
         return flat.as_strided(value.shape, value.stride())
 
     value = node.meta["val"]
-    return [one(part) for part in value] if isinstance(value, list | tuple) else one(value)
+    return [random_like(part) for part in value] if isinstance(value, list | tuple) else random_like(value)
 
 
 def seconds(node: fx.Node, rounds: int) -> float:
@@ -99,8 +99,8 @@ def measured(rounds: int) -> pd.DataFrame:
             for node, count in tqdm(distinct(network).values(), desc=network):
                 cost = cost_of(node)
                 moved = cost.read + cost.written
-                taken = seconds(node, rounds)
-                rows.append((network, cost.kind, count, cost.flops, float(moved), taken))
+                duration = seconds(node, rounds)
+                rows.append((network, cost.kind, count, cost.flops, float(moved), duration))
     return pd.DataFrame(rows, columns=["network", "kind", "count", "flops", "bytes", "seconds"])
 
 
@@ -112,8 +112,8 @@ def fitted(operations: pd.DataFrame) -> np.ndarray:
         return float(np.abs(np.log(predicted(operations, np.exp(rates))) - logs).sum())
 
     starts = [np.log([1e-6, flops, moved]) for flops in (1e10, 1e11) for moved in (3e9, 3e10)]
-    found = [minimize(error, start, method="Nelder-Mead", options={"maxiter": 2000}) for start in starts]
-    return np.exp(min(found, key=lambda one: one.fun).x)
+    fits = [minimize(error, start, method="Nelder-Mead", options={"maxiter": 2000}) for start in starts]
+    return np.exp(min(fits, key=lambda fit: fit.fun).x)
 
 
 def predicted(operations: pd.DataFrame, rates: np.ndarray) -> np.ndarray:
@@ -126,17 +126,17 @@ def rows_of(experiment: str, operations: pd.DataFrame) -> Iterator[Row]:
     """Table `results`: `method` is the kind of operation."""
     rates = fitted(operations)
     ratio = predicted(operations, rates) / operations["seconds"].to_numpy()
-    told = operations.assign(ratio=ratio, wrong=np.exp(np.abs(np.log(ratio))))
-    told["whole"] = told["seconds"] * told["count"]
+    compared = operations.assign(ratio=ratio, wrong=np.exp(np.abs(np.log(ratio))))
+    compared["whole"] = compared["seconds"] * compared["count"]
     place = {"experiment": experiment, "set": ALL, "target": "this_machine", "seed": "all"}
-    for kind, of_kind in [*told.groupby("kind"), (ALL, told)]:
-        whose, n = place | {"method": str(kind)}, len(of_kind)
+    for kind, of_kind in [*compared.groupby("kind"), (ALL, compared)]:
+        place_of_kind, n = place | {"method": str(kind)}, len(of_kind)
         for name, column in (("predicted_over_measured", "ratio"), ("wrong_by_factor", "wrong")):
             median, low, high = of_kind[column].quantile([0.5, 0.0, 1.0]).tolist()
-            yield row(whose, Quantity(name, unit="ratio"), median, low, high, n, over="operations")
-        yield row(whose, Quantity("time_share"), float(of_kind["whole"].sum() / told["whole"].sum()), n=n)
+            yield row(place_of_kind, Quantity(name, unit="ratio"), median, low, high, n, over="operations")
+        yield row(place_of_kind, Quantity("time_share"), float(of_kind["whole"].sum() / compared["whole"].sum()), n=n)
     for name, unit, rate in zip(("launch", "flops", "bytes"), ("seconds", "1/s", "bytes/s"), rates, strict=True):
-        yield row(place | {"method": "none"}, Quantity(f"fitted_{name}", unit=unit), float(rate), n=len(told))
+        yield row(place | {"method": "none"}, Quantity(f"fitted_{name}", unit=unit), float(rate), n=len(compared))
 
 
 def main(

@@ -91,12 +91,12 @@ def draw(dags: Path, n: int, blocks: int, rng: np.random.Generator) -> tuple[Par
 
     Returns also names (B, n): GCC's number of each instruction; and answer (B, n): GCC's order in the new numbers.
     """
-    wanted = (compute.field("n_instructions") == n) & (compute.field("n_legal_orders") > 1)
-    found = tables.read("dags", dags, ["block_id", "before", "after"], wanted).sort_values("block_id")
-    if found.empty:
+    condition = (compute.field("n_instructions") == n) & (compute.field("n_legal_orders") > 1)
+    candidates = tables.read("dags", dags, ["block_id", "before", "after"], condition).sort_values("block_id")
+    if candidates.empty:
         raise typer.BadParameter(f"{dags}: no block of {n} instructions has more than one legal order")
-    blocks = min(blocks, len(found))
-    rows = found.iloc[rng.choice(len(found), blocks, replace=False)]
+    blocks = min(blocks, len(candidates))
+    rows = candidates.iloc[rng.choice(len(candidates), blocks, replace=False)]
     precedes = adjacency(n, rows["before"].tolist(), rows["after"].tolist())
     names = topological_fill(rng.random(precedes.shape), precedes).astype(np.int64)
     items = np.arange(blocks)[:, None, None]
@@ -104,7 +104,7 @@ def draw(dags: Path, n: int, blocks: int, rng: np.random.Generator) -> tuple[Par
 
 
 def logits_of(answer: np.ndarray, noise: float, rng: np.random.Generator) -> torch.Tensor:
-    """(B, n, n) float64, [b, i, j] of instruction i in slot j."""
+    """(B, n, n) float64 logits; [b, i, j]: instruction i in slot j."""
     size, n = answer.shape
     values = noise * rng.normal(size=(size, n, n))
     values[np.arange(size)[:, None], answer, np.arange(n)] += SCALE
@@ -128,21 +128,25 @@ def accuracy(dags: Path, n: int, blocks: int, noises: tuple[float, ...]) -> Iter
                 for decoder, by_metric in per_block(projected.numpy(), orders, names).items()
                 for metric, numbers in by_metric.items()
             }
-            for (decoder, what), numbers in list(measured.items()):
-                if what.metric == "exact_match":
+            for (decoder, quantity), numbers in list(measured.items()):
+                if quantity.metric == "exact_match":
                     exact[relaxation, decoder] = numbers
-                    for other in BESIDE.get(relaxation, ("none",)):
-                        beside = Quantity("exact_match", "difference", other, lengths=lengths)
-                        measured[decoder, beside] = numbers - exact[other, decoder]
+                    for compared in BESIDE.get(relaxation, ("none",)):
+                        beside = Quantity("exact_match", "difference", compared, lengths=lengths)
+                        measured[decoder, beside] = numbers - exact[compared, decoder]
             if relaxation == "time_indexed":
-                left = time_indexed_residual(projected, orders).numpy()
-                measured["none", Quantity("converged_share", lengths=lengths)] = (left <= TOLERANCE).astype(float)
-                largest = [abs(float(left.max()))] * 3
+                residuals = time_indexed_residual(projected, orders).numpy()
+                measured["none", Quantity("converged_share", lengths=lengths)] = (residuals <= TOLERANCE).astype(float)
+                largest = [abs(float(residuals.max()))] * 3
                 yield _row(noise, relaxation, "none", Quantity("residual_max", lengths=lengths), largest, blocks)
-            for (decoder, what), numbers in measured.items():
+            for (decoder, quantity), numbers in measured.items():
                 _, mean = bootstrap.estimates(numbers[None])
-                yield _row(noise, relaxation, decoder, what, [mean.value, mean.low, mean.high], blocks)
-            shown = (f"{name} {values.mean():.3f}" for (own, name), values in exact.items() if own == relaxation)
+                yield _row(noise, relaxation, decoder, quantity, [mean.value, mean.low, mean.high], blocks)
+            shown = (
+                f"{name} {values.mean():.3f}"
+                for (of_relaxation, name), values in exact.items()
+                if of_relaxation == relaxation
+            )
             print(f"n = {n}, noise {noise:g}, {relaxation}: exact match", *shown, flush=True)
 
 
@@ -156,19 +160,19 @@ def per_block(matrix: np.ndarray, orders: PartialOrders, names: np.ndarray) -> d
         "expected_slots": expected_slots(matrix, orders),
         "best": best.order,
     }
-    own: dict[str, dict[str, np.ndarray]] = {}
+    figures: dict[str, dict[str, np.ndarray]] = {}
     for decoder, order in decoded.items():
         named = np.take_along_axis(names, order.astype(np.int64), 1)  # [b, t]: GCC's number
-        own[decoder] = {
+        figures[decoder] = {
             "exact_match": metrics.exact_match(named),
             "slot_accuracy": metrics.slot_accuracy(named),
             "kendall_tau_distance": metrics.kendall_tau_distance(named),
             "valid_share": is_legal(order, orders).astype(float),
         }
         if decoder != "hungarian":
-            own[decoder]["gap"] = (bound - weight_of(matrix, order, orders.sizes)) / bound
-    own["best"]["optimal_share"] = best.optimal.astype(float)
-    return own
+            figures[decoder]["gap"] = (bound - weight_of(matrix, order, orders.sizes)) / bound
+    figures["best"]["optimal_share"] = best.optimal.astype(float)
+    return figures
 
 
 def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[Row]:
@@ -190,8 +194,8 @@ def speed(dags: Path, n: int, blocks: int, noise: float) -> Iterator[Row]:
             batch, part = np.tile(batch, (times, 1, 1)), part.take(np.tile(np.arange(len(part)), times))
         rates = sorted(len(part) / _timed(decode, batch, part) for _ in range(_REPEATS))
         numbers = [float(np.median(rates)), rates[0], rates[-1]]
-        what = Quantity("blocks_per_second", lengths=str(n))
-        yield _row(None, "none", decoder, what, numbers, len(part), "runs")
+        quantity = Quantity("blocks_per_second", lengths=str(n))
+        yield _row(None, "none", decoder, quantity, numbers, len(part), "runs")
         print(n, decoder, f"{numbers[0]:,.0f} blocks/s in batches of {len(part)}", flush=True)
 
 
@@ -205,15 +209,15 @@ def _row(
     noise: float | None,
     relaxation: str,
     decoder: str,
-    what: Quantity,
+    quantity: Quantity,
     numbers: list[float],
     blocks: int,
     over: str = "blocks",
 ) -> Row:
-    of = "speed" if noise is None else f"noise_{noise:g}"
-    place = {"experiment": EXPERIMENT, "set": of, "method": relaxation, "decoder": decoder}
+    set_name = "speed" if noise is None else f"noise_{noise:g}"
+    place = {"experiment": EXPERIMENT, "set": set_name, "method": relaxation, "decoder": decoder}
     value, low, high = numbers
-    return row(place, what, value, low, high, blocks, over)
+    return row(place, quantity, value, low, high, blocks, over)
 
 
 def main(

@@ -1,9 +1,9 @@
-"""What was tried on development graphs before any test graph was scheduled: `python -m benchmarks.device_trials`.
+"""Settings, tried on development graphs before test graphs were scheduled: `python -m benchmarks.device_trials`.
 
-Settings of the methods that search, each by the same road as in the experiment: 1,000 proposals or evaluations by
-proxy, the best 100 judged on the frozen targets. Of each kind of method the settings with the least `mean_log_ratio`
-are those of params.yaml: the mean, over the targets proxy, noisy, bandwidth and latency, of the logarithm of the ratio
-to list scheduling, geometric mean over graphs and seeds. Minutes; `data/graphs/sets/development_*.parquet` beforehand.
+Settings of the methods that search are tried in the same way as in the experiment: 1,000 proposals or evaluations by
+the proxy, the best 100 judged on the frozen targets. For each kind of method, params.yaml has the settings with the
+least `mean_log_ratio`: the mean, over the targets proxy, noisy, bandwidth and latency, of the logarithm of the ratio to
+list scheduling, geometric mean over graphs and seeds. Minutes; `data/graphs/sets/development_*.parquet` are needed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Case = tuple[str, str, dict[str, Target]]  # hash, family, targets of a developm
 
 
 def variants() -> Iterator[tuple[str, GraphMethodSettings]]:
-    """What is tried, by name; the first of a kind is what the method's own defaults were before."""
+    """The variants by name; the first of a kind has the defaults that the method had before."""
     for least, most in ((0.01, 1.0), (0.03, 0.3), (0.1, 0.1), (0.1, 1.0), (0.3, 0.3), (0.3, 3.0), (1.0, 1.0)):
         name = f"randomised_list_{least:g}_{most:g}"
         yield name, graph_entry("randomised_list", least_noise=least, most_noise=most)
@@ -52,15 +52,15 @@ def variants() -> Iterator[tuple[str, GraphMethodSettings]]:
 def cases() -> list[Case]:
     """Every development graph with its four targets."""
     params, frozen = load(), judging.strengths()
-    found = []
+    cases_of_sets = []
     for name in SETS:
         chosen = params.graph_sets[name]
         device = None if chosen.device is None else params.devices[chosen.device]
         for graph in read_graphs(Path(path("graphs", graph_set=name))):
             problem = problem_of(graph, chosen.devices, device, chosen.memory_bytes)
             targets = {kind: judging.target_of(kind, graph.graph_id, problem, frozen, {}) for kind in GraphTarget}
-            found.append((graph.graph_id, graph.family, targets))
-    return found
+            cases_of_sets.append((graph.graph_id, graph.family, targets))
+    return cases_of_sets
 
 
 def ratios(entry: GraphMethodSettings, case: Case, seed: int) -> dict[str, float]:
@@ -68,32 +68,36 @@ def ratios(entry: GraphMethodSettings, case: Case, seed: int) -> dict[str, float
     graph_id, _, targets = case
     proxy = targets[GraphTarget.PROXY]
     order, placement = by_critical_path(proxy.draws[0])
-    found: dict[str, float] = {}
-    kept = None
+    log_ratios: dict[str, float] = {}
+    kept_schedules = None
     for name, target in targets.items():
-        if kept is None or "target" in entry.needs:
-            seen = target if "target" in entry.needs else proxy
+        if kept_schedules is None or "target" in entry.needs:
+            visible_target = target if "target" in entry.needs else proxy
             rng = np.random.default_rng([seed, *bytes.fromhex(graph_id)])
-            proposals = make(entry, {"target": seen}).propose(proxy.draws[0], rng, Budget.of(entry))
-            kept = keep(proposals, seen, seen)
-        if not len(kept.orders):
+            proposals = make(entry, {"target": visible_target}).propose(proxy.draws[0], rng, Budget.of(entry))
+            kept_schedules = keep(proposals, visible_target, visible_target)
+        if not len(kept_schedules.orders):
             raise ValueError(f"{entry.method} has no schedule of graph {graph_id}: {proposals.message}")
         listed = target.seconds(order[None], placement[None])[0]
-        found[name] = float(np.log(target.seconds(kept.orders, kept.placements).min() / listed))
-    return found
+        log_ratios[name] = float(
+            np.log(target.seconds(kept_schedules.orders, kept_schedules.placements).min() / listed)
+        )
+    return log_ratios
 
 
-def rows_of(name: str, every: list[Case], tried: dict[int, list[dict[str, float]]], experiment: str) -> Iterator[Row]:
+def rows_of(
+    name: str, development_cases: list[Case], trials: dict[int, list[dict[str, float]]], experiment: str
+) -> Iterator[Row]:
     """Rows of results of one variant. tried: seed -> ratios of each case."""
-    bootstrap = ClusterBootstrap([family for _, family, _ in every], 1000, 0.95)
+    bootstrap = ClusterBootstrap([family for _, family, _ in development_cases], 1000, 0.95)
     place = {"experiment": experiment, "set": "development", "dependencies": "none", "method": name}
     means = []
     for target in GraphTarget:
-        by_seed = {seed: np.array([one[target] for one in of_graphs]) for seed, of_graphs in tried.items()}
+        by_seed = {seed: np.array([of_graph[target] for of_graph in of_graphs]) for seed, of_graphs in trials.items()}
         over_seeds = estimated(place | {"target": target}, RATIO, by_seed, bootstrap, np.exp)[-1]
         means.append(np.log(over_seeds["value"]))
         yield over_seeds | {"interval_of": "families and seeds"}
-    yield row(place, Quantity("mean_log_ratio", unit="1"), float(np.mean(means)), n=len(every), seed="all")
+    yield row(place, Quantity("mean_log_ratio", unit="1"), float(np.mean(means)), n=len(development_cases), seed="all")
 
 
 def main(
@@ -101,17 +105,17 @@ def main(
     seeds: Annotated[int, typer.Option(help="Of each variant.")] = 2,
 ) -> None:
     """Try every variant and publish what came out."""
-    every, rows, entries = cases(), [], dict(variants())
+    development_cases, rows, entries = cases(), [], dict(variants())
     for name, entry in tqdm(entries.items(), desc="variants"):
-        tried = {seed: [ratios(entry, case, seed) for case in every] for seed in range(seeds)}
-        rows += rows_of(name, every, tried, output.name)
+        trials = {seed: [ratios(entry, case, seed) for case in development_cases] for seed in range(seeds)}
+        rows += rows_of(name, development_cases, trials, output.name)
     table = results(rows)
     means = table[table["metric"] == "mean_log_ratio"].sort_values("value")
     print(means[["method", "value", "n"]].to_string(index=False))
-    asked = {"seeds": seeds, "methods": {name: entry.model_dump() for name, entry in entries.items()}}
+    options = {"seeds": seeds, "methods": {name: entry.model_dump() for name, entry in entries.items()}}
     modules = ["benchmarks.device_trials", *(module for entry in entries.values() for module in entry.modules())]
     inputs = [path("graphs", graph_set=name) for name in SETS]
-    publish(output, {"results": table}, asked, sorted(set(modules)), inputs)
+    publish(output, {"results": table}, options, sorted(set(modules)), inputs)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How soon schedules are built, side by side and one at a time: `python -m benchmarks.environment_speed`, seconds.
+"""The speed of building schedules, side by side and one at a time: `python -m benchmarks.environment_speed`, seconds.
 
-All build whole schedules of one layered graph, with transfers, by random allowed actions: which actions are allowed is
-worked out before each step, each is as likely, and the reward of the whole schedule is asked for. `batched` does so
-side by side with torch, without a loop over schedules; `compiled` too, in the same states bit by bit, on one core, and
-`compiled_on_two` on two. `single` schedules are those of gymnasium, one after the other on one core, which make an
+All build whole schedules of one layered graph, with transfers, by random allowed actions: before each step the allowed
+actions are computed, one is drawn uniformly, and the reward of the whole schedule is read at the end. `batched` does so
+side by side with torch, without a loop over schedules; `compiled` goes through the same states bit by bit, on one core,
+and `compiled_on_two` on two. `single` schedules are those of gymnasium, one after the other on one core, which make an
 observation at each step. A step adds one operation to one schedule. Rounds take turns, so that a slow moment of the
-computer falls on all; the first is not counted, it compiles.
+computer falls on all; the first round is not counted, as it compiles.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def layered(seed: int) -> Problem:
 
 
 def build_batch(environment: Environment, generator: torch.Generator) -> torch.Tensor:
-    """Every schedule of the batch to its end: their rewards, (B,)."""
+    """Build every schedule of the batch to its end; returns the rewards, (B,)."""
     for _ in range(environment.operations):
         uniforms = torch.rand(environment.batch, generator=generator, dtype=torch.float64)
         environment.step(*environment.random_actions(uniforms))
@@ -57,12 +57,12 @@ def build_batch(environment: Environment, generator: torch.Generator) -> torch.T
 
 
 def build_one(environment: ScheduleEnv, rng: np.random.Generator) -> float:
-    """One schedule to its end: its reward."""
-    _, info = environment.reset()
-    reward, done = 0.0, False
-    while not done:
-        allowed = np.flatnonzero(info["action_mask"])
-        _, reward, done, _, info = environment.step(int(allowed[int(rng.random() * len(allowed))]))
+    """Build one schedule to its end; returns its reward."""
+    _, details = environment.reset()
+    reward, ended = 0.0, False
+    while not ended:
+        allowed = np.flatnonzero(details["action_mask"])
+        _, reward, ended, _, details = environment.step(int(allowed[int(rng.random() * len(allowed))]))
     return reward
 
 
@@ -80,16 +80,16 @@ def rates(problem: Problem, batch: int, batches: int, singles: int, rounds: int,
                     build_batch(environment(problem, batch, sequence), generator)
                 steps = times * batch * len(problem)
                 measured[method, sequence].append(steps / (time.perf_counter() - began))
-            one = ScheduleEnv(problem, sequence)
+            single_environment = ScheduleEnv(problem, sequence)
             began = time.perf_counter()
             for _ in range(singles):
-                build_one(one, rng)
+                build_one(single_environment, rng)
             measured["single", sequence].append(singles * len(problem) / (time.perf_counter() - began))
-    return {place: np.array(each[1:]) for place, each in measured.items()}
+    return {place: np.array(round_rates[1:]) for place, round_rates in measured.items()}
 
 
 def rows_of(experiment: str, measured: Rates) -> list[Row]:
-    """Of each method the median round and its 95% interval, and the same of the batch's ratio to single ones."""
+    """The median round of each method with its 95% interval, and the same of the batch's ratio to single schedules."""
     rows = []
     for method, sequence in measured:
         place = {"experiment": experiment, "set": FAMILY, "target": sequence, "method": method, "seed": "all"}
@@ -101,9 +101,11 @@ def rows_of(experiment: str, measured: Rates) -> list[Row]:
     return rows
 
 
-def _row(place: dict[str, str], what: Quantity, each: np.ndarray) -> Row:
-    interval = quantile_test(each).confidence_interval(0.95)
-    return row(place, what, float(np.median(each)), interval.low, interval.high, len(each), over="rounds")
+def _row(place: dict[str, str], quantity: Quantity, round_numbers: np.ndarray) -> Row:
+    interval = quantile_test(round_numbers).confidence_interval(0.95)
+    return row(
+        place, quantity, float(np.median(round_numbers)), interval.low, interval.high, len(round_numbers), over="rounds"
+    )
 
 
 def main(
@@ -118,8 +120,8 @@ def main(
     torch.set_num_threads(1)
     table = results(rows_of(output.name, rates(layered(seed), batch, batches, singles, rounds, seed)))
     print(table[["target", "method", "metric", "value", "low", "high"]].to_string(index=False))
-    asked = {"batch": batch, "batches": batches, "singles": singles, "rounds": rounds, "seed": seed}
-    publish(output, {"results": table}, asked, ["benchmarks.environment_speed"])
+    options = {"batch": batch, "batches": batches, "singles": singles, "rounds": rounds, "seed": seed}
+    publish(output, {"results": table}, options, ["benchmarks.environment_speed"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Freeze the small graphs on which every plan of fusion is looked at: `python -m benchmarks.frozen_fusions`, minutes.
+"""Freeze the small graphs for which all plans of fusion are evaluated: `python -m benchmarks.frozen_fusions`, minutes.
 
-Committed before any network is trained: which parts of the unseen families there are, by hash, what the best of the
-compilers' rules takes on each, and what the best of all plans takes: the head room of fusion.
+Committed before any network is trained: the parts of the unseen families, by hash, and for each the cost of the best of
+the compilers' rules and the cost of the best of all plans, whose difference is the head room of fusion.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Freeze the placement problems and the experts' placements: `python -m benchmarks.frozen_placements`, seconds.
 
-Committed before any method is trained or tuned on test graphs. A test holds that settings and code still give the same
+Committed before any method is trained or tuned on test graphs. A test checks that settings and code still give the same
 tables; if they ever change, older results are of other problems.
 """
 

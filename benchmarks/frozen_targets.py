@@ -1,7 +1,7 @@
 """Freeze the targets and the sets of computation graphs: `python -m benchmarks.frozen_targets`, a minute.
 
-Beforehand: `snakemake data/graphs/sets/{development_real,development_synthetic,unseen_real,...}.parquet`; it says which
-one is missing. The strengths of `noisy`, `bandwidth` and `latency` follow by bisection from list scheduling on the
+Beforehand: `snakemake data/graphs/sets/{development_real,development_synthetic,unseen_real,...}.parquet`; an error
+names a missing one. The strengths of `noisy`, `bandwidth` and `latency` follow by bisection from list scheduling on the
 development graphs alone, real and synthetic ones together, so that all sets have one table of targets. They are
 committed before any method is compared; if they ever change, older results are of other targets.
 """
@@ -44,7 +44,7 @@ KINDS: Kinds = {
 
 
 class Development:
-    """The graphs of a set with what list scheduling makes of them on the proxy."""
+    """The graphs of a set with their list schedules on the proxy."""
 
     def __init__(self, name: str, graphs: Sequence[Graph], params: Params) -> None:
         chosen = params.graph_sets[name]
@@ -54,24 +54,26 @@ class Development:
         self.schedules = [by_critical_path(problem) for problem in self.problems]
 
     def of(self, kind: str) -> list[Callable[[float], Target]]:
-        """Strength -> target, of each graph."""
+        """For each graph, a function from the strength to the target."""
         return [KINDS[kind](graph, problem) for graph, problem in zip(self.graphs, self.problems, strict=True)]
 
     def ratios(self, kind: str, strength: float) -> list[float]:
-        """Of each graph list scheduling's speedup on the target over that on the proxy."""
-        each = zip(self.of(kind), self.problems, self.schedules, strict=True)
-        return [targets.speedup_ratio(of(strength), problem, *schedule) for of, problem, schedule in each]
+        """For each graph, list scheduling's speedup on the target over that on the proxy."""
+        zipped = zip(self.of(kind), self.problems, self.schedules, strict=True)
+        return [
+            targets.speedup_ratio(target_at(strength), problem, *schedule) for target_at, problem, schedule in zipped
+        ]
 
 
 def strength(kind: str, sets: Sequence[Development]) -> float:
-    """The strength at which the mean ratio over the graphs of these sets is the paper's, as the table shows it."""
-    found = targets.bisect(
-        [problem for one in sets for problem in one.problems],
-        [schedule for one in sets for schedule in one.schedules],
-        [of for one in sets for of in one.of(kind)],
+    """The strength at which the mean ratio over the graphs of these sets is the paper's, rounded as in the table."""
+    exact_strength = targets.bisect(
+        [problem for development_set in sets for problem in development_set.problems],
+        [schedule for development_set in sets for schedule in development_set.schedules],
+        [target_of for development_set in sets for target_of in development_set.of(kind)],
         targets.RATIOS[kind],
     )
-    return rounded(found)
+    return rounded(exact_strength)
 
 
 def calibration(kind: str, value: float, development: Development) -> list[dict[str, object]]:
@@ -115,7 +117,10 @@ def main(output: Annotated[Path, typer.Option(help="Folder to write.")] = FROZEN
     rows, figures = [], []
     for kind, ratio in targets.RATIOS.items():
         value = strength(kind, [real, synthetic])
-        alone = {f"strength_{name}": strength(kind, [one]) for name, one in (("real", real), ("synthetic", synthetic))}
+        alone = {
+            f"strength_{name}": strength(kind, [only_set])
+            for name, only_set in (("real", real), ("synthetic", synthetic))
+        }
         count = len(real.graphs) + len(synthetic.graphs)
         rows.append({"target": kind, "ratio": ratio, "strength": value, "unit": UNITS[kind], "graphs": count} | alone)
         figures += calibration(kind, value, real) + calibration(kind, value, synthetic)
@@ -126,12 +131,12 @@ def main(output: Annotated[Path, typer.Option(help="Folder to write.")] = FROZEN
         "calibration": pd.DataFrame(figures),
         "graph_members": pd.concat([members(name, graphs[name]) for name in sets], ignore_index=True),
     }
-    asked = {
+    options = {
         "ratios": targets.RATIOS,
         "graph_sets": {name: params.graph_sets[name].model_dump(mode="json") for name in sets},
         "devices": {name: device.model_dump() for name, device in params.devices.items()},
     }
-    publish(output, frames, asked, ["benchmarks.frozen_targets"], list(files.values()))
+    publish(output, frames, options, ["benchmarks.frozen_targets"], list(files.values()))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """The constants of the cost of fusion, fitted to this machine: `python -m benchmarks.fusion_cost`.
 
 Small functions are compiled by TorchInductor for one core and timed: loops, chains of loops in one kernel, reductions,
-moves, products, on four sizes, four independent copies each that it is told not to fuse. The constants of
-`pipeline/graphs/compilers/rates.py`, and the seconds of a call, explain the times best (least sum of absolute
-logarithms). `--freeze` writes them to pipeline/graphs/compilers/frozen/rates.json: before a network is trained, never
-after. Ten minutes of one core; needs g++ (`make g++`). What was measured is kept, and a second call goes on.
+moves, products, on four sizes, as four independent copies that may not be fused. The constants of
+`pipeline/graphs/compilers/rates.py`, and the seconds of a call, are those that explain the times best (least sum of
+absolute logarithms). `--freeze` writes them to pipeline/graphs/compilers/frozen/rates.json: before a network is
+trained, never after. Ten minutes of one core; needs g++ (`make g++`). Measurements are stored, and a second call
+continues.
 
-It publishes, by kind of operation: the median of predicted over measured time, the median factor that it is wrong by;
-the constants; and how the prediction ranks all cases.
+It publishes, by kind of operation, the median of predicted over measured time and the median factor of the error; the
+constants; and the rank correlation of prediction and measurement over all cases.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ CASES = {
 
 
 class Copies(nn.Module):
-    """A case several times, each on inputs of its own."""
+    """A case several times, each copy on inputs of its own."""
 
     def __init__(self, case: Case, copies: int) -> None:
         super().__init__()
@@ -124,28 +125,28 @@ def measured_seconds(name: str, rows: int, copies: int, rounds: int) -> float:
 
 
 def measure(path: Path, rounds: int) -> pd.DataFrame:
-    """Columns case, rows, copies, seconds; what the file holds is not measured again."""
-    done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["case", "rows", "copies", "seconds"])
-    kept = set(zip(done["case"], done["rows"], done["copies"], strict=True))
+    """Columns case, rows, copies, seconds; cases that the file contains are not measured again."""
+    measurements = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["case", "rows", "copies", "seconds"])
+    measured_cases = set(zip(measurements["case"], measurements["rows"], measurements["copies"], strict=True))
     for name, rows, copies in tqdm([*variants()], desc="cases"):
-        if (name, rows, copies) not in kept:
-            taken = measured_seconds(name, rows, copies, rounds)
-            done.loc[len(done)] = [name, rows, copies, taken]
+        if (name, rows, copies) not in measured_cases:
+            duration = measured_seconds(name, rows, copies, rounds)
+            measurements.loc[len(measurements)] = [name, rows, copies, duration]
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
-                done.to_csv(temporary, index=False)
-    return done
+                measurements.to_csv(temporary, index=False)
+    return measurements
 
 
 def graph_of(name: str, rows: int, copies: int) -> Graph:
-    """What the cost is told of a case: its copies as operations."""
+    """A case as the cost model sees it: its copies as operations."""
     case = CASES[name]
     inputs = tuple(torch.empty(rows, COLUMNS, device="meta") for _ in range(case.inputs * copies))
     return graph_of_module(Copies(case, copies), inputs, name, "fusion_cost", "forward")
 
 
 def predicted_seconds(graphs: list[Graph], rates: Rates, call: float) -> np.ndarray:
-    """Of every case: the call, and its kernels, into which all is fused that can be."""
+    """Predicted seconds of every case: the call, and its kernels, with everything fused that can be."""
     predicted = []
     for graph in graphs:
         problem = fusion_problem(graph, rates)
@@ -173,15 +174,20 @@ def rows_of(experiment: str, measured: pd.DataFrame, predicted: np.ndarray, rate
     logarithms = np.log(predicted / measured["seconds"].to_numpy())
     kinds = measured["case"].map({name: case.kind for name, case in CASES.items()}).to_numpy()
     for kind in ("all", *dict.fromkeys(kinds)):
-        own = logarithms[(kinds == kind) | (kind == "all")]
-        at = place | {"method": kind}
-        spread = np.exp(np.quantile(own, [0.1, 0.9]))
+        of_kind = logarithms[(kinds == kind) | (kind == "all")]
+        place_of_kind = place | {"method": kind}
+        spread = np.exp(np.quantile(of_kind, [0.1, 0.9]))
         yield row(
-            at, Quantity("predicted_over_measured"), float(np.exp(np.median(own))), *spread, len(own), over="cases"
+            place_of_kind,
+            Quantity("predicted_over_measured"),
+            float(np.exp(np.median(of_kind))),
+            *spread,
+            len(of_kind),
+            over="cases",
         )
-        factors = np.exp(np.abs(own))
-        numbers = (float(np.median(factors)), *np.quantile(factors, [0.1, 0.9]), len(own))
-        yield row(at, Quantity("factor_wrong"), *numbers, over="cases")
+        factors = np.exp(np.abs(of_kind))
+        numbers = (float(np.median(factors)), *np.quantile(factors, [0.1, 0.9]), len(of_kind))
+        yield row(place_of_kind, Quantity("factor_wrong"), *numbers, over="cases")
     rank = float(spearmanr(predicted, measured["seconds"]).statistic)
     yield row(
         place | {"method": "all"}, Quantity("rank_correlation"), rank, np.nan, np.nan, len(measured), over="cases"

@@ -1,9 +1,9 @@
-"""How soon each method for computation graphs has found how good a schedule: `python -m benchmarks.graph_method_speed`.
+"""Quality of each method for computation graphs over time: `python -m benchmarks.graph_method_speed`.
 
-Each method has its budget of the experiment `devices`, on one core, on the proxy, and only the method is timed, after a
-first graph that is not counted. The curve: the best schedule's makespan within so many seconds of the clock over list
-scheduling's, geometric mean over graphs, from where every graph has one. Two minutes; on a quiet machine, with the
-tables `data/graphs/sets/unseen_{real,small}.parquet` beforehand.
+Each method has its budget of the experiment `devices`, on one core, on the proxy; only the method is timed, after a
+first graph that is not counted. The curve shows the best schedule's makespan after a wall time, over list scheduling's,
+geometric mean over graphs, from the time at which every graph has a schedule. Two minutes; it needs a quiet machine,
+and the tables `data/graphs/sets/unseen_{real,small}.parquet`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pipeline.places import path
 EXPERIMENT = "devices"  # whose methods are timed: those that see the proxy and have no network
 SETS = ("unseen_real", "unseen_small")
 MOMENTS = np.logspace(-4, 2, 25)  # seconds
-Tried = list[tuple[np.ndarray, np.ndarray, float]]  # of each graph: seconds, ratios so far, seconds of the whole
+MethodRuns = list[tuple[np.ndarray, np.ndarray, float]]  # of each graph: seconds, ratios so far, seconds of the whole
 
 
 def timed(params: Params) -> dict[str, GraphMethodSettings]:
@@ -50,7 +50,7 @@ def problems(params: Params, name: str) -> list[tuple[str, Problem]]:
 
 
 def run(entry: GraphMethodSettings, graph_id: str, problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Seconds of the clock, the best ratio to list scheduling by then, and seconds of the whole."""
+    """Wall times in seconds, the best ratio to list scheduling at each of them, and seconds of the whole run."""
     order, placement = by_critical_path(problem)
     listed = targets.proxy(problem).seconds(order[None], placement[None])[0]
     method, rng = make(entry), np.random.default_rng([seed, *bytes.fromhex(graph_id)])
@@ -67,14 +67,14 @@ def best_within(seconds: np.ndarray, ratios: np.ndarray, moments: np.ndarray = M
     return np.where(last >= 0, np.minimum.accumulate(ratios)[np.maximum(last, 0)] if len(ratios) else np.nan, np.nan)
 
 
-def pieces(place: dict[str, Any], tried: Tried) -> Iterator[dict[str, Any]]:
-    """Rows of table parts: the curve, up to when the slowest graph is done."""
-    logarithms = np.log(np.stack([best_within(seconds, ratios) for seconds, ratios, _ in tried]))
-    end = np.searchsorted(MOMENTS, max(whole for *_, whole in tried))
+def pieces(place: dict[str, Any], method_runs: MethodRuns) -> Iterator[dict[str, Any]]:
+    """Rows of table parts: the curve, up to the end of the slowest graph."""
+    logarithms = np.log(np.stack([best_within(seconds, ratios) for seconds, ratios, _ in method_runs]))
+    end = np.searchsorted(MOMENTS, max(whole for *_, whole in method_runs))
     for rank in range(min(end + 1, len(MOMENTS))):
         if not np.isnan(logarithms[:, rank]).any():
             numbers = (float(np.exp(logarithms[:, rank].mean())), np.nan, np.nan)
-            yield part(place, "seconds", f"{MOMENTS[rank]:.4g}", rank, numbers, len(tried))
+            yield part(place, "seconds", f"{MOMENTS[rank]:.4g}", rank, numbers, len(method_runs))
 
 
 def main(
@@ -85,28 +85,34 @@ def main(
     params = load()
     entries, rows, curves = timed(params), [], []
     for name in SETS:
-        every = problems(params, name)
+        graphs_of_set = problems(params, name)
         for method, entry in tqdm(entries.items(), desc=name):
-            run(entry, *every[0], seed)
-            tried = [run(entry, graph_id, problem, seed) for graph_id, problem in every]
+            run(entry, *graphs_of_set[0], seed)
+            method_runs = [run(entry, graph_id, problem, seed) for graph_id, problem in graphs_of_set]
             place = {"experiment": output.name, "set": name, "target": "proxy", "method": method}
-            able = [one for one in tried if len(one[0])]  # a method may not support a graph
-            rows += [_seconds(place, [whole for *_, whole in able])] if able else []
+            supported_runs = [
+                graph_run for graph_run in method_runs if len(graph_run[0])
+            ]  # a method may not support a graph
+            rows += [_seconds(place, [whole for *_, whole in supported_runs])] if supported_runs else []
             ratio = {"metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator"}
-            curves += [] if not able else pieces({**place, "decoder": "none", "seed": str(seed), **ratio}, able)
+            curves += (
+                []
+                if not supported_runs
+                else pieces({**place, "decoder": "none", "seed": str(seed), **ratio}, supported_runs)
+            )
     table = results(rows)
     print(table[["set", "method", "value", "low", "high"]].to_string(index=False))
-    asked = {"seed": seed, "methods": {name: entry.model_dump() for name, entry in entries.items()}}
+    options = {"seed": seed, "methods": {name: entry.model_dump() for name, entry in entries.items()}}
     modules = ["benchmarks.graph_method_speed", *(module for entry in entries.values() for module in entry.modules())]
     inputs = [path("graphs", graph_set=name) for name in SETS]
-    publish(output, {"results": table, "parts": parts(curves)}, asked, sorted(set(modules)), inputs)
+    publish(output, {"results": table, "parts": parts(curves)}, options, sorted(set(modules)), inputs)
 
 
 def _seconds(place: dict[str, str], wholes: list[float]) -> Row:
     """Seconds of a graph: median, least, most."""
     median, least, most = np.quantile(wholes, [0.5, 0.0, 1.0]).tolist()
-    what = Quantity("seconds_per_graph", unit="seconds")
-    return row(place | {"dependencies": "none"}, what, median, least, most, len(wholes), "graphs", seed="all")
+    quantity = Quantity("seconds_per_graph", unit="seconds")
+    return row(place | {"dependencies": "none"}, quantity, median, least, most, len(wholes), "graphs", seed="all")
 
 
 if __name__ == "__main__":

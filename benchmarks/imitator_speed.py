@@ -1,4 +1,4 @@
-"""How many blocks a second the console command orders, timed as a user waits for it, on two cores.
+"""Number of blocks that the console command orders in a second, as a user experiences it, on two cores.
 
     python -m benchmarks.imitator_speed
 
@@ -47,25 +47,25 @@ def main(
     ids = tables.read("sets", Path(inputs[0]), ["block_id"])["block_id"][:_BLOCKS]
     code = tables.read("blocks", Path(inputs[1]), ["block_id", "code"], tables.of_blocks(ids))["code"]
     seconds, start_up, lost = timed([block.hex() for block in code])
-    of = {"experiment": output.name, "set": chosen, "target": "gcc", "method": scheduler, "decoder": "greedy"}
+    place = {"experiment": output.name, "set": chosen, "target": "gcc", "method": scheduler, "decoder": "greedy"}
     measured = []
-    for what, values in (
+    for quantity, values in (
         (Quantity("blocks_per_second"), len(code) / (seconds - start_up)),
         (Quantity("start_up_seconds", unit="seconds"), start_up),
         (Quantity("command_seconds", unit="seconds"), seconds),
     ):
         numbers = (float(np.median(values)), values.min(), values.max(), len(code))
-        print(f"{what.metric}: {numbers[0]:,.1f} ({numbers[1]:,.1f} to {numbers[2]:,.1f})")
-        measured.append(row(of, what, *numbers, over="rounds", seed="all"))
+        print(f"{quantity.metric}: {numbers[0]:,.1f} ({numbers[1]:,.1f} to {numbers[2]:,.1f})")
+        measured.append(row(place, quantity, *numbers, over="rounds", seed="all"))
     print(f"lost_lines: {lost}")
-    measured.append(row(of, Quantity("lost_lines", unit="count"), float(lost), n=len(code), seed="all"))
+    measured.append(row(place, Quantity("lost_lines", unit="count"), float(lost), n=len(code), seed="all"))
     settings = {"cores": _CORES, "runs": _RUNS, "blocks": _BLOCKS}
     modules = ["benchmarks.imitator_speed", "pipeline.command.main"]
     publish(output, {"results": results(measured)}, settings, modules, inputs, [SHIPPED])
 
 
 def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.ndarray, np.ndarray, int]:
-    """Seconds of the command for all lines, and for the first one alone, (runs,) each; lines that it lost, at most."""
+    """Seconds of the command for all lines, and for the first line alone, (runs,) each; the most lines that it lost."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(before)[:cores])  # the command inherits it
     try:
@@ -79,8 +79,8 @@ def timed(lines: list[str], runs: int = _RUNS, cores: int = _CORES) -> tuple[np.
                 lost = max(lost, _lost(Path(folder), len(lines)))
     finally:
         os.sched_setaffinity(0, before)
-    one, whole = np.array(rounds).T
-    return whole, one, lost
+    single, whole = np.array(rounds).T
+    return whole, single, lost
 
 
 def _seconds(folder: Path, name: str) -> float:

@@ -31,7 +31,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
 from pipeline.analysis import rows
 from pipeline.blocks.corpus.fetch import fetch
-from pipeline.blocks.corpus.sources import dealt, read_program
+from pipeline.blocks.corpus.sources import distributed, read_program
 from pipeline.config.corpus import BhiveSource, Corpus, FilesSource
 from pipeline.config.params import load
 
@@ -53,13 +53,13 @@ class Cost(NamedTuple):
 
 def measured(work: Callable[[], object]) -> Cost:
     """Wall time, processor time and memory of `work` and of the processes that it starts."""
-    done = threading.Event()
+    finished = threading.Event()
     peak = 0
 
     def watch() -> None:
         nonlocal peak
         me = psutil.Process()
-        while not done.wait(_SAMPLE_SECONDS):
+        while not finished.wait(_SAMPLE_SECONDS):
             resident = 0
             for process in me.children(recursive=True):
                 try:
@@ -74,7 +74,7 @@ def measured(work: Callable[[], object]) -> Cost:
     try:
         work()
     finally:
-        done.set()
+        finished.set()
         watcher.join()
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
@@ -152,8 +152,8 @@ def _unpacked(corpus: Corpus, files: pd.DataFrame, folder: Path) -> list[Path]:
 
 def _of_sizes(files: pd.DataFrame, shares: tuple[float, ...]) -> pd.DataFrame:
     """The files whose sizes are nearest to these shares of the largest one, each once."""
-    wanted = [share * files["size_bytes"].max() for share in shares]
-    nearest = [(files["size_bytes"] - size).abs().idxmin() for size in wanted]
+    sizes = [share * files["size_bytes"].max() for share in shares]
+    nearest = [(files["size_bytes"] - size).abs().idxmin() for size in sizes]
     return files.loc[list(dict.fromkeys(nearest))]
 
 
@@ -195,7 +195,7 @@ def _program_rows(corpus: Corpus, files: pd.DataFrame, folder: Path, pairs: int)
 
 def _processor_times(ours: list[Cost], objdump: list[Cost]) -> list[float]:
     """Ratios of processor seconds: unlike wall time hardly changed by what else the machine does."""
-    return [cost.cpu_seconds / other.cpu_seconds for cost, other in zip(ours, objdump, strict=True)]
+    return [cost.cpu_seconds / objdump_cost.cpu_seconds for cost, objdump_cost in zip(ours, objdump, strict=True)]
 
 
 def _row(place: dict[str, str], metric: str, values: list[float], n: int) -> rows.Row:
@@ -238,7 +238,7 @@ def main(
         growth = []
         for share in SHARES:
             tables.write(
-                dealt(_share(files, share).drop(columns="shard"), corpus.shards), "manifest", pipeline.manifest
+                distributed(_share(files, share).drop(columns="shard"), corpus.shards), "manifest", pipeline.manifest
             )
             cost = measured(pipeline.run)
             blocks = tables.read("blocks", pipeline.blocks, ["n_instructions", "occurrences"])
@@ -250,7 +250,9 @@ def main(
     walls = [cost.wall_seconds for cost in ours]
     figures = {
         "blocks": [float(len(blocks))],
-        "wall_over_objdump": [wall / other.wall_seconds for wall, other in zip(walls, objdump, strict=True)],
+        "wall_over_objdump": [
+            wall / objdump_cost.wall_seconds for wall, objdump_cost in zip(walls, objdump, strict=True)
+        ],
         "processor_time_over_objdump": _processor_times(ours, objdump),
         "peak_memory_gb": [cost.peak_gb for cost in ours],
         "instructions_per_second": [instructions / wall for wall in walls],

@@ -1,8 +1,8 @@
-"""Where an operator's gain comes from: `python -m benchmarks.learning_attribution`.
+"""The source of an operator's gain: `python -m benchmarks.learning_attribution`.
 
-For every network of experiment `operator_learning`, on the development split with
-Hungarian matching: exact match as trained, and when its matrix is also projected by `nearest`, at test time alone: what
-legality by itself is worth. Publishes the experiment `operator_learning_attribution`; intervals span the seeds.
+For every network of experiment `operator_learning`, on the development split with Hungarian matching: exact match as
+trained, and with its matrix projected by `nearest` in addition, at test time alone, which shows the value of legality
+by itself. Publishes the experiment `operator_learning_attribution`; intervals span the seeds.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def attribution(model: POCSNet, blocks: Blocks) -> dict[str, float]:
 
 def _exact(matrix: torch.Tensor, blocks: Blocks) -> np.ndarray:
     """(B,) bool: whether Hungarian matching gives GCC's order."""
-    found = np.take_along_axis(blocks.input_order, hungarian(matrix.numpy()).astype(np.int64), 1)
-    exact: np.ndarray = (found == np.arange(found.shape[1])).all(1)
+    matched = np.take_along_axis(blocks.input_order, hungarian(matrix.numpy()).astype(np.int64), 1)
+    exact: np.ndarray = (matched == np.arange(matched.shape[1])).all(1)
     return exact
 
 
@@ -80,12 +80,12 @@ def main(
     both = pd.concat([table, spread.assign(seed="all", n=table["n"].max())])
     place = {"experiment": "operator_learning_attribution", "target": "gcc"}
     sets = {"full": "development_5", "paper": "development_5_paper"}
-    found = [
+    rows = [
         row(place | {"set": sets[numbers["dependencies"]]}, over="seeds", **numbers)
         for numbers in both.to_dict("records")
     ]
     resolved = experiment.model_dump(mode="json")
-    publish(out, {"results": results(found)}, resolved, ["benchmarks.learning_attribution"], inputs, weights)
+    publish(out, {"results": results(rows)}, resolved, ["benchmarks.learning_attribution"], inputs, weights)
     print(spread.to_string(index=False))
 
 

@@ -1,8 +1,8 @@
 """Damaged inputs through ingestion: `python -m benchmarks.malformed` (10,000 of them, a quarter of an hour).
 
-For every one (`tests/blocks/corpus/malformed.py`): no crash; no hang (a watchdog ends the run and shows where it
-was); either blocks that the DAG stage accepts, or a row of `skipped` with reason and remedy. For every
-batch: whole tables from the stages, on two shards, that name the same files.
+For every input (`tests/blocks/corpus/malformed.py`): no crash; no hang (a watchdog ends the run and shows where it
+was); either blocks that the DAG stage accepts, or a row of `skipped` with reason and remedy. For every batch: whole
+tables from the stages, on two shards, that name the same files.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ def _corpus(folder: Path) -> Corpus:
 
 
 def _one_by_one(corpus: Corpus, files: pd.DataFrame) -> Iterator[tuple[str, bool, list[tuple[str, str]], float]]:
-    """Of each file: its name, whether it gave blocks, what was skipped of it and why, seconds."""
+    """For each file: its name, whether it gave blocks, what was skipped and why, and seconds."""
     ingestion, builder = Ingestion(corpus), Builder("full")
     for number in range(len(files)):
         faulthandler.dump_traceback_later(LIMIT_SECONDS, exit=True, file=sys.__stderr__)
-        start, known = time.perf_counter(), len(ingestion.skipped())
+        start, skipped_before = time.perf_counter(), len(ingestion.skipped())
         blocks = 0
         for run in ingestion.runs(files.iloc[number : number + 1]):
             for group in groups(run):
                 blocks += builder.build(group.select(COLUMNS)).num_rows
         faulthandler.cancel_dump_traceback_later()
-        faults = ingestion.skipped().iloc[known:]
+        faults = ingestion.skipped().iloc[skipped_before:]
         reasons = list(zip(faults["reason"], faults["remedy"], strict=True))
         yield files["program"].iloc[number], blocks > 0, reasons, time.perf_counter() - start
 
@@ -84,9 +84,9 @@ def _by_stages(corpus: Corpus, listing: dict[str, Path], folder: Path) -> set[st
 
 
 def batch(cases: list[tuple[str, str, bytes]], folder: Path) -> tuple[Counter[str], float]:
-    """Put the inputs through ingestion; what became of them, by outcome, and the longest time one took.
+    """Put the inputs through ingestion; returns the number of inputs by outcome, and the longest time of one input.
 
-    Raises AssertionError where one is neither used nor named, or a table is not whole.
+    Raises AssertionError if an input is neither used nor named, or a table is not whole.
     """
     corpus, out = _corpus(folder), folder / "out"
     out.mkdir()
@@ -130,8 +130,8 @@ def main(
     cases = inputs(seed, count, sound)
     for _ in tqdm(range(0, count, _BATCH), "damaged inputs", unit="batch", file=sys.__stderr__):
         with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
-            found, longest = batch(list(islice(cases, _BATCH)), Path(folder))
-        outcomes, slowest = outcomes + found, max(slowest, longest)
+            batch_outcomes, longest = batch(list(islice(cases, _BATCH)), Path(folder))
+        outcomes, slowest = outcomes + batch_outcomes, max(slowest, longest)
     for outcome, number in outcomes.most_common():
         print(f"{number:7d}  {outcome}")
     print(f"{count} inputs, seed {seed}: no crash, no hang, no partial table; the slowest took {slowest:.2f} s")

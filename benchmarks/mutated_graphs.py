@@ -1,8 +1,8 @@
 """Damaged models through the console command's reader: `python -m benchmarks.mutated_graphs` (2,000, two minutes).
 
 For every file (`tests/graphs/corpus/mutated.py`): either a graph, on which list scheduling then takes no less than the
-lower bound, or an error that names the file. All else is a fault, and ends the run with exit code 1: another exception,
-an allocation that the file asks for, or more seconds than the limit (a watchdog then ends it, and shows where it was).
+lower bound, or an error that names the file. Everything else is a fault, and ends the run with exit code 1: another
+exception, too large an allocation, or more seconds than the limit (a watchdog then ends it, and shows where it was).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 def outcome(path: Path) -> str:
-    """`read`, or `error` for one that names the file. Raises what else happens, which is a fault."""
+    """`read`, or `error` for an error that names the file. Raises any other exception, which is a fault."""
     try:
         problem = on_devices(read_file(path, {}))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""How long methods that learn from one graph take to place it, on one core: `python -m benchmarks.placing_speed`.
+"""The time in which methods that learn from one graph place it, on one core: `python -m benchmarks.placing_speed`.
 
 Graphs: those of the placement set `placement_small` (100 to 500 operations), on four devices with little memory, linked
 by PCIe. Timed: `propose` of each method as the experiments call it, with as many evaluations, learning included. Rounds
@@ -41,45 +41,45 @@ def problems() -> list[Target]:
     """The graphs that are placed."""
     settings = params.load()
     placed = settings.placement_sets[SET]
-    found = []
+    linked_targets = []
     for graph in chosen(placed):
         problem = problem_of(graph, DEVICES, settings.devices[placed.device], np.inf)
         problem = replace(problem, memory=memory_limit(problem))
-        found.append(targets.linked(problem, settings.links[LINK]))
-    return found
+        linked_targets.append(targets.linked(problem, settings.links[LINK]))
+    return linked_targets
 
 
 def seconds(entry: GraphMethodSettings, target: Target, seed: int) -> float:
-    """Of the clock, for one graph."""
+    """Wall time of placing one graph."""
     method, rng = make(entry, {"target": target}), np.random.default_rng(seed)
     began = time.perf_counter()
     proposals = method.propose(target.mean, rng, Budget.of(entry))
-    taken = time.perf_counter() - began
+    duration = time.perf_counter() - began
     if proposals.status == UNSUPPORTED:
         print(f"{entry.method}: {proposals.message}")
-    return taken
+    return duration
 
 
 def measured(entries: dict[str, GraphMethodSettings], rounds: int) -> dict[str, np.ndarray]:
     """Seconds by method, (rounds, graphs)."""
-    graphs, taken = problems(), defaultdict(list)
+    graphs, durations = problems(), defaultdict(list)
     for entry in entries.values():
         seconds(entry.model_copy(update={"evaluations": 40}), graphs[0], 0)
     for number in tqdm(range(rounds), desc="rounds"):
         for name, entry in entries.items():
-            taken[name].append([seconds(entry, target, number) for target in graphs])
-    return {name: np.array(each) for name, each in taken.items()}
+            durations[name].append([seconds(entry, target, number) for target in graphs])
+    return {name: np.array(of_method) for name, of_method in durations.items()}
 
 
-def rows_of(experiment: str, taken: dict[str, np.ndarray]) -> Iterator[Row]:
+def rows_of(experiment: str, durations: dict[str, np.ndarray]) -> Iterator[Row]:
     """Table `results`."""
     place = {"experiment": experiment, "set": SET, "target": LINK, "seed": "all"}
-    for name, each in taken.items():
-        means = each.mean(1)
+    for name, of_method in durations.items():
+        means = of_method.mean(1)
         numbers = (float(np.median(means)), means.min(), means.max(), len(means))
         yield row(place | {"method": name}, Quantity("search_seconds", unit="seconds"), *numbers, over="rounds")
         if name != "go":
-            ratios = np.exp(np.log(taken["go"] / each).mean(1))
+            ratios = np.exp(np.log(durations["go"] / of_method).mean(1))
             numbers = (float(np.median(ratios)), ratios.min(), ratios.max(), len(ratios))
             yield row(place | {"method": "go"}, Quantity("search_seconds", "ratio", name), *numbers, over="rounds")
 
@@ -97,8 +97,8 @@ def main(
         else graph_entry(name, evaluations=evaluations)
         for name in METHODS
     }
-    taken = measured(entries, rounds)
-    table = results(rows_of(output.name, taken))
+    durations = measured(entries, rounds)
+    table = results(rows_of(output.name, durations))
     print(table[["method", "metric", "baseline", "value", "low", "high"]].to_string(index=False))
     modules = [
         "benchmarks.placing_speed",

@@ -1,12 +1,12 @@
-"""What was tried of policies that build schedules, on development graphs alone: `python -m benchmarks.policy_trials`.
+"""Variants of policies that build schedules, tried on development graphs alone: `python -m benchmarks.policy_trials`.
 
-GFlowNets and policies of PPO, each with one change, as many of the one as of the other, all of equal steps. Every one
-schedules the graphs of `development_synthetic` and those of `development_real` that are not larger than the ones it was
-trained on: 1,000 schedules, of which the 100 best on the proxy are judged on the targets. Of the GFlowNet without a
-change several temperatures and transfers that it is told are tried, too. Beside them stands randomised list scheduling
-with the same budget. The settings of params.yaml follow from it. An hour of one core; `data/graphs/sets/*.parquet`
-beforehand: `snakemake data/graphs/sets/{training_synthetic,training_parts}.parquet`, and those of development_synthetic
-and development_real. What was trained is kept in .cache/checkpoints, so that an interrupted run goes on.
+GFlowNets and policies of PPO, each with one change, equally many of both, all of equal steps. Every one schedules the
+graphs of `development_synthetic` and those of `development_real` that are not larger than the graphs of its training:
+1,000 schedules, of which the 100 best on the proxy are judged on the targets. The GFlowNet without a change is also
+tried with several temperatures and told transfers. Beside them stands randomised list scheduling with the same budget.
+The settings of params.yaml follow from the results. An hour of one core; `data/graphs/sets/*.parquet` are needed:
+`snakemake data/graphs/sets/{training_synthetic,training_parts}.parquet`, and those of development_synthetic and
+development_real. Trainings are stored in .cache/checkpoints, so that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ SETS, MOST = ("development_synthetic", "development_real"), 100
 MODULES = ("benchmarks.policy_trials", "pipeline.graphs.schedulers.gflownet", "pipeline.graphs.schedulers.ppo")
 
 
-class Known(NamedTuple):
-    """A development graph, its targets, and what list scheduling takes on each, seconds."""
+class DevelopmentGraph(NamedTuple):
+    """A development graph, its targets, and the seconds of list scheduling on each."""
 
     graph_id: str
     family: str
@@ -73,7 +73,7 @@ class Known(NamedTuple):
 
 
 def networks() -> dict[str, Settings]:
-    """What is trained, by name."""
+    """Settings of the trained networks, by name."""
     base = load().experiments["gflownet"].models["robust"].model_copy(update=BASE)
     return {name: Settings.model_validate(base.model_dump() | change) for name, change in CHANGES.items()}
 
@@ -83,21 +83,23 @@ def methods(network: str, settings: Settings) -> dict[str, GraphMethodSettings]:
     if settings.objective == "ppo":
         return {network: graph_entry("ppo")}
 
-    def entry(sigma: float, told: str) -> GraphMethodSettings:
-        least, most = TOLD[told] or (1.0, 1.0)
-        keys = {"told": "drawn" if TOLD[told] else "proxy", "least_strength": least, "most_strength": most}
+    def entry(sigma: float, transfers: str) -> GraphMethodSettings:
+        least, most = TOLD[transfers] or (1.0, 1.0)
+        keys = {"told": "drawn" if TOLD[transfers] else "proxy", "least_strength": least, "most_strength": most}
         return graph_entry("gflownet", sigma=sigma, sigma_unit="mean_run_time", **keys)
 
     entries = {network: entry(SIGMA, MIDDLING)}
     if network == "gflownet":
-        pairs = [(sigma, MIDDLING) for sigma in SIGMAS] + [(SIGMA, told) for told in TOLD if told != MIDDLING]
-        entries |= {f"{network}_{sigma:g}_{told}": entry(sigma, told) for sigma, told in pairs}
-        known = {"sigma": SIGMA, "sigma_unit": "mean_run_time", "told": "target"}
-        entries[f"{network}_known"] = graph_entry("gflownet", **known)
+        pairs = [(sigma, MIDDLING) for sigma in SIGMAS] + [
+            (SIGMA, transfers) for transfers in TOLD if transfers != MIDDLING
+        ]
+        entries |= {f"{network}_{sigma:g}_{transfers}": entry(sigma, transfers) for sigma, transfers in pairs}
+        on_target = {"sigma": SIGMA, "sigma_unit": "mean_run_time", "told": "target"}
+        entries[f"{network}_known"] = graph_entry("gflownet", **on_target)
     return entries
 
 
-def known_graphs(name: str) -> list[Known]:
+def development_graphs(name: str) -> list[DevelopmentGraph]:
     """The graphs of a development set that are small enough."""
     params, frozen = load(), judging.strengths()
     chosen = params.graph_sets[name]
@@ -110,13 +112,16 @@ def known_graphs(name: str) -> list[Known]:
             targets = {
                 str(target): judging.target_of(target, graph.graph_id, problem, frozen, {}) for target in GraphTarget
             }
-            listed = {target: float(of.seconds(order[None], placement[None])[0]) for target, of in targets.items()}
-            members.append(Known(graph.graph_id, graph.family, problem, targets, listed))
+            listed = {
+                target: float(target_of_graph.seconds(order[None], placement[None])[0])
+                for target, target_of_graph in targets.items()
+            }
+            members.append(DevelopmentGraph(graph.graph_id, graph.family, problem, targets, listed))
     return members
 
 
 def trained(settings: Settings, seed: int) -> Policy:
-    """The policy after its training, or from the state that an earlier run kept of it."""
+    """The policy after its training, or from the state that an earlier run stored."""
     params = load()
     inputs = [Path(path("graphs", graph_set=name)) for name in (*settings.training, settings.development)]
     checkpoint = Checkpoint(["pipeline.graphs.models.policy_training"], f"{settings!r}\n{seed}", inputs)
@@ -130,32 +135,38 @@ def trained(settings: Settings, seed: int) -> Policy:
 
 
 def ratios(
-    entry: GraphMethodSettings, graphs: list[Known], seed: int, given: Mapping[str, object]
+    entry: GraphMethodSettings, graphs: list[DevelopmentGraph], seed: int, resources: Mapping[str, object]
 ) -> dict[tuple[str, str], np.ndarray]:
     """Target and rule of keeping -> logarithms of ratios to list scheduling, (G,)."""
-    told = "target" in entry.needs
+    knows_target = "target" in entry.needs
     logs: dict[tuple[str, str], list[float]] = {}
-    for known in graphs:
-        rng = np.random.default_rng([seed, *bytes.fromhex(known.graph_id)])
-        proxy = Target((known.problem,))
-        proposals = None if told else make(entry, given).propose(known.problem, rng, Budget.of(entry))
-        for name, target in known.targets.items():
-            if told:
-                proposals = make(entry, {**given, "target": target}).propose(known.problem, rng, Budget.of(entry))
+    for development_graph in graphs:
+        rng = np.random.default_rng([seed, *bytes.fromhex(development_graph.graph_id)])
+        proxy = Target((development_graph.problem,))
+        proposals = (
+            None if knows_target else make(entry, resources).propose(development_graph.problem, rng, Budget.of(entry))
+        )
+        for name, target in development_graph.targets.items():
+            if knows_target:
+                proposals = make(entry, {**resources, "target": target}).propose(
+                    development_graph.problem, rng, Budget.of(entry)
+                )
             assert proposals is not None
             for rule in RULES:
-                kept = keep(proposals, target if told else proxy, target, rule=rule)
-                logs.setdefault((name, rule), []).append(float(np.log(kept.judged.min() / known.listed[name])))
+                schedules = keep(proposals, target if knows_target else proxy, target, rule=rule)
+                logs.setdefault((name, rule), []).append(
+                    float(np.log(schedules.judged_seconds.min() / development_graph.listed[name]))
+                )
     return {key: np.array(values) for key, values in logs.items()}
 
 
 def rows_of(
-    method: str, set: str, graphs: list[Known], tried: dict[tuple[str, str], np.ndarray], seed: int
+    method: str, set: str, graphs: list[DevelopmentGraph], trials: dict[tuple[str, str], np.ndarray], seed: int
 ) -> list[Row]:
     """Rows of results of one method on one set."""
-    bootstrap = ClusterBootstrap([known.family for known in graphs], 1000, 0.95)
+    bootstrap = ClusterBootstrap([development_graph.family for development_graph in graphs], 1000, 0.95)
     rows = []
-    for (target, rule), logs in tried.items():
+    for (target, rule), logs in trials.items():
         place = {"experiment": "policy_trials", "set": set, "dependencies": "none", "method": method, "target": target}
         over_seeds = estimated(place | {"decoder": rule}, MAKESPAN, {seed: logs}, bootstrap, np.exp)[-1]
         rows.append(over_seeds | {"interval_of": "families"})
@@ -169,14 +180,14 @@ def main(
 ) -> None:
     """Train every network, schedule the development graphs, and publish what came out."""
     torch.set_num_threads(1)
-    every = {name: settings for name, settings in networks().items() if name.startswith(only)}
-    sets = {name: known_graphs(name) for name in SETS}
+    settings_by_name = {name: settings for name, settings in networks().items() if name.startswith(only)}
+    sets = {name: development_graphs(name) for name in SETS}
     rows = []
     entry = load().graph_methods[CONTROL]
     for set, graphs in sets.items():
         rows += rows_of(CONTROL, set, graphs, ratios(entry, graphs, seed, {}), seed)
     with TemporaryDirectory() as folder:
-        for name, settings in tqdm(every.items(), desc="networks"):
+        for name, settings in tqdm(settings_by_name.items(), desc="networks"):
             weights = Path(folder) / f"{name}.safetensors"
             save(trained(settings, seed), weights)
             for method, entry in methods(name, settings).items():
@@ -189,14 +200,18 @@ def main(
     print(shown.round(4).to_string())
     if only:
         return
-    asked = {
+    options = {
         "seed": seed,
-        "networks": {name: settings.model_dump(mode="json") for name, settings in every.items()},
-        "methods": {k: v.model_dump() for name, of in every.items() for k, v in methods(name, of).items()},
+        "networks": {name: settings.model_dump(mode="json") for name, settings in settings_by_name.items()},
+        "methods": {
+            k: v.model_dump()
+            for name, network_settings in settings_by_name.items()
+            for k, v in methods(name, network_settings).items()
+        },
     }
-    base = every["gflownet"]
+    base = settings_by_name["gflownet"]
     inputs = [path("graphs", graph_set=name) for name in dict.fromkeys((*base.training, *SETS))]
-    publish(output, {"results": table}, asked, sorted(MODULES), inputs)
+    publish(output, {"results": table}, options, sorted(MODULES), inputs)
 
 
 if __name__ == "__main__":

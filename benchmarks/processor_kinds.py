@@ -1,14 +1,16 @@
-"""Whether the tiny corpus gives the same values on other kinds of processor: natively and emulated, side by side.
+"""Equality of the tiny corpus's values on other kinds of processor: natively and emulated, side by side.
 
     python -m benchmarks.processor_kinds
 
-The road runs natively to the tables of TARGETS: from ELF files over blocks, DAGs, sets and tokens to trained networks
-(POCSNet with Sinkhorn and with POPOCS), residuals of the projections, and schedules, theirs and those of a search by a
-processor's model. Then every stage runs again below qemu, as each kind of KINDS, and value after value is compared.
-What the stages start is native: llvm-mca. Kernels that numba compiled natively are loaded, not compiled again.
+The pipeline runs natively to the tables of TARGETS: from ELF files over blocks, DAGs, sets and tokens to trained
+networks (POCSNet with Sinkhorn and with POPOCS), residuals of the projections, and schedules of these networks and of a
+search by a processor's model. Then every stage runs again below qemu, as each kind of KINDS, and all values are
+compared. Programs that the stages start are native: llvm-mca. Kernels that numba compiled natively are loaded, not
+compiled again.
 
-An emulator is no processor: it computes what the instructions say. What it shows is that no library picks
-other instructions for another kind. qemu 7.2 sorts wrongly by NumPy's AVX2 kernels, so NumPy has none of them there.
+An emulator is not a processor: it computes as the instructions are specified. The comparison shows that no library
+picks other instructions for another kind. qemu 7.2 sorts wrongly by NumPy's AVX2 kernels, so NumPy has none of them
+there.
 
 It publishes the experiment `processor_kinds`: values_that_differ of n values, for each kind (`judge`) and table
 (`method`). It needs `qemu-x86_64` (on Debian: apt-get install qemu-user), and half an hour on one core.
@@ -60,7 +62,7 @@ def main(
     kinds: Annotated[list[str] | None, typer.Option("--kind", help="Kinds that qemu has; otherwise KINDS.")] = None,
 ) -> None:
     """Make the tiny corpus's tables natively and below qemu, and compare them."""
-    asked, emulator = kinds or [*KINDS], shutil.which("qemu-x86_64")
+    kind_names, emulator = kinds or [*KINDS], shutil.which("qemu-x86_64")
     if emulator is None:
         sys.exit("error: qemu-x86_64 is missing; on Debian: apt-get install qemu-user")
     rows: list[Row] = []
@@ -68,8 +70,8 @@ def main(
         copy, shims = Path(name) / "copy", Path(name) / "shims"
         run(copy_of_repository(copy), "snakemake", "-j1", *TARGETS)
         native = (copy / "data").rename(Path(name) / "native")
-        for asked_kind in asked:
-            shim(shims, emulator, asked_kind)
+        for kind_name in kind_names:
+            shim(shims, emulator, kind_name)
             kind = run(copy, str(shims / "python"), "-c", _KIND).split()[-1]
             shutil.rmtree(copy / "data", ignore_errors=True)
             shutil.rmtree(copy / ".snakemake")
@@ -81,9 +83,9 @@ def main(
                 raise RuntimeError(f"{emulated_stages(shims)} of {stages} stages were emulated")
             for table, (different, n) in differing(native, copy / "data").items():
                 print(f"{kind}: {table}: {different} of {n:,} values differ")
-                of = {"experiment": output.name, "set": "tiny", "method": table, "judge": kind}
-                rows.append(row(of, Quantity("values_that_differ", unit="count"), float(different), n=n, seed="all"))
-    settings = {"kinds": asked, "targets": TARGETS}
+                place = {"experiment": output.name, "set": "tiny", "method": table, "judge": kind}
+                rows.append(row(place, Quantity("values_that_differ", unit="count"), float(different), n=n, seed="all"))
+    settings = {"kinds": kind_names, "targets": TARGETS}
     publish(output, {"results": results(rows)}, settings, ["benchmarks.processor_kinds", "pipeline.stages.train"])
 
 
@@ -99,25 +101,25 @@ def shim(folder: Path, emulator: str, kind: str) -> None:
 
 
 def emulated_stages(shims: Path) -> int:
-    """Stages that the emulator has run."""
+    """Number of stages that the emulator has run."""
     return len((shims / "stages").read_text().splitlines())
 
 
-def differing(one: Path, other: Path) -> dict[str, tuple[int, int]]:
-    """Table -> how many values differ, and of how many; a table is a folder of `data`, of an experiment its parts.
+def differing(left_folder: Path, right_folder: Path) -> dict[str, tuple[int, int]]:
+    """Number of differing values, and of all values, by table: a folder of `data`, or a part of an experiment.
 
-    A file that is in one of the folders alone raises ValueError: then the roads were not the same.
+    A file that is in one of the folders alone raises ValueError: then the runs made different tables.
     """
     names = [
         {path.relative_to(folder) for kind in ("parquet", "safetensors") for path in folder.rglob(f"*.{kind}")}
-        for folder in (one, other)
+        for folder in (left_folder, right_folder)
     ]
     if names[0] != names[1]:
         raise ValueError(f"other files: {sorted(map(str, names[0] ^ names[1]))}; the stages made different tables")
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for name in sorted(names[0]):
         table = name.parts[2] if name.parts[0] == "experiments" else name.parts[0].removesuffix(".parquet")
-        a, b = _values(one / name), _values(other / name)
+        a, b = _values(left_folder / name), _values(right_folder / name)
         counts[table][0] += sum(_different(a[key], b[key]) if key in b else len(a[key]) for key in a)
         counts[table][1] += sum(map(len, a.values()))
     return {table: (different, n) for table, (different, n) in counts.items()}
@@ -138,7 +140,7 @@ def _values(file: Path) -> dict[str, Any]:
 
 
 def _different(a: np.ndarray, b: np.ndarray) -> int:
-    """Values that differ; two that are missing do not."""
+    """Number of values that differ; two missing values do not differ."""
     if len(a) != len(b):
         return max(len(a), len(b))
     return int(((a != b) & ~(pd.isna(a) & pd.isna(b))).sum())

@@ -1,4 +1,4 @@
-"""One door for the benchmarks that publish: a folder of reports/published, with where its numbers come from."""
+"""The one way in which benchmarks publish: a folder of reports/published, with the provenance of its numbers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def publish(
     inputs: Iterable[str | Path] = (),
     weights: Iterable[str | Path] = (),
 ) -> None:
-    """Write the tables of an experiment, whose name is the folder's, and their provenance; all of it or nothing.
+    """Write the tables of an experiment, whose name is the folder's, and their provenance; all of them or none.
 
-    `modules`: names of those that computed the numbers; what they import is recorded with them.
+    `modules`: names of the modules that computed the numbers; their imports are recorded with them.
     """
     sources = wiring.closure(*modules)
     published.write(folder, frames, settings, sources, map(Path, inputs), map(Path, weights))

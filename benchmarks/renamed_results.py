@@ -1,4 +1,4 @@
-"""Every number keeps its value under its new key: results of before the columns, compared with those of now.
+"""Check that every number keeps its value under its new key: results with the old columns against those with the new.
 
 Metric names used to encode the judge, the baseline, lengths and iterations (`cycles_ratio_to_gcc_haswell_100`); now
 columns do. `python -m benchmarks.renamed_results old/results.csv new/results.csv` translates the old keys and lists
@@ -141,7 +141,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def differences(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Rows of either table whose key the other has not, or with other numbers."""
+    """Rows of either table whose key is missing in the other table, or whose numbers differ."""
     both = renamed(old).merge(new, "outer", on=KEY, suffixes=("_before", "_now"), indicator=True)
     wrong = both["_merge"] != "both"
     for name in ("value", "low", "high"):
@@ -155,16 +155,16 @@ def main(
     new: Annotated[Path, typer.Argument(help="results.csv with the columns of now.")],
     experiments: Annotated[str, typer.Option(help="Only these, by commas; all by default.")] = "",
 ) -> None:
-    """List what differs; exit code 1 where something does."""
+    """List all differences; the exit code is 1 if there are any."""
     before, now = read(old), read(new)
     if experiments:
-        wanted = experiments.split(",")
+        selected = experiments.split(",")
         keys = renamed(before)["experiment"]
-        before, now = before[keys.isin(wanted).to_numpy()], now[now["experiment"].isin(wanted)]
-    found = differences(before, now)
-    print(f"{len(before)} numbers before, {len(now)} now, {len(found)} that differ")
-    if len(found):
-        print(found.to_csv(index=False))
+        before, now = before[keys.isin(selected).to_numpy()], now[now["experiment"].isin(selected)]
+    differing = differences(before, now)
+    print(f"{len(before)} numbers before, {len(now)} now, {len(differing)} that differ")
+    if len(differing):
+        print(differing.to_csv(index=False))
         sys.exit(1)
 
 

@@ -1,10 +1,10 @@
-"""How long a policy takes to draw 1,000 schedules of a graph, on two cores: `python -m benchmarks.sampling_speed`.
+"""The time in which a policy draws 1,000 schedules of a graph, on two cores: `python -m benchmarks.sampling_speed`.
 
-Graphs: a layered and an Erdos-Renyi one, drawn as those of the frozen sets `unseen_synthetic` and `unseen_large` are,
-of 50 and 1,000 operations each, on four devices. Timed: `propose` of the method, as its stage calls it and as anybody
-would: the graph is read, schedules are drawn, and each is simulated. The policy is not trained, or the one of
-`--weights`: what is computed is the same. Rounds take turns. Everything is compiled by one small run before, whose
-seconds, with nothing compiled yet, are published on their own (a new process, with an empty cache).
+Graphs: a layered and an Erdos-Renyi one, drawn in the same way as those of the frozen sets `unseen_synthetic` and
+`unseen_large`, of 50 and 1,000 operations each, on four devices. Timed: `propose` of the method, as its stage calls it:
+the graph is read, schedules are drawn, and each is simulated. The policy is not trained, or the one of `--weights`; the
+amount of work is the same. Rounds take turns. Everything is compiled by one small run before, whose seconds, with
+nothing compiled yet, are published separately (a new process, with an empty cache).
 
 It publishes seconds_per_1000_schedules, median, least and most of the rounds, and compile_seconds.
 """
@@ -61,13 +61,13 @@ def problems(seed: int) -> dict[Place, Problem]:
 
 
 def seconds(method: Method, problem: Problem, schedules: int, seed: int) -> float:
-    """Of the clock, for so many schedules of a graph. Raises ValueError where it proposes less."""
+    """Wall time of drawing that many schedules of a graph. Raises ValueError if the method proposes fewer."""
     began = time.perf_counter()
     proposals = method.propose(problem, np.random.default_rng(seed), replace(Budget(), proposals=schedules))
-    taken = time.perf_counter() - began
+    duration = time.perf_counter() - began
     if len(proposals.orders) != schedules:
         raise ValueError(f"{len(proposals.orders)} of {schedules} schedules: {proposals.message}")
-    return taken
+    return duration
 
 
 def first_run() -> float:
@@ -87,23 +87,23 @@ def compile_seconds() -> float:
 
 def measured(method: Method, rounds: int, seed: int, schedules: int = SCHEDULES) -> dict[Place, np.ndarray]:
     """Seconds of each round for 1,000 schedules, (rounds,), by graph."""
-    graphs, taken = problems(seed), defaultdict(list)
+    graphs, durations = problems(seed), defaultdict(list)
     for problem in graphs.values():
         seconds(method, problem, 2, seed)
     for number in tqdm(range(rounds), desc="rounds"):
         for place, problem in graphs.items():
-            taken[place].append(seconds(method, problem, schedules, seed + number) * SCHEDULES / schedules)
-    return {place: np.array(each) for place, each in taken.items()}
+            durations[place].append(seconds(method, problem, schedules, seed + number) * SCHEDULES / schedules)
+    return {place: np.array(of_graph) for place, of_graph in durations.items()}
 
 
-def rows_of(experiment: str, taken: dict[Place, np.ndarray], compiling: float) -> list[Row]:
-    """Of each graph the median round with the fastest and the slowest."""
+def rows_of(experiment: str, durations: dict[Place, np.ndarray], compiling: float) -> list[Row]:
+    """Rows of each graph: the median round with the fastest and the slowest."""
     place = {"experiment": experiment, "target": "proxy", "method": "gflownet", "seed": "all"}
     rows = []
-    for (family, n), each in taken.items():
-        what = Quantity("seconds_per_1000_schedules", lengths=str(n), unit="seconds")
-        numbers = (float(np.median(each)), each.min(), each.max(), len(each))
-        rows.append(row(place | {"set": family}, what, *numbers, over="rounds"))
+    for (family, n), of_graph in durations.items():
+        quantity = Quantity("seconds_per_1000_schedules", lengths=str(n), unit="seconds")
+        numbers = (float(np.median(of_graph)), of_graph.min(), of_graph.max(), len(of_graph))
+        rows.append(row(place | {"set": family}, quantity, *numbers, over="rounds"))
     return [*rows, row(place | {"set": "all"}, Quantity("compile_seconds", unit="seconds"), compiling, n=1)]
 
 
@@ -117,13 +117,13 @@ def main(
     compiling = compile_seconds()
     numba.set_num_threads(min(CORES, numba.config.NUMBA_NUM_THREADS))
     with TemporaryDirectory() as folder:
-        given = weights or untrained(Path(folder))
-        taken = measured(make(graph_entry("gflownet"), {"weights": given}), rounds, seed)
-    table = results(rows_of(output.name, taken, compiling))
+        weights_file = weights or untrained(Path(folder))
+        durations = measured(make(graph_entry("gflownet"), {"weights": weights_file}), rounds, seed)
+    table = results(rows_of(output.name, durations, compiling))
     print(table[["set", "lengths", "metric", "value", "low", "high"]].to_string(index=False))
-    asked = {"schedules": SCHEDULES, "cores": CORES, "rounds": rounds, "seed": seed, "trained": weights is not None}
+    options = {"schedules": SCHEDULES, "cores": CORES, "rounds": rounds, "seed": seed, "trained": weights is not None}
     modules = ["benchmarks.sampling_speed", "pipeline.graphs.schedulers.gflownet"]
-    publish(output, {"results": table}, asked, modules, weights=[] if weights is None else [weights])
+    publish(output, {"results": table}, options, modules, weights=[] if weights is None else [weights])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""How long each method of the experiment `schedulers` takes for a block, on one core: one more series each time.
+"""The time that each method of the experiment `schedulers` takes for a block, on one core: one more series each time.
 
     python -m benchmarks.scheduler_speed
 
-Blocks: the first of each set that the processor's model knows, in their stored input orders. Timed: from
-blocks and dependencies in flat arrays to orders, the processor's costs included; of a network every decoder by itself.
-Not timed: reading files, building DAGs, loading networks, compiling (one run before). Methods take turns, round
-after round, so that a slow moment of the computer falls on all of them; median, smallest and largest of the rounds.
+Blocks: the first of each set that the processor's model knows, in their stored input orders. Timed: from blocks and
+dependencies in flat arrays to orders, the processor's costs included; every decoder of a network by itself. Not timed:
+reading files, building DAGs, loading networks, compiling (one run before). Methods take turns, round after round, so
+that a slow moment of the computer falls on all of them; median, smallest and largest of the rounds.
 
-It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`. One process says little of
-another hour, so each run adds a series to those that were published on the same processor, an hour after the last at
-the earliest: judge `series_<number>` has the numbers of one; without a judge it is the median of the series' medians,
-with the smallest and largest round of all.
+It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`. The times of one process
+differ from those of another hour, so each run adds a series to those that were published on the same processor, at
+least an hour after the last: judge `series_<number>` has the numbers of one series; rows without a judge have the
+median of the series' medians, with the smallest and largest round of all.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.analysis import provenance as origins
 from pipeline.analysis import published
 from pipeline.analysis.rows import Quantity, results, row
 from pipeline.blocks.latency.costs import Processor, processor
-from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import instructions as instruction_encodings
 from pipeline.blocks.problems import store
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.problems import Problems
@@ -72,8 +72,8 @@ def main(
     minutes_apart: Annotated[int, typer.Option(help="That a series begins after the one before.")] = 60,
 ) -> None:
     """Time every method, one after the other, several times: one more series of measurements."""
-    asked = {"machine": machine, "blocks": n_blocks, "rounds": rounds}
-    before, began = earlier(output, asked)
+    options = {"machine": machine, "blocks": n_blocks, "rounds": rounds}
+    before, began = earlier(output, options)
     now = pd.Timestamp.now("UTC").floor("s")
     if began and now < (again := pd.Timestamp(began[-1]) + pd.Timedelta(minutes=minutes_apart)):
         raise SystemExit(
@@ -84,52 +84,62 @@ def main(
     numba.set_num_threads(1)
     settings = params.load()
     dags = path("dags", corpus="released", dependencies="full")
-    held = store.load(Path(path("instructions", corpus="released")), Path(dags))
-    encodings = known.load(Path(path("encodings", corpus="released")))
+    stored_blocks = store.load(Path(path("instructions", corpus="released")), Path(dags))
+    encodings = instruction_encodings.load(Path(path("encodings", corpus="released")))
     model = path("machine_instructions", corpus="released", machine=machine)
     chip = processor(tables.arrow("machine_instructions", Path(model)))
     methods = _methods(settings, machine, encodings, chip)
     measured = []
     for name in chosen or settings.experiments[TIMED_ON].sets:
-        sample = load(Path(path("sets", set=name)), held)
-        items = np.flatnonzero(supported(held, sample.rows, chip))[:n_blocks]
+        sample = load(Path(path("sets", set=name)), stored_blocks)
+        items = np.flatnonzero(supported(stored_blocks, sample.rows, chip))[:n_blocks]
         batches = []
-        for part in by_length(held.lengths[sample.rows[items]], _INSTRUCTIONS):
+        for part in by_length(stored_blocks.lengths[sample.rows[items]], _INSTRUCTIONS):
             shown = np.stack([sample.orders[item] for item in items[part]])
-            batches.append(held.problems(sample.rows[items[part]], shown))
+            batches.append(stored_blocks.problems(sample.rows[items[part]], shown))
         for (method, decoder), seconds in _seconds(methods, batches, rounds).items():
-            each = 1e6 * seconds / len(items)
-            middle, least, most = np.median(each), each.min(), each.max()
+            microseconds = 1e6 * seconds / len(items)
+            middle, least, most = np.median(microseconds), microseconds.min(), microseconds.max()
             print(f"{name:12} {method:36} {decoder:8} {middle:12,.1f} microseconds ({least:,.1f} to {most:,.1f})")
-            of = {"experiment": output.name, "set": name, "target": machine, "method": method, "decoder": decoder}
+            row_place = {
+                "experiment": output.name,
+                "set": name,
+                "target": machine,
+                "method": method,
+                "decoder": decoder,
+            }
             numbers = (float(middle), float(least), float(most), len(items))
             of_series = Quantity("microseconds_per_block", judge=f"series_{number}")
-            measured.append(row(of, of_series, *numbers, over="rounds", seed="all"))
+            measured.append(row(row_place, of_series, *numbers, over="rounds", seed="all"))
     series = pd.concat([before, results(measured)], ignore_index=True)
-    asked |= {"series": [*began, now.isoformat()]}
+    options |= {"series": [*began, now.isoformat()]}
     modules = [
         "benchmarks.scheduler_speed",
         *sorted({module for name in methods for module in _modules(settings, name)}),
     ]
-    publish(output, {"results": pd.concat([series, over_series(series)])}, asked, modules, [dags, model])
+    publish(output, {"results": pd.concat([series, over_series(series)])}, options, modules, [dags, model])
 
 
-def earlier(folder: Path, asked: Mapping[str, object]) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of the series that are published there, and when each began; nothing where there is no such folder.
+def earlier(folder: Path, options: Mapping[str, object]) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of the published series, and the time at which each began; both are empty if there is no such folder.
 
-    Raises ValueError where these are of another processor, or were asked for otherwise.
+    Raises ValueError if the series are of another processor, or were measured with other options.
     """
     if not folder.is_dir():
         return results([]), []
-    there = published.load([folder])
-    provenance = there.provenance[folder.name]
+    publication = published.load([folder])
+    provenance = publication.provenance[folder.name]
     settings = provenance.settings if isinstance(provenance.settings, dict) else {}
-    same, here = asked.items() <= settings.items(), origins.machine()
-    if not same or not isinstance(provenance.processor, origins.Machine) or provenance.processor.kind != here.kind:
+    same, this_machine = options.items() <= settings.items(), origins.machine()
+    if (
+        not same
+        or not isinstance(provenance.processor, origins.Machine)
+        or provenance.processor.kind != this_machine.kind
+    ):
         raise ValueError(
             f"{folder} is of another processor, or of other options ({settings}): name another --output, or delete it"
         )
-    rows = there.tables["results"]
+    rows = publication.tables["results"]
     return rows[rows["judge"] != "none"], list(settings["series"])
 
 
@@ -148,11 +158,11 @@ def _modules(settings: Params, method: str) -> list[str]:
 
 
 def _methods(
-    settings: Params, machine: str, encodings: known.Encodings, chip: Processor
+    settings: Params, machine: str, encodings: instruction_encodings.Encodings, chip: Processor
 ) -> dict[str, tuple[Method, Budget]]:
-    """The processor's methods by name, with the weights of the first seed, and what each may spend."""
+    """The processor's methods by name, with the weights of the first seed, and the budget of each."""
     resources = {"machine": chip, "encodings": encodings}
-    made = {}
+    methods_by_name = {}
     for name in settings.methods_of(EXPERIMENT):
         if not settings.serves(EXPERIMENT, name, machine):
             continue
@@ -160,12 +170,12 @@ def _methods(
         weights = path("policies", experiment=EXPERIMENT, target=machine, method=name)
         if network is not None:
             seed = settings.experiments[EXPERIMENT].seeds[0]
-            of = {"experiment": network.experiment, "model": network.model, "seed": seed}
-            weights = path("weights", dependencies="full", **of)
+            network_place = {"experiment": network.experiment, "model": network.model, "seed": seed}
+            weights = path("weights", dependencies="full", **network_place)
         elif chosen.settings.shipped is not None:
             weights = chosen.settings.shipped
-        made[name] = make(chosen, resources | {"weights": Path(weights)}), Budget.of(chosen.settings)
-    return made
+        methods_by_name[name] = make(chosen, resources | {"weights": Path(weights)}), Budget.of(chosen.settings)
+    return methods_by_name
 
 
 def _seconds(
@@ -175,7 +185,10 @@ def _seconds(
     runs: dict[tuple[str, str], Callable[[], object]] = {}
     for name, (method, budget) in methods.items():
         if isinstance(method, Decoding):
-            runs |= {(name, one): partial(_decode, method, budget, batches, one) for one in method.decoders}
+            runs |= {
+                (name, decoder_name): partial(_decode, method, budget, batches, decoder_name)
+                for decoder_name in method.decoders
+            }
         else:
             runs[name, "none"] = partial(_solve, method, budget, batches)
     seconds = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The simulator of schedules, timed and compared with plain Python: `python -m benchmarks.simulator_speed`, minutes.
+"""The speed of the simulator of schedules, and a comparison with plain Python: `python -m benchmarks.simulator_speed`.
 
 Warmed up, on one core: schedules per second of random valid schedules on four devices with transfers, by the number of
 operations, and the exponent of its growth (the slope of seconds per schedule over operations, both logarithms; edges
@@ -62,7 +62,7 @@ def speeds(rng: np.random.Generator, rounds: int) -> dict[int, np.ndarray]:
 
 
 def largest_difference(rng: np.random.Generator, schedules: int) -> float:
-    """Between simulator and oracle, relative, over so many schedules. Raises ValueError where it is not rounding."""
+    """The largest relative difference to the oracle over that many schedules. Raises ValueError above rounding."""
     largest = 0.0
     for _ in tqdm(range(schedules // OF_EACH), desc="problems"):
         problem = drawn.problem(rng, int(rng.integers(1, 20)), int(rng.integers(1, 6)), float(rng.random()))
@@ -90,20 +90,30 @@ def main(
     rows.append(row(place, against, largest_difference(rng, schedules), n=schedules))
     table = results(rows)
     print(table[["metric", "lengths", "value", "low", "high", "n"]].to_string(index=False))
-    asked = {"rounds": rounds, "schedules": schedules, "seed": seed}
+    options = {"rounds": rounds, "schedules": schedules, "seed": seed}
     publish(
-        output, {"results": table}, asked, ["benchmarks.simulator_speed", "pipeline.graphs.schedulers.random_valid"]
+        output, {"results": table}, options, ["benchmarks.simulator_speed", "pipeline.graphs.schedulers.random_valid"]
     )
 
 
 def speed_rows(experiment: str, measured: dict[int, np.ndarray]) -> list[Row]:
-    """Of each size the median of the rounds with the slowest and the fastest, and the exponent of growth."""
+    """Rows of each size: the median round with the slowest and the fastest; and the exponent of growth."""
     place = {"experiment": experiment, "method": "simulator", "seed": "all"}
     rows = []
-    for n, each in measured.items():
+    for n, round_speeds in measured.items():
         quantity = Quantity("schedules_per_second", lengths=str(n), unit="schedules/s")
-        rows.append(row(place, quantity, float(np.median(each)), each.min(), each.max(), len(each), over="rounds"))
-    medians = [float(np.median(each)) for each in measured.values()]
+        rows.append(
+            row(
+                place,
+                quantity,
+                float(np.median(round_speeds)),
+                round_speeds.min(),
+                round_speeds.max(),
+                len(round_speeds),
+                over="rounds",
+            )
+        )
+    medians = [float(np.median(round_speeds)) for round_speeds in measured.values()]
     exponent = -np.polyfit(np.log(list(measured)), np.log(medians), 1)[0]
     span = Quantity("growth_exponent", lengths=f"{min(measured)}-{max(measured)}")
     return [*rows, row(place, span, float(exponent), n=len(measured))]

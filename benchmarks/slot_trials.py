@@ -1,12 +1,12 @@
-"""What was tried of POCSNet's operator on jobs, on development graphs alone: `python -m benchmarks.slot_trials`.
+"""Variants of POCSNet's operator on jobs, tried on development graphs alone: `python -m benchmarks.slot_trials`.
 
 Networks of the experiment `devices`, each with one change, and several kinds and ranges of the noise of their
-proposals; as much of it for `sinkhorn` as for `popocs`. Every one schedules the graphs of `development_synthetic` as
-the experiment does: 1,000 proposals on the proxy, of which the best counts, and its first proposal, which has no noise,
-alone. Beside them stand list scheduling's controls with the same budget, and the best orders known. The settings with
-the shortest schedules are those of params.yaml. Half an hour to an hour; `data/graphs/examples/*.parquet` beforehand:
-`snakemake data/graphs/examples/{training_synthetic,training_real,development_synthetic}.parquet`. What was trained is
-kept in .cache/checkpoints, so that an interrupted run goes on.
+proposals; as many for `sinkhorn` as for `popocs`. Every one schedules the graphs of `development_synthetic` as the
+experiment does: 1,000 proposals on the proxy, of which the best counts, and its first proposal, which has no noise,
+alone. Beside them stand list scheduling's controls with the same budget, and the best known orders. The settings with
+the shortest schedules are those of params.yaml. Half an hour to an hour; `data/graphs/examples/*.parquet` are needed:
+`snakemake data/graphs/examples/{training_synthetic,training_real,development_synthetic}.parquet`. Trainings are stored
+in .cache/checkpoints, so that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Makespans(NamedTuple):
 
 
 def networks() -> dict[str, Settings]:
-    """What is trained, by name: each change with each operator."""
+    """Settings of the trained networks, by name: each change with each operator."""
     models = load().experiments[EXPERIMENT].models
     return {
         f"{operator}_{name}": models[operator].model_copy(update=change)
@@ -88,70 +88,70 @@ def methods(network: str) -> dict[str, GraphMethodSettings]:
 
 
 def trained(settings: Settings, seed: int) -> SlotNetwork:
-    """The network after its training, or from the state that an earlier run kept of it."""
+    """The network after its training, or from the state that an earlier run stored."""
     inputs = [Path(path("job_examples", graph_set=name)) for name in (*settings.training, settings.development)]
     checkpoint = Checkpoint(["pipeline.graphs.models.slot_training"], f"{settings!r}\n{seed}", inputs)
     tables = [read_best_orders(table, settings.most_operations) for table in inputs]
-    *learned, watched = ([Example.of(known.problem, known.order) for known in table] for table in tables)
-    every = [example for examples in learned for example in examples]
-    return train(every, watched, settings, seed, checkpoint.load(), checkpoint.save)[0]
+    *learned, watched = ([Example.of(best_order.problem, best_order.order) for best_order in table] for table in tables)
+    all_examples = [example for examples in learned for example in examples]
+    return train(all_examples, watched, settings, seed, checkpoint.load(), checkpoint.save)[0]
 
 
-def generator(known: BestOrder, seed: int) -> np.random.Generator:
-    """That of one graph: the same for every method."""
-    return np.random.default_rng([seed, *bytes.fromhex(known.graph_id)])
+def generator(best_order: BestOrder, seed: int) -> np.random.Generator:
+    """The generator of one graph: the same for every method."""
+    return np.random.default_rng([seed, *bytes.fromhex(best_order.graph_id)])
 
 
-def proposed(entry: GraphMethodSettings, graphs: list[BestOrder], seed: int, **given: object) -> Makespans:
-    """Of a method's proposals. given: the resources that it needs."""
-    method = make(entry, given)
+def proposed(entry: GraphMethodSettings, graphs: list[BestOrder], seed: int, **resources: object) -> Makespans:
+    """Makespans of a method's proposals. given: the resources that it needs."""
+    method = make(entry, resources)
     costs = []
-    for known in graphs:
-        proposals = method.propose(known.problem, generator(known, seed), Budget.of(entry))
-        costs.append(makespans(known.problem, proposals.orders, proposals.placements))
+    for best_order in graphs:
+        proposals = method.propose(best_order.problem, generator(best_order, seed), Budget.of(entry))
+        costs.append(makespans(best_order.problem, proposals.orders, proposals.placements))
     return _compared(costs, graphs)
 
 
 def random_orders(graphs: list[BestOrder], seed: int) -> Makespans:
-    """Of random legal orders in the place of the network's: placed by the same rule, on one to all devices."""
+    """Makespans of random legal orders in place of the network's: placed by the same rule, on one to all devices."""
     entry = graph_entry("random_valid")
     costs = []
-    for known in graphs:
-        rng = generator(known, seed)
-        orders = make(entry).propose(known.problem, rng, Budget.of(entry)).orders
-        devices = rng.integers(1, known.problem.devices + 1, len(orders))
-        devices[0] = known.problem.devices
+    for best_order in graphs:
+        rng = generator(best_order, seed)
+        orders = make(entry).propose(best_order.problem, rng, Budget.of(entry)).orders
+        devices = rng.integers(1, best_order.problem.devices + 1, len(orders))
+        devices[0] = best_order.problem.devices
         priorities = -np.argsort(orders, 1).astype(np.float64)
-        costs.append(makespans(known.problem, *listed(known.problem, priorities, devices)))
+        costs.append(makespans(best_order.problem, *listed(best_order.problem, priorities, devices)))
     return _compared(costs, graphs)
 
 
 def _compared(costs: list[np.ndarray], graphs: list[BestOrder]) -> Makespans:
     """costs: of each graph the seconds of all proposals."""
-    lists = np.array([known.listed for known in graphs])
+    lists = np.array([best_order.listed for best_order in graphs])
     ratios = [np.array([pick(seconds) for seconds in costs]) / lists for pick in (np.min, lambda seconds: seconds[0])]
     return Makespans(*map(np.log, ratios))
 
 
-def rows_of(name: str, graphs: list[BestOrder], tried: dict[int, Makespans], experiment: str, set: str) -> list[Row]:
+def rows_of(name: str, graphs: list[BestOrder], trials: dict[int, Makespans], experiment: str, set: str) -> list[Row]:
     """Rows of results of one method. tried: by seed."""
-    bootstrap = ClusterBootstrap([known.family for known in graphs], 1000, 0.95)
+    bootstrap = ClusterBootstrap([best_order.family for best_order in graphs], 1000, 0.95)
     place = {"experiment": experiment, "set": set, "dependencies": "none", "method": name, "target": "proxy"}
     rows = []
-    for what, which in ((BEST, "best"), (FIRST, "first")):
-        by_seed = {seed: getattr(makespan, which) for seed, makespan in tried.items()}
-        over_seeds = estimated(place, what, by_seed, bootstrap, np.exp)[-1]
+    for quantity, which in ((BEST, "best"), (FIRST, "first")):
+        by_seed = {seed: getattr(makespan, which) for seed, makespan in trials.items()}
+        over_seeds = estimated(place, quantity, by_seed, bootstrap, np.exp)[-1]
         rows.append(over_seeds | {"interval_of": "families and seeds"})
     return rows
 
 
 def controls(graphs: list[BestOrder], seed: int) -> Iterator[tuple[str, Makespans]]:
-    """What needs no network, by name."""
+    """The methods without a network, by name."""
     yield "list_scheduling", proposed(graph_entry("list_scheduling"), graphs, seed)
     yield "randomised_list", proposed(load().graph_methods["randomised_list"], graphs, seed)
     yield "random_orders", random_orders(graphs, seed)
-    known = [np.array([known.makespan]) for known in graphs]
-    yield "best_orders_known", _compared(known, graphs)
+    best_seconds = [np.array([best_order.makespan]) for best_order in graphs]
+    yield "best_orders_known", _compared(best_seconds, graphs)
 
 
 def main(
@@ -160,45 +160,45 @@ def main(
 ) -> None:
     """Train every network, schedule the development graphs, and publish what came out."""
     torch.set_num_threads(1)
-    every = networks()
-    base = next(iter(every.values()))
+    networks_by_name = networks()
+    base = next(iter(networks_by_name.values()))
     development = Path(path("job_examples", graph_set=base.development))
     graphs = read_best_orders(development, base.most_operations)
-    examples = [Example.of(known.problem, known.order) for known in graphs]
-    tried: dict[str, dict[int, Makespans]] = {}
+    examples = [Example.of(best_order.problem, best_order.order) for best_order in graphs]
+    trials: dict[str, dict[int, Makespans]] = {}
     rows = []
     for seed in range(seeds):
         for name, makespan in controls(graphs, seed):
-            tried.setdefault(name, {})[seed] = makespan
+            trials.setdefault(name, {})[seed] = makespan
     with TemporaryDirectory() as folder:
-        for name, settings in tqdm(every.items(), desc="networks"):
+        for name, settings in tqdm(networks_by_name.items(), desc="networks"):
             measured = []
             for seed in range(seeds):
                 network, weights = trained(settings, seed), Path(folder) / f"{name}_{seed}.safetensors"
                 measured.append(measure(network, examples))
                 network.save(weights)
                 for method, entry in methods(name).items():
-                    tried.setdefault(method, {})[seed] = proposed(entry, graphs, seed, weights=weights)
+                    trials.setdefault(method, {})[seed] = proposed(entry, graphs, seed, weights=weights)
             rows += _learned(name, measured, len(graphs), output.name, base.development)
-    for name, of_seeds in tried.items():
+    for name, of_seeds in trials.items():
         rows += rows_of(name, graphs, of_seeds, output.name, base.development)
     table = results(rows)
     print(table[table["metric"] == BEST.metric].sort_values("value")[["method", "value", "low", "high"]].to_string())
-    asked = {
+    options = {
         "seeds": seeds,
-        "networks": {name: settings.model_dump(mode="json") for name, settings in every.items()},
-        "methods": {method: entry.model_dump() for name in every for method, entry in methods(name).items()},
+        "networks": {name: settings.model_dump(mode="json") for name, settings in networks_by_name.items()},
+        "methods": {method: entry.model_dump() for name in networks_by_name for method, entry in methods(name).items()},
     }
     inputs = [path("job_examples", graph_set=name) for name in (*base.training, base.development)]
-    publish(output, {"results": table}, asked, sorted(MODULES), inputs)
+    publish(output, {"results": table}, options, sorted(MODULES), inputs)
 
 
 def _learned(name: str, measured: list[dict[str, float]], n: int, experiment: str, set: str) -> Iterator[Row]:
-    """Rows of what a network learned, means over seeds; they stand beside its first range of noise."""
+    """Rows of the network's measurements, means over seeds; they stand beside its first range of noise."""
     method = next(iter(methods(name)))
     place = {"experiment": experiment, "set": set, "dependencies": "none", "method": method, "seed": "all"}
     for metric, unit in (("loss", "1"), ("valid_share", "share")):
-        mean = float(np.mean([one[metric] for one in measured]))
+        mean = float(np.mean([figures[metric] for figures in measured]))
         yield row(place, Quantity(metric, unit=unit), mean, n=n)
 
 

@@ -4,9 +4,9 @@
     python3 -m venv .venv-torchgfn && .venv-torchgfn/bin/pip install torchgfn==2.4.1
     .venv-torchgfn/bin/python -m benchmarks.torchgfn_loss losses    # there: add torchgfn's losses to the same file
 
-torchgfn asks for NumPy 1, so it has an environment of its own and is no dependency. Its estimators are passed by: it is
-given log P_F, log P_B and log R, and makes the scores, their deviation from the mean and the loss of them. Everything
-is float64.
+torchgfn requires NumPy 1, so it has an environment of its own and is no dependency. Its estimators are not used: it
+gets log P_F, log P_B and log R, and computes the scores, their deviation from the mean and the loss. Everything is
+float64.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BATCHES: dict[str, tuple[int, int, float, dict[str, str]]] = {
 
 
 def trajectories() -> None:
-    """Draw from untrained policies, and store what the loss is of."""
+    """Draw from untrained policies, and store the inputs of the loss."""
     from pipeline.graphs.environment.batched import Environment
     from pipeline.graphs.models import rollout
     from pipeline.graphs.models.conditions import PLAIN, condition
@@ -45,17 +45,17 @@ def trajectories() -> None:
     for seed, (name, (n, devices, sigma, changes)) in enumerate(BATCHES.items()):
         job = problem(seed, n, devices, density=0.1)
         torch.manual_seed(seed)
-        of = make(settings(**changes))
+        network = make(settings(**changes))
         with torch.no_grad():
-            for weight in of.parameters():
+            for weight in network.parameters():
                 weight.add_(torch.randn_like(weight), alpha=_NOISE)
-        environment = Environment(job, TRAJECTORIES, of.settings.sequence)
-        told = condition(job, sigma, PLAIN, TRAJECTORIES)
+        environment = Environment(job, TRAJECTORIES, network.settings.sequence)
+        conditions = condition(job, sigma, PLAIN, TRAJECTORIES)
         tails, generator = torch.from_numpy(job.tails.copy()), torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            graph = of.read(graph_view(job))
-            drawn = rollout.trajectories(of, graph, environment, tails, told, generator)
-            logs = rollout.log_probabilities(of, graph, drawn, told)
+            graph = network.read(graph_view(job))
+            drawn = rollout.trajectories(network, graph, environment, tails, conditions, generator)
+            logs = rollout.log_probabilities(network, graph, drawn, conditions)
         stored[name] = {
             "log_rewards": ((job.seconds.sum() / environment.makespan - devices) / sigma).double().tolist(),
             "forward": logs.forward.double().tolist(),

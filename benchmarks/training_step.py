@@ -39,8 +39,8 @@ def main() -> None:
             start = time.perf_counter()
             train(parts["training"], few, short, 0)
             seconds[name].append((time.perf_counter() - start) / STEPS)
-    for name, found in seconds.items():
-        print(f"{name}: {1e3 * median(found):.1f} ms a step")
+    for name, step_seconds in seconds.items():
+        print(f"{name}: {1e3 * median(step_seconds):.1f} ms a step")
     print(f"popocs / sinkhorn: {median(seconds['popocs']) / median(seconds['sinkhorn']):.2f}")
 
 

@@ -1,4 +1,4 @@
-"""How far GO's network reaches, on one core: `python -m benchmarks.whole_graph_scale`.
+"""The largest graphs for GO's network, on one core: `python -m benchmarks.whole_graph_scale`.
 
 Graphs: a recurrent language model, unrolled to 1,000 to 80,000 operations, on four devices. Each size has a
 process of its own, so that the highest memory is that of this size. Timed: a decision (the graph and its present
@@ -52,7 +52,7 @@ Result = TypeVar("Result")
 
 
 class Cost(NamedTuple):
-    """Of one size."""
+    """Measurements of one size."""
 
     operations: int
     decisions: list[float]  # seconds of each round
@@ -62,7 +62,7 @@ class Cost(NamedTuple):
 
 
 def placed(operations: int, link: str) -> tuple[targets.Target, np.ndarray | None]:
-    """The graph of so many operations on a link, and its placement by layers."""
+    """The graph of that many operations on a link, and its placement by layers."""
     settings = params.load()
     graph, device = exported.long(NETWORK, operations), settings.devices[DEVICE]
     problem = problem_of(graph, DEVICES, device, device.memory_bytes)
@@ -81,62 +81,62 @@ def cost(operations: int, rounds: int) -> Cost:
     small = State.begin(Completion(placed(10, LINKS[0])[0].mean))
     draw_round(network, small, settings, settings.placing, 2, rng, learn)  # everything is compiled now
     state = State.begin(Completion(placed(operations, LINKS[0])[0].mean))
-    taken: list[list[float]] = []
+    durations: list[list[float]] = []
     gigabytes = []
     for count, learner in ((1, None), (settings.samples, learn)):
-        taken.append([])
+        durations.append([])
         for _ in range(rounds):
             began = time.perf_counter()
             draw_round(network, state, settings, settings.placing, count, rng, learner)
-            taken[-1].append(time.perf_counter() - began)
+            durations[-1].append(time.perf_counter() - began)
         gigabytes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
     n = len(state.surroundings.completion.problem)
-    return Cost(n, taken[0], gigabytes[0], taken[1], gigabytes[1])
+    return Cost(n, durations[0], gigabytes[0], durations[1], gigabytes[1])
 
 
 def makespans(operations: int, evaluations: int, link: str) -> dict[str, float]:
-    """Seconds by method, recomputed; NaN without a schedule that fits."""
+    """Makespans by method, recomputed, in seconds; NaN without a schedule that fits."""
     target, layers = placed(operations, link)
-    found = {}
+    seconds_by_method = {}
     for name, entry in {"go": graph_entry("go", evaluations=evaluations), **PEERS}.items():
-        given = {"target": target} | ({"expert": layers} if "expert" in entry.needs else {})
-        proposals = make(entry, given).propose(target.draws[0], np.random.default_rng(0), Budget.of(entry))
+        resources = {"target": target} | ({"expert": layers} if "expert" in entry.needs else {})
+        proposals = make(entry, resources).propose(target.draws[0], np.random.default_rng(0), Budget.of(entry))
         if proposals.status == UNSUPPORTED:
             print(f"{name}, {link}: {proposals.message}")
-            found[name] = np.nan
+            seconds_by_method[name] = np.nan
         else:
-            found[name] = float(evaluated(target.mean, proposals.orders, proposals.placements).costs.min())
-    return found
+            seconds_by_method[name] = float(evaluated(target.mean, proposals.orders, proposals.placements).costs.min())
+    return seconds_by_method
 
 
-def alone(function: Callable[..., Result], *given: Any) -> Result:
-    """What the function returns in a new process."""
+def alone(function: Callable[..., Result], *arguments: Any) -> Result:
+    """The function's result, computed in a new process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *given).result()
+        return pool.submit(function, *arguments).result()
 
 
 def rows_of(experiment: str, costs: list[Cost], placements: dict[str, dict[str, float]]) -> Iterator[Row]:
     """Table `results`."""
     place = {"experiment": experiment, "set": NETWORK, "method": "go", "seed": "all"}
-    for one in costs:
+    for of_size in costs:
         for name, seconds, gigabytes in (
-            ("decision", one.decisions, one.decision_gigabytes),
-            ("update", one.updates, one.update_gigabytes),
+            ("decision", of_size.decisions, of_size.decision_gigabytes),
+            ("update", of_size.updates, of_size.update_gigabytes),
         ):
-            lengths = str(one.operations)
-            what = Quantity(f"{name}_seconds", lengths=lengths, unit="seconds")
+            lengths = str(of_size.operations)
+            quantity = Quantity(f"{name}_seconds", lengths=lengths, unit="seconds")
             numbers = float(np.median(seconds)), min(seconds), max(seconds), len(seconds)
-            yield row(place, what, *numbers, over="rounds")
+            yield row(place, quantity, *numbers, over="rounds")
             yield row(place, Quantity(f"{name}_gigabytes", lengths=lengths, unit="GB"), gigabytes, n=1)
     lengths = str(costs[-1].operations)
     for link, seconds_of in placements.items():
         for peer in PEERS:
-            what = Quantity("makespan", "ratio", peer, "simulator", lengths)
-            yield row(place | {"target": link}, what, seconds_of["go"] / seconds_of[peer], n=1)
+            quantity = Quantity("makespan", "ratio", peer, "simulator", lengths)
+            yield row(place | {"target": link}, quantity, seconds_of["go"] / seconds_of[peer], n=1)
     for peer in PEERS:
         ratios = [np.log(seconds_of["go"] / seconds_of[peer]) for seconds_of in placements.values()]
-        what = Quantity("makespan", "ratio", peer, "simulator", lengths)
-        yield row(place | {"target": "all"}, what, float(np.exp(np.mean(ratios))), n=len(ratios))
+        quantity = Quantity("makespan", "ratio", peer, "simulator", lengths)
+        yield row(place | {"target": "all"}, quantity, float(np.exp(np.mean(ratios))), n=len(ratios))
 
 
 def main(
@@ -151,9 +151,9 @@ def main(
     placements = {link: alone(makespans, sizes[-1], evaluations, link) for link in tqdm(LINKS, desc="links")}
     table = results(rows_of(output.name, costs, placements))
     print(table[["lengths", "target", "metric", "baseline", "value", "low", "high"]].to_string(index=False))
-    asked = {"sizes": sizes, "rounds": rounds, "evaluations": evaluations}
+    options = {"sizes": sizes, "rounds": rounds, "evaluations": evaluations}
     modules = ["benchmarks.whole_graph_scale", "pipeline.graphs.schedulers.go"]
-    publish(output, {"results": table}, asked, modules)
+    publish(output, {"results": table}, options, modules)
 
 
 if __name__ == "__main__":

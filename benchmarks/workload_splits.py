@@ -1,7 +1,7 @@
-"""How good are splits of profiled workloads? `python -m benchmarks.workload_splits`.
+"""The quality of splits of profiled workloads: `python -m benchmarks.workload_splits`.
 
-Workloads of Tarnawski et al. 2020 are split by the files' own objectives and rules, as the command `split` does it: by
-the programme, whose largest loads are proven where it says so; by GO and by its random moves, from the programme's best
+Workloads of Tarnawski et al. 2020 are split by the files' own objectives and rules, as by the command `split`: by the
+programme, whose largest loads are proven where it says so; by GO and by its random moves, from the programme's best
 split along one order (the command's default) and from nothing decided (`--start open`). A split that comes with the
 files is judged by the same rules.
 
@@ -37,7 +37,7 @@ SEARCHES: dict[str, tuple[bool, Start]] = {  # method -> whether it learns, wher
 
 
 class Splits(NamedTuple):
-    """Of one workload by one objective: seconds of each seed by method; of the optimum where it is proven."""
+    """Splits of one workload by one objective: seconds of each seed by method; of the optimum where it is proven."""
 
     workload: str
     objective: Objective
@@ -46,7 +46,7 @@ class Splits(NamedTuple):
 
 
 def solved(work: Workload, objective: Objective, seeds: range, evaluations: int, expert: Path) -> Splits:
-    """By all methods; infinite where a method has no split that holds the rules."""
+    """Splits by all methods; infinite where a method has no split that satisfies the rules."""
     programme = least(work, objective)
     seconds = {PROGRAMME: [programme.seconds]}
     faults = {PROGRAMME: 0 if programme.devices is None else len(broken(work, programme.devices, objective))}
@@ -57,28 +57,34 @@ def solved(work: Workload, objective: Objective, seeds: range, evaluations: int,
         seconds[EXPERT] = [cost(work, devices, objective)]
         faults[EXPERT] = len(broken(work, devices, objective))
     for method, (learns, start) in SEARCHES.items():
-        found = [searched(work, objective, seed, evaluations, None, learns, start) for seed in seeds]
-        seconds[method] = [one.seconds for one in found]
-        faults[method] = sum(len(broken(work, one.devices, objective)) for one in found if one.devices is not None)
+        searches = [searched(work, objective, seed, evaluations, None, learns, start) for seed in seeds]
+        seconds[method] = [search_result.seconds for search_result in searches]
+        faults[method] = sum(
+            len(broken(work, search_result.devices, objective))
+            for search_result in searches
+            if search_result.devices is not None
+        )
     return Splits(work.graph.name, objective, seconds, faults)
 
 
-def rows_of(experiment: str, every: list[Splits]) -> Iterator[Row]:
+def rows_of(experiment: str, all_splits: list[Splits]) -> Iterator[Row]:
     """Table `results`: `set` is the workload, or all of them; `target` the objective."""
-    for one in every:
-        place = {"experiment": experiment, "set": one.workload, "target": one.objective, "seed": "all"}
-        for method, seconds in one.seconds.items():
+    for splits in all_splits:
+        place = {"experiment": experiment, "set": splits.workload, "target": splits.objective, "seed": "all"}
+        for method, seconds in splits.seconds.items():
             yield _over_seeds(place | {"method": method}, Quantity("objective", unit="ms"), 1e3 * np.array(seconds))
-            if method in one.broken:
-                yield row(place | {"method": method}, Quantity("rules_broken", unit="count"), one.broken[method], n=1)
-            for baseline in {OPTIMUM, PROGRAMME} & set(one.seconds) - {method}:
-                ratios = np.array(seconds) / one.seconds[baseline][0]
+            if method in splits.broken:
+                yield row(
+                    place | {"method": method}, Quantity("rules_broken", unit="count"), splits.broken[method], n=1
+                )
+            for baseline in {OPTIMUM, PROGRAMME} & set(splits.seconds) - {method}:
+                ratios = np.array(seconds) / splits.seconds[baseline][0]
                 yield _over_seeds(place | {"method": method}, _over(baseline), ratios)
     for objective in OBJECTIVES:
         for baseline in (OPTIMUM, PROGRAMME):
-            inside = [one for one in every if one.objective == objective and baseline in one.seconds]
+            inside = [splits for splits in all_splits if splits.objective == objective and baseline in splits.seconds]
             for method in SEARCHES if inside else ():
-                by_workload = [np.array(one.seconds[method]) / one.seconds[baseline][0] for one in inside]
+                by_workload = [np.array(splits.seconds[method]) / splits.seconds[baseline][0] for splits in inside]
                 place = {"experiment": experiment, "set": "all", "target": objective, "seed": "all", "method": method}
                 ratios = np.exp(np.log(by_workload).mean(0))  # (seeds,)
                 yield _over_seeds(place, _over(baseline), ratios, len(inside))
@@ -88,12 +94,12 @@ def _over(baseline: str) -> Quantity:
     return Quantity("objective", "ratio", baseline, "simulator")
 
 
-def _over_seeds(place: dict[str, str], what: Quantity, values: np.ndarray, n: int = 1) -> Row:
+def _over_seeds(place: dict[str, str], quantity: Quantity, values: np.ndarray, n: int = 1) -> Row:
     """The geometric mean of (seeds,) numbers with the least and the most."""
     value = float(np.exp(np.log(values).mean()))
     if len(values) == 1:
-        return row(place, what, value, n=n)
-    return row(place, what, value, values.min(), values.max(), n, over="seeds")
+        return row(place, quantity, value, n=n)
+    return row(place, quantity, value, values.min(), values.max(), n, over="seeds")
 
 
 def main(
@@ -108,17 +114,17 @@ def main(
     files = [path for path in sorted(folder.glob("*.json")) if not path.stem.endswith("_expert")]
     if not files:
         raise typer.BadParameter(f"{folder}: no workload; name a folder with WORKLOAD.json files")
-    every = []
+    all_splits = []
     for path in tqdm(files, desc="workloads"):
         work = read_workload(path)
         for objective in OBJECTIVES:
             if objective == "load" or not work.backward.any():
                 expert = path.with_name(f"{path.stem}_expert.json")
-                every.append(solved(work, objective, range(seeds), evaluations, expert))
-    table = results(rows_of(output.name, every))
+                all_splits.append(solved(work, objective, range(seeds), evaluations, expert))
+    table = results(rows_of(output.name, all_splits))
     print(table[["set", "target", "method", "metric", "baseline", "value", "low", "high"]].to_string(index=False))
-    asked = {"seeds": seeds, "evaluations": evaluations}
-    publish(output, {"results": table}, asked, ["benchmarks.workload_splits"], files)
+    options = {"seeds": seeds, "evaluations": evaluations}
+    publish(output, {"results": table}, options, ["benchmarks.workload_splits"], files)
 
 
 if __name__ == "__main__":

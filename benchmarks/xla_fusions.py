@@ -1,4 +1,4 @@
-"""Our rule of XLA's CPU fusion beside what jax compiles, pair by pair: `python -m benchmarks.xla_fusions`.
+"""Our rule of XLA's CPU fusion compared with jax's compilation, pair by pair: `python -m benchmarks.xla_fusions`.
 
 Small functions are compiled by jax for the CPU, which writes their HLO text right before and right after its pass
 `fusion`. Our rule (pipeline/graphs/compilers/xla_cpu.py) decides on the text before; a pair is an instruction and one
@@ -56,8 +56,8 @@ def cases() -> dict[str, Case]:
 
     def attention(q: Any, k: Any, v: Any) -> Any:
         scores = jnp.einsum("hqd,hkd->hqk", q, k) / np.sqrt(q.shape[-1])
-        seen = jnp.tril(jnp.ones(scores.shape[-2:], bool))
-        return jnp.einsum("hqk,hkd->hqd", nn.softmax(jnp.where(seen, scores, -1e9), -1), v)
+        visible = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        return jnp.einsum("hqk,hkd->hqd", nn.softmax(jnp.where(visible, scores, -1e9), -1), v)
 
     def mlp(x: Any, first: Any, bias: Any, second: Any) -> Any:
         return nn.gelu(x @ first + bias) @ second
@@ -165,24 +165,24 @@ def peers(computation: Computation) -> dict[str, set[Pair]]:
 
 
 def _problem(computation: Computation) -> FusionProblem:
-    """Instructions as `loop_fusion` sees operations: of what kind they are and who reads them, nothing of sizes."""
+    """Instructions as `loop_fusion` sees operations: their kinds and their readers, but no sizes."""
     instructions = list(computation.instructions.values())
     n = len(instructions)
     numbers = {instruction.name: number for number, instruction in enumerate(instructions)}
     edges = np.array(sorted({(numbers[o], numbers[i.name]) for i in instructions for o in i.operands}), np.int32)
     offsets = np.searchsorted(edges[:, 0], np.arange(n + 1)).astype(np.int32)
-    nothing, no_edges = np.zeros(n), np.zeros(n + 1, np.int32)
+    no_numbers, no_edges = np.zeros(n), np.zeros(n + 1, np.int32)
     return FusionProblem(
         np.array([_loop(computation, instruction) for instruction in instructions], np.int8),
         np.array([is_expensive(computation, instruction) for instruction in instructions]),
         np.zeros(n, bool),
-        nothing,
-        nothing,
-        nothing,
-        nothing,
+        no_numbers,
+        no_numbers,
+        no_numbers,
+        no_numbers,
         no_edges,
         no_edges[:0],
-        nothing[:0],
+        no_numbers[:0],
         offsets,
         np.ascontiguousarray(edges[:, 1]),
         np.zeros(4),
@@ -200,28 +200,28 @@ def _loop(computation: Computation, instruction: Instruction) -> Loop:
 
 
 def agreement(case: Case) -> tuple[list[Compared], pd.DataFrame]:
-    """Pairs of a function, and for each (rows): whether our rule, and each simpler one, does as XLA; what XLA does."""
+    """The pairs of a function; for each (rows), whether our rule and each simpler one agree with XLA; its decision."""
     before, after = map(parse, texts(case))
     compared = compare(before, after)
     simpler = {computation.name: peers(computation) for computation in fused_computations(before)}
-    told = pd.DataFrame({"xla_cpu": [pair.agrees for pair in compared], "xla": [pair.xla for pair in compared]})
+    agreements = pd.DataFrame({"xla_cpu": [pair.agrees for pair in compared], "xla": [pair.xla for pair in compared]})
     for name in PEERS:
         fused = [(pair.operand.name, pair.reader.name) in simpler[pair.computation.name][name] for pair in compared]
-        told[name] = np.where(fused, "fused", "separate") == told["xla"]
-    return compared, told
+        agreements[name] = np.where(fused, "fused", "separate") == agreements["xla"]
+    return compared, agreements
 
 
-def rows_of(experiment: str, told: pd.DataFrame) -> Iterator[Row]:
+def rows_of(experiment: str, agreements: pd.DataFrame) -> Iterator[Row]:
     """Table `results`, of the pairs of all functions: `set` is a function, or all of them."""
-    bootstrap = ClusterBootstrap(told["function"].to_numpy(), SAMPLES, CONFIDENCE)
-    values = {("agreeing_share", "xla_cpu"): told["xla_cpu"]}
-    values |= {("peer_agreeing_share", name): told[name] for name in PEERS}
-    values |= {("fused_share", "xla"): told["xla"] != "separate"}
-    for (metric, method), of in values.items():
+    bootstrap = ClusterBootstrap(agreements["function"].to_numpy(), SAMPLES, CONFIDENCE)
+    values = {("agreeing_share", "xla_cpu"): agreements["xla_cpu"]}
+    values |= {("peer_agreeing_share", name): agreements[name] for name in PEERS}
+    values |= {("fused_share", "xla"): agreements["xla"] != "separate"}
+    for (metric, method), of_metric in values.items():
         place = {"experiment": experiment, "target": "cpu", "method": method, "seed": "all"}
-        whole = once(place, Quantity(metric), of.to_numpy(np.float64), bootstrap)
+        whole = once(place, Quantity(metric), of_metric.to_numpy(np.float64), bootstrap)
         yield whole | {"interval_of": "pairs, clustered by function"}
-        for function, pairs in of.groupby(told["function"]):
+        for function, pairs in of_metric.groupby(agreements["function"]):
             yield row(place | {"set": str(function)}, Quantity(metric), float(pairs.mean()), n=len(pairs))
 
 
@@ -231,8 +231,8 @@ def main(
     """Compile, decide, compare, print what differs, and publish."""
     parts = []
     for name, case in cases().items():
-        compared, told = agreement(case)
-        parts.append(told.assign(function=name))
+        compared, agreements = agreement(case)
+        parts.append(agreements.assign(function=name))
         print(f"{name}: {sum(pair.agrees for pair in compared)} of {len(compared)} pairs")
         for pair in compared:
             if not pair.agrees:

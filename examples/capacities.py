@@ -2,12 +2,12 @@
 
     python examples/capacities.py --output capacities.png --seed 0 --steps 300
 
-Every job is divided among machines; every machine has so many cores and so much memory, other ones in
-every instance. What a job is worth on a machine has to be learned from features of both. A machine that
-is given more than it has slows down until it fits, and its jobs lose that share of their worth. EPOCS keeps
-the plan in the capacities of the instance; a softmax only knows that every job has to be placed, and Sinkhorn
-besides that all machines get the same number of jobs. All are trained on the worth after the slow-down,
-and told the demands and the capacities. (Sinkhorn with the right marginals can hold one resource, not two.)
+A plan divides every job among machines. Every machine has a number of cores and an amount of memory, which differ
+between instances. The network has to learn the worth of a job on a machine from features of both. A machine whose
+load is above its capacity slows down until the load fits, and its jobs lose that share of their worth. EPOCS keeps
+the plan within the capacities of the instance. A softmax only ensures that every job is placed; Sinkhorn also gives
+all machines the same number of jobs. The training loss of all methods is the worth after the slow-down, and all
+networks read the demands and the capacities. (Sinkhorn with the right marginals can satisfy one resource, not two.)
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ JOBS, MACHINES, RESOURCES, FEATURES = 12, 3, 2, 4  # resources: cores, memory
 class Instances:
     jobs: torch.Tensor  # (B, J, FEATURES)
     machines: torch.Tensor  # (B, M, FEATURES)
-    demand: torch.Tensor  # (B, J, RESOURCES): what a job takes
+    demand: torch.Tensor  # (B, J, RESOURCES): what a job needs
     capacity: torch.Tensor  # (B, M, RESOURCES)
-    worth: torch.Tensor  # (B, J, M) in 0..1; the network does not see it
+    worth: torch.Tensor  # (B, J, M) in 0..1; the network does not read it
 
 
 def draw(count: int, generator: np.random.Generator) -> Instances:
-    """Random instances; what is there is 0 to 50% more than a proportional division of all jobs needs."""
+    """Random instances; capacities are 0 to 50% above the needs of a proportional division of all jobs."""
     jobs = generator.normal(size=(count, JOBS, FEATURES))
     machines = generator.normal(size=(count, MACHINES, FEATURES))
     demand = generator.gamma(2.0, 0.5, (count, JOBS, RESOURCES))
@@ -56,7 +56,7 @@ def draw(count: int, generator: np.random.Generator) -> Instances:
 
 
 class Planner(nn.Module):
-    """A pair sees its job, its machine, and the means over all jobs and all machines."""
+    """The network reads of a pair its job, its machine, and the means over all jobs and all machines."""
 
     def __init__(self, width: int = 48) -> None:
         super().__init__()
@@ -74,23 +74,23 @@ class Planner(nn.Module):
         return self.score(torch.cat([pairs, *means], -1)).squeeze(-1)
 
 
-def placed() -> torch.Tensor:
-    """(J, J * M): how much of each job a flat plan places."""
+def placed_shares() -> torch.Tensor:
+    """(J, J * M): maps a flat plan to the placed share of each job."""
     return torch.eye(JOBS).repeat_interleave(MACHINES, 1)
 
 
-def taken(instances: Instances) -> torch.Tensor:
-    """(B, M * RESOURCES, J * M): how much of each resource of each machine a flat plan takes."""
+def resource_use(instances: Instances) -> torch.Tensor:
+    """(B, M * RESOURCES, J * M): maps a flat plan to the use of each resource of each machine."""
     matrix = torch.einsum("bir,jk->bjrik", instances.demand, torch.eye(MACHINES))
     return matrix.reshape(len(matrix), MACHINES * RESOURCES, JOBS * MACHINES)
 
 
 def constraints(instances: Instances) -> list[Constraint]:
-    """Every job placed; on every machine no more of each resource than it has."""
+    """Every job is placed; no machine uses more of a resource than it has."""
     return [
-        AffineEqualities(placed(), torch.ones(JOBS)),
+        AffineEqualities(placed_shares(), torch.ones(JOBS)),
         NonNegative(),
-        HalfSpaces(taken(instances), instances.capacity.flatten(1)),
+        HalfSpaces(resource_use(instances), instances.capacity.flatten(1)),
     ]
 
 
@@ -105,7 +105,7 @@ def equal_shares(logits: torch.Tensor, instances: Instances) -> torch.Tensor:
 
 
 def load(plan: torch.Tensor, instances: Instances) -> torch.Tensor:
-    """(B, M, RESOURCES): what a machine is given, as a multiple of what it has."""
+    """(B, M, RESOURCES): the load of a machine, as a multiple of its capacity."""
     return torch.einsum("bij,bir->bjr", plan, instances.demand) / instances.capacity
 
 
@@ -115,15 +115,17 @@ def earned(plan: torch.Tensor, instances: Instances) -> torch.Tensor:
     return ((plan * instances.worth).sum(1) / slower).sum(1)
 
 
-def most(instances: Instances) -> torch.Tensor:
-    """Worth (B,) of the best plan for the true worths: a linear programme each."""
-    parts = [part.numpy() for part in (instances.worth.flatten(1), taken(instances), instances.capacity.flatten(1))]
-    jobs, ones = placed().numpy(), np.ones(JOBS)
-    return torch.tensor([-linprog(-worth, *limits, jobs, ones).fun for worth, *limits in zip(*parts, strict=True)])
+def best_worth(instances: Instances) -> torch.Tensor:
+    """Worth (B,) of the best plan for the true worths, from a linear program for each instance."""
+    parts = [
+        part.numpy() for part in (instances.worth.flatten(1), resource_use(instances), instances.capacity.flatten(1))
+    ]
+    jobs, every_job = placed_shares().numpy(), np.ones(JOBS)
+    return torch.tensor([-linprog(-worth, *limits, jobs, every_job).fun for worth, *limits in zip(*parts, strict=True)])
 
 
 def regret(plan: torch.Tensor, instances: Instances) -> torch.Tensor:
-    """What is not earned of 1 for each job, mean."""
+    """Mean loss per job, against a worth of 1 for each."""
     return 1 - earned(plan, instances).mean() / JOBS
 
 
@@ -160,7 +162,7 @@ def measure(plan: torch.Tensor, instances: Instances, best: torch.Tensor) -> dic
 
 
 def draw_load(axes: Axes, shares: np.ndarray, title: str) -> None:
-    """Load (M, RESOURCES) of the machines of one instance, a bar for each resource."""
+    """Draw the load (M, RESOURCES) of the machines of one instance, a bar for each resource."""
     for resource, name in enumerate(("cores", "memory")):
         for machine, share in enumerate(shares[:, resource]):
             colour = COLOURS["orange"] if share > 1.001 else COLOURS["light" if resource else "blue"]
@@ -184,7 +186,7 @@ def picture(rows: pd.DataFrame, instances: Instances, plans: dict[str, torch.Ten
     for axes, name in zip(bars, shown, strict=True):
         part = (earned(plans[name], instances) / best)[chosen]
         draw_load(axes, loads[name][chosen], f"{name}: earns {part:.0%}")
-        axes.set_ylim(0, 1.05 * max(one[chosen].max() for one in loads.values()))
+        axes.set_ylim(0, 1.05 * max(load_of_plan[chosen].max() for load_of_plan in loads.values()))
     bars[0].set_ylabel("load / capacity")
     dots(over, rows, "machines overloaded", "machines overloaded", colours)
     dots(worth, rows, "worth earned", "worth earned / best", colours)
@@ -200,7 +202,7 @@ def picture(rows: pd.DataFrame, instances: Instances, plans: dict[str, torch.Ten
 def main(output: Output, seed: Seed = 0, steps: Steps = 300, runs: Runs = 3, tests: Tests = 300) -> None:
     """Train, print the table, write the picture."""
     instances = draw(tests, np.random.default_rng([seed, 0]))
-    best = most(instances)
+    best = best_worth(instances)
     scored = partial(measure, best=best)
     rows, plans = compare(METHODS, Planner, draw, instances, scored, seeds=range(seed, seed + runs), steps=steps)
     print(summary(rows))

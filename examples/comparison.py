@@ -1,4 +1,4 @@
-"""What the examples share: training with several seeds, the table, and the dots of the pictures."""
+"""Common parts of the examples: training with several seeds, the table, and the dots of the pictures."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from PIL import Image
 from torch import nn
 from tqdm import tqdm
 
-Output = Annotated[Path, typer.Option(help="PNG to write.")]
-Seed = Annotated[int, typer.Option(help="Of the first run; the others take the next ones.", min=0)]
+Output = Annotated[Path, typer.Option(help="PNG file that is written.")]
+Seed = Annotated[int, typer.Option(help="Seed of the first run; each further run has the next one.", min=0)]
 Steps = Annotated[int, typer.Option(help="Gradient steps of each training.", min=1)]
 Runs = Annotated[int, typer.Option(help="Trainings of each method, each with its own seed.", min=1)]
 Tests = Annotated[int, typer.Option(help="Held-out problems.", min=1)]
 
-# Okabe and Ito (2008): told apart in print and by colour-blind readers.
+# Okabe and Ito (2008): colours that differ in print and for colour-blind readers.
 COLOURS = {"grey": "#8a8a8a", "orange": "#d55e00", "yellow": "#e69f00", "blue": "#0072b2", "light": "#56b4e9"}
 
 B = TypeVar("B")  # a batch of the example's problems
@@ -32,7 +32,7 @@ Operator = Callable[[torch.Tensor, B], torch.Tensor]  # logits, problems -> soft
 
 @dataclass(frozen=True)
 class Method(Generic[B]):
-    """A way to train the network, and the operators that are put behind it afterwards, by name."""
+    """A way to train the network, and the operators that follow the trained network, by name."""
 
     loss: Callable[[torch.Tensor, B], torch.Tensor]  # logits, problems -> mean over the batch
     operators: dict[str, Operator[B]]
@@ -50,12 +50,12 @@ def compare(
     batch: int = 32,
     rate: float = 3e-3,
 ) -> tuple[pd.DataFrame, dict[str, torch.Tensor]]:
-    """Train each method once for each seed: same network, same initial weights, same batches, same steps.
+    """Train each method once for each seed, with the same network, initial weights, batches and steps.
 
-    Returns one row for each seed and operator (columns operator, seed, and what `measure` gives on `test`),
+    Returns one row for each seed and operator (columns operator, seed, and the results of `measure` on `test`),
     and the soft answers of the first seed by operator.
     """
-    torch.set_num_threads(1)  # the matrices are small: further threads only wait for one another
+    torch.set_num_threads(1)  # the matrices are small, so further threads would only wait for one another
     rows: list[dict[str, str | float]] = []
     answers: dict[str, torch.Tensor] = {}
     with tqdm(total=len(seeds) * len(methods) * steps, unit="step") as progress:
@@ -74,14 +74,14 @@ def compare(
                     progress.update()
                 with torch.no_grad():
                     logits = model(test)
-                    found = {name: operator(logits, test) for name, operator in method.operators.items()}
-                rows += [{"operator": name, "seed": seed, **measure(soft, test)} for name, soft in found.items()]
-                answers = answers if seed > seeds[0] else answers | found
+                    outputs = {name: operator(logits, test) for name, operator in method.operators.items()}
+                rows += [{"operator": name, "seed": seed, **measure(soft, test)} for name, soft in outputs.items()]
+                answers = answers if seed > seeds[0] else answers | outputs
     return pd.DataFrame(rows), answers
 
 
 def summary(rows: pd.DataFrame) -> str:
-    """Mean and standard deviation over the seeds, a line for each operator."""
+    """Mean and standard deviation over the seeds, one line for each operator."""
     groups = rows.drop(columns="seed").groupby("operator", sort=False)
     mean, spread = groups.mean(), groups.std(ddof=0)
     return (mean.map("{:.3g}".format) + " ± " + spread.map("{:.1g}".format)).to_string()
@@ -90,13 +90,13 @@ def summary(rows: pd.DataFrame) -> str:
 def dots(
     axes: Axes, rows: pd.DataFrame, metric: str, title: str, colours: dict[str, str], form: str = "{:.3g}"
 ) -> None:
-    """One line for each operator: a dot for each seed, a bar and a number for their mean."""
-    for place, (name, colour) in enumerate(colours.items()):
+    """Draw one line for each operator: a dot for each seed, a bar and a number for their mean."""
+    for line, (name, colour) in enumerate(colours.items()):
         values = rows.loc[rows.operator == name, metric]
-        axes.scatter(values, [place] * len(values), color=colour, s=26, alpha=0.7, linewidth=0, zorder=3)
-        axes.plot([values.mean()] * 2, [place - 0.25, place + 0.25], color=colour, linewidth=2)
+        axes.scatter(values, [line] * len(values), color=colour, s=26, alpha=0.7, linewidth=0, zorder=3)
+        axes.plot([values.mean()] * 2, [line - 0.25, line + 0.25], color=colour, linewidth=2)
         axes.annotate(
-            f"{round(values.mean(), 4):.3g}", (values.mean(), place - 0.3), ha="center", va="bottom", fontsize=8
+            f"{round(values.mean(), 4):.3g}", (values.mean(), line - 0.3), ha="center", va="bottom", fontsize=8
         )
     axes.set_yticks(range(len(colours)), list(colours), fontsize=9)
     axes.set_ylim(len(colours) - 0.5, -0.8)
@@ -112,7 +112,7 @@ def dots(
 
 
 def save(figure: Figure, path: Path) -> None:
-    """PNG of 256 colours: a third of the size, and a diagram looks the same."""
+    """Write a PNG of 256 colours: it has a third of the size, and a diagram looks the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     with Image.open(path) as picture:

@@ -2,12 +2,12 @@
 
     python examples/packet_switching.py --output packet_switching.png --seed 0 --steps 300
 
-A crossbar switch joins inputs to outputs, in every slot each input to at most one output and back. For a
-frame of many slots it is enough to say for which share of the frame each pair is joined: every matrix whose
-rows and columns sum to at most 1 can be played as a sequence of matchings (Birkhoff and von Neumann; Chang,
-Chen, Huang 2000). In every frame other pairs are forbidden: links busy, outputs down. A network
-sees what is waiting and how fast packets come in, not how many will come, and learns shares that carry the most
-packets. EPOCS keeps its shares in the constraints of the frame; Sinkhorn is masked after the fact.
+In every slot, a crossbar switch connects each input to at most one output, and each output to at most one input.
+For a frame of many slots, a plan is the share of the frame in which each pair is connected: a sequence of matchings
+exists for every matrix whose rows and columns sum to at most 1 (Birkhoff and von Neumann; Chang, Chen, Huang 2000).
+The forbidden pairs (links busy, outputs down) differ between frames. A network reads the number of waiting packets
+and the rates at which packets arrive, but not the number that will arrive, and learns shares that carry the most
+packets. EPOCS keeps its shares within the constraints of the frame; Sinkhorn is masked afterwards.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from pipeline.operators.constraints import Box, Constraint, HalfSpaces
 from pipeline.operators.epocs import epocs, violation
 from pipeline.operators.sinkhorn import sinkhorn
 
-PORTS, SLOTS = 8, 20  # SLOTS: of a frame
+PORTS, SLOTS = 8, 20  # slots of a frame
 
 
 @dataclass(frozen=True)
 class Frames:
     waiting: torch.Tensor  # (B, N, N): packets at input i for output j when the frame begins
-    rate: torch.Tensor  # (B, N, N): packets a slot that come in on average
-    demand: torch.Tensor  # (B, N, N): packets to carry in the frame; the network does not see them
+    rate: torch.Tensor  # (B, N, N): mean number of packets that arrive in a slot
+    demand: torch.Tensor  # (B, N, N): packets to carry in the frame; the network does not read them
     allowed: torch.Tensor  # (B, N, N): 1, or 0 where the pair is forbidden
 
 
@@ -51,7 +51,7 @@ def draw(count: int, generator: np.random.Generator) -> Frames:
 
 
 class Scheduler(nn.Module):
-    """A pair sees its own numbers and the largest and the mean of its row and of its column."""
+    """The network reads of a pair its numbers, and the largest and the mean of its row and of its column."""
 
     def __init__(self, width: int = 48) -> None:
         super().__init__()
@@ -60,20 +60,21 @@ class Scheduler(nn.Module):
 
     def forward(self, frames: Frames) -> torch.Tensor:
         pairs = self.pair(torch.stack([frames.waiting / SLOTS, frames.rate, frames.allowed], -1))
-        seen = [pairs]
+        inputs = [pairs]
         for axis in (1, 2):
-            seen += [part.expand_as(pairs) for part in (pairs.mean(axis, keepdim=True), pairs.amax(axis, keepdim=True))]
-        return self.score(torch.cat(seen, -1)).squeeze(-1)
+            summaries = (pairs.mean(axis, keepdim=True), pairs.amax(axis, keepdim=True))
+            inputs += [summary.expand_as(pairs) for summary in summaries]
+        return self.score(torch.cat(inputs, -1)).squeeze(-1)
 
 
 def port_sums() -> torch.Tensor:
-    """(2N, N * N): the sums of all rows, then of all columns, of a flat matrix."""
-    one = torch.eye(PORTS)
-    return torch.cat([one.repeat_interleave(PORTS, 1), one.repeat(1, PORTS)])
+    """(2N, N * N): maps a flat matrix to the sums of all rows, then of all columns."""
+    identity = torch.eye(PORTS)
+    return torch.cat([identity.repeat_interleave(PORTS, 1), identity.repeat(1, PORTS)])
 
 
 def constraints(frames: Frames) -> list[Constraint]:
-    """Every port for at most the whole frame, and forbidden pairs never."""
+    """Every port is connected for at most the whole frame, and forbidden pairs never."""
     return [HalfSpaces(port_sums(), torch.ones(2 * PORTS)), Box(0.0, frames.allowed.flatten(1))]
 
 
@@ -83,20 +84,20 @@ def project(logits: torch.Tensor, frames: Frames, iterations: int = 200) -> torc
 
 
 def carried(shares: torch.Tensor, frames: Frames) -> torch.Tensor:
-    """Packets (B,) that get through."""
+    """Number of carried packets, (B,)."""
     return torch.minimum(SLOTS * shares.clamp_min(0) * frames.allowed, frames.demand).sum((1, 2))
 
 
-def most(frames: Frames) -> torch.Tensor:
-    """Packets (B,) of the best shares for the true demand: a linear programme each."""
+def best_packets(frames: Frames) -> torch.Tensor:
+    """Packets (B,) of the best shares for the true demand, from a linear program for each frame."""
     ceilings = (frames.allowed * frames.demand / SLOTS).flatten(1).numpy()
-    sums, ones = port_sums().numpy(), np.ones(2 * PORTS)
-    found = [linprog(-np.ones(PORTS**2), sums, ones, bounds=np.c_[0 * top, top]) for top in ceilings]
-    return torch.tensor([-SLOTS * one.fun for one in found])
+    sums, limits = port_sums().numpy(), np.ones(2 * PORTS)
+    solutions = [linprog(-np.ones(PORTS**2), sums, limits, bounds=np.c_[0 * top, top]) for top in ceilings]
+    return torch.tensor([-SLOTS * solution.fun for solution in solutions])
 
 
 def lost(shares: torch.Tensor, frames: Frames) -> torch.Tensor:
-    """Share of the packets that are not carried, mean."""
+    """Mean share of the packets that are not carried."""
     return 1 - (carried(shares, frames) / frames.demand.sum((1, 2))).mean()
 
 
@@ -134,7 +135,7 @@ def measure(shares: torch.Tensor, frames: Frames, best: torch.Tensor) -> dict[st
 
 
 def draw_frame(axes: Axes, shares: np.ndarray, allowed: np.ndarray, title: str) -> None:
-    """Shares of the frame, forbidden pairs crossed, orange where they are used."""
+    """Draw the shares of a frame; a cross marks a forbidden pair, in orange if the shares use it."""
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for row, column in np.argwhere(allowed == 0):
         used = shares[row, column] > 0.02
@@ -148,7 +149,7 @@ def picture(rows: pd.DataFrame, frames: Frames, shares: dict[str, torch.Tensor],
     figure = Figure(figsize=(12.5, 3.6), layout="constrained")
     *maps, used, through = figure.subplots(1, 5)
     down = (frames.allowed.sum(1) == 0).any(1)
-    frame = int(down.int().argmax())  # the first one with an output down
+    frame = int(down.int().argmax())  # the first frame with an output down
     allowed = frames.allowed[frame].numpy()
     demand = (frames.demand[frame] / SLOTS).numpy()
     draw_frame(maps[0], demand * allowed, allowed, "packets to carry / slots")
@@ -171,7 +172,7 @@ def picture(rows: pd.DataFrame, frames: Frames, shares: dict[str, torch.Tensor],
 def main(output: Output, seed: Seed = 0, steps: Steps = 300, runs: Runs = 3, tests: Tests = 300) -> None:
     """Train, print the table, write the picture."""
     frames = draw(tests, np.random.default_rng([seed, 0]))
-    best = most(frames)
+    best = best_packets(frames)
     scored = partial(measure, best=best)
     rows, shares = compare(METHODS, Scheduler, draw, frames, scored, seeds=range(seed, seed + runs), steps=steps)
     print(summary(rows))

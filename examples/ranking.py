@@ -2,11 +2,11 @@
 
     python examples/ranking.py --output ranking.png --seed 0 --steps 300
 
-A query is a list of items with features; some pairs are known beforehand ("this one above that one": a
-click, a rule, a result of a match), other pairs for every query. A network learns to put the items in
-their true order. POPOCS keeps its soft ranking in the known preferences; Sinkhorn only knows that every
-item has one rank and every rank one item. Both networks are told how many items are known to be above
-and below each one, so they see the preferences too; only POPOCS is bound by them.
+A query is a list of items with features. The order of some pairs is known beforehand (from a click, a rule, the
+result of a match); these pairs differ between queries. A network learns to put the items into their true order.
+POPOCS makes its soft ranking satisfy the known preferences; Sinkhorn only ensures that every item has one rank and
+every rank one item. Both networks read the numbers of items that are known to be above and below each item, so
+both use the preferences, but only POPOCS has to satisfy them.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from pipeline.operators.orders import PartialOrders, partial_orders
 from pipeline.operators.popocs import popocs, residual
 from pipeline.operators.sinkhorn import sinkhorn
 
-ITEMS, FEATURES, KNOWN = 10, 6, 8  # KNOWN of the 45 pairs of a query are known
+ITEMS, FEATURES, PREFERENCES = 10, 6, 8  # each query has 8 known preferences among its 45 pairs
 
 
 @dataclass(frozen=True)
 class Queries:
     features: torch.Tensor  # (B, n, FEATURES)
     rank: torch.Tensor  # (B, n): true rank of each item, from 0
-    known: np.ndarray  # (B, n, n) bool: [b, i, k] where i is known to rank above k
+    preferences: np.ndarray  # (B, n, n) bool: [b, i, k] is true if i is known to rank above k
     orders: PartialOrders
 
 
 def draw(count: int, generator: np.random.Generator) -> Queries:
-    """Random queries: the true score is a bent function of the features, and noise that no feature tells."""
+    """Random queries: the true score is a nonlinear function of the features plus noise."""
     features = generator.normal(size=(count, ITEMS, FEATURES))
     score = np.sin(2 * features[..., 0]) + features[..., 1] * features[..., 2] + features[..., 3]
     score += 0.5 * generator.normal(size=score.shape)
     rank = (-score).argsort(1).argsort(1)
     above = rank[:, :, None] < rank[:, None, :]
     lottery = np.where(above, generator.random(above.shape), 2.0).reshape(count, -1)
-    known = (lottery.argsort(1).argsort(1) < KNOWN).reshape(above.shape)
-    return Queries(torch.from_numpy(features).float(), torch.from_numpy(rank), known, partial_orders(known))
+    preferences = (lottery.argsort(1).argsort(1) < PREFERENCES).reshape(above.shape)
+    return Queries(torch.from_numpy(features).float(), torch.from_numpy(rank), preferences, partial_orders(preferences))
 
 
 class Ranker(nn.Module):
-    """Items see themselves, the mean of all, and how many are known to be above and below them."""
+    """The network reads an item's features, the mean of all items, and how many are known to be above and below it."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def brier(soft: torch.Tensor, queries: Queries) -> torch.Tensor:
 def fenchel_young(logits: torch.Tensor, queries: Queries) -> torch.Tensor:
     """The loss that belongs to the nearest point, up to a constant (Blondel, Martins, Niculae 2020).
 
-    Its gradient in the logits is simply soft ranking - true ranking, which never vanishes where they differ.
+    Its gradient in the logits is soft ranking - true ranking, which is not 0 unless they are equal.
     """
     soft = popocs(logits.detach(), queries.orders, method="nearest")
     return ((soft - nn.functional.one_hot(queries.rank, ITEMS)) * logits).sum((1, 2)).mean()
@@ -103,21 +103,21 @@ METHODS: list[Method[Queries]] = [
 
 
 def kendall(order: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Share of pairs in the wrong order, (B,): 0 the true ranking, 0.5 a random one."""
+    """Share of the pairs in the wrong order, (B,): 0 for the true ranking, 0.5 for a random one."""
     ranks = np.take_along_axis(rank, order.astype(np.int64), 1)
     first, second = np.triu_indices(order.shape[1], 1)
     return (ranks[:, first] > ranks[:, second]).mean(1)
 
 
-def violated(order: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Share of the known preferences that an order (B, n) goes against, (B,)."""
+def violated(order: np.ndarray, preferences: np.ndarray) -> np.ndarray:
+    """Share of the known preferences that orders (B, n) violate, (B,)."""
     slot = order.argsort(1)
-    return (known & (slot[:, :, None] > slot[:, None, :])).sum((1, 2)) / known.sum((1, 2))
+    return (preferences & (slot[:, :, None] > slot[:, None, :])).sum((1, 2)) / preferences.sum((1, 2))
 
 
 def measure(soft: torch.Tensor, queries: Queries) -> dict[str, float]:
     rounded = hungarian(soft.numpy())
-    against = violated(rounded, queries.known)
+    against = violated(rounded, queries.preferences)
     return {
         "worst soft violation": float(residual(soft, queries.orders).max()),
         "preferences violated": float(against.mean()),
@@ -126,13 +126,13 @@ def measure(soft: torch.Tensor, queries: Queries) -> dict[str, float]:
     }
 
 
-def draw_query(axes: Axes, soft: np.ndarray, rank: np.ndarray, known: np.ndarray, title: str) -> None:
-    """A soft ranking, items in their true order; known preferences as arrows between the expected ranks."""
+def draw_query(axes: Axes, soft: np.ndarray, rank: np.ndarray, preferences: np.ndarray, title: str) -> None:
+    """Draw a soft ranking of items in their true order; arrows between expected ranks are known preferences."""
     true = rank.argsort()
-    soft, known = soft[true], known[np.ix_(true, true)]
+    soft, preferences = soft[true], preferences[np.ix_(true, true)]
     expected = soft @ np.arange(ITEMS)
     axes.imshow(soft, cmap="Greys", vmin=0, vmax=1.3)
-    for above, below in np.argwhere(known):
+    for above, below in np.argwhere(preferences):
         broken = expected[below] - expected[above] < 1 - 1e-4
         axes.annotate(
             "",
@@ -148,15 +148,15 @@ def draw_query(axes: Axes, soft: np.ndarray, rank: np.ndarray, known: np.ndarray
 def picture(rows: pd.DataFrame, queries: Queries, soft: dict[str, torch.Tensor]) -> Figure:
     colours = dict(zip(soft, [COLOURS[name] for name in ("orange", "yellow", "light", "blue")], strict=True))
     figure = Figure(figsize=(12.5, 3.6), layout="constrained")
-    left, middle, *right = figure.subplots(1, 4)
-    against = violated(hungarian(soft["Sinkhorn"].numpy()), queries.known)
-    query = int(against.argmax())  # the one that Sinkhorn fails most
-    for axes, name in ((left, "Sinkhorn"), (middle, "POPOCS nearest")):
-        draw_query(axes, soft[name][query].numpy(), queries.rank[query].numpy(), queries.known[query], name)
-    left.set_ylabel("item, by true rank")
-    dots(right[0], rows, "preferences violated", "known preferences violated, share", colours)
-    dots(right[1], rows, "wrong pairs", "wrong pairs (tau distance)", colours)
-    right[1].set_yticklabels([])
+    first_axes, second_axes, *dot_axes = figure.subplots(1, 4)
+    against = violated(hungarian(soft["Sinkhorn"].numpy()), queries.preferences)
+    query = int(against.argmax())  # the query with the most violations by Sinkhorn
+    for axes, name in ((first_axes, "Sinkhorn"), (second_axes, "POPOCS nearest")):
+        draw_query(axes, soft[name][query].numpy(), queries.rank[query].numpy(), queries.preferences[query], name)
+    first_axes.set_ylabel("item, by true rank")
+    dots(dot_axes[0], rows, "preferences violated", "known preferences violated, share", colours)
+    dots(dot_axes[1], rows, "wrong pairs", "wrong pairs (tau distance)", colours)
+    dot_axes[1].set_yticklabels([])
     figure.supxlabel(
         "Left: a held-out query that Sinkhorn fails; dots are expected ranks, arrows known preferences, orange where "
         "not kept.\nRight: all held-out queries after rounding, a dot for each seed; further left is better.",

@@ -2,11 +2,11 @@
 
     python examples/tours.py --output tours.png --seed 0 --steps 300
 
-The travelling salesman's problem with start and end (TSP-SE) and with a priority (TSP-PRI), on which
-LinSATNet was shown (Wang et al., ICML 2023): the path begins in one given city, ends in another, and passes a third
-one within m steps. A network puts out a soft order of the cities and is trained, without solutions, on
-the expected length of the path. EPOCS keeps the soft order in the conditions, which are other ones for
-every instance; Sinkhorn only knows that every city has one place. Both networks are told the conditions.
+The travelling salesman's problem with start and end (TSP-SE) and with a priority (TSP-PRI) is a task of LinSATNet
+(Wang et al., ICML 2023): the path begins in one given city, ends in another, and passes a third one within m steps.
+The output of the network is a soft order of the cities; its training loss is the expected length of the path and
+needs no solutions. EPOCS makes the soft order satisfy the conditions, which differ between instances; Sinkhorn only
+ensures that every city has one place. Both networks read the conditions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Instances:
 
 
 def draw(count: int, generator: np.random.Generator) -> Instances:
-    """Random cities; three of them are start, end and priority, to be passed within 2 to 4 steps."""
+    """Random cities; three of them are start, end and priority city, which the path must pass within 2 to 4 steps."""
     places = generator.random((count, CITIES, 2))
     start, end, priority = generator.random((count, CITIES)).argsort(1).T[:3]
     steps = generator.integers(2, 5, count)
@@ -55,7 +55,7 @@ def draw(count: int, generator: np.random.Generator) -> Instances:
 
 
 class Guide(nn.Module):
-    """A transformer over the cities; each city puts out its logits for the n places in the path."""
+    """A transformer over the cities; its output for a city are the logits of the n places in the path."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -70,13 +70,13 @@ class Guide(nn.Module):
 
 
 def constraints(instances: Instances) -> list[Constraint]:
-    """Every city once, every place once, nothing elsewhere than allowed.
+    """Every city has one place, every place one city, and forbidden entries are 0.
 
-    With the mask inside the equations' matrix no step leaves the zeros, and none of the two sets implies
-    equalities of its own, which would make the projections slow.
+    The matrix of the equations includes the mask, so no step changes the zeros, and neither of the two sets implies
+    further equalities, which would make the projections slow.
     """
-    one = torch.eye(CITIES)
-    sums = torch.cat([one.repeat_interleave(CITIES, 1), one.repeat(1, CITIES)])
+    identity = torch.eye(CITIES)
+    sums = torch.cat([identity.repeat_interleave(CITIES, 1), identity.repeat(1, CITIES)])
     return [AffineEqualities(sums * instances.allowed.flatten(1).unsqueeze(1), torch.ones(2 * CITIES)), NonNegative()]
 
 
@@ -85,21 +85,21 @@ def distances(places: torch.Tensor) -> torch.Tensor:
 
 
 def expected_length(order: torch.Tensor, instances: Instances) -> torch.Tensor:
-    """sum_ij D_ij sum_t X_it X_jt+1, (B,): the loss of Wang et al."""
+    """The loss of Wang et al., (B,): sum_ij D_ij sum_t X_it X_jt+1."""
     return torch.einsum("bij,bit,bjt->b", distances(instances.places), order[:, :, :-1], order[:, :, 1:])
 
 
 def shortest(instances: Instances) -> np.ndarray:
     """Length (B,) of the best legal path: dynamic programming over sets of cities (Held and Karp 1962)."""
-    d, allowed = distances(instances.places).numpy(), instances.allowed.numpy().astype(bool)
-    best = np.full((2**CITIES, len(d), CITIES), np.inf)  # [set, b, last city]
+    between, allowed = distances(instances.places).numpy(), instances.allowed.numpy().astype(bool)
+    best = np.full((2**CITIES, len(between), CITIES), np.inf)  # [set, b, last city]
     for city in range(CITIES):
         best[1 << city, :, city] = np.where(allowed[:, city, 0], 0.0, np.inf)
     for members in range(1, 2**CITIES):
         place = members.bit_count() - 1
         for city in range(CITIES):
             if place and members >> city & 1:
-                length = (best[members ^ (1 << city)] + d[:, :, city]).min(1)
+                length = (best[members ^ (1 << city)] + between[:, :, city]).min(1)
                 best[members, :, city] = np.where(allowed[:, city, place], length, np.inf)
     return best[-1].min(1)
 
@@ -146,7 +146,7 @@ def hard(paths: torch.Tensor) -> torch.Tensor:
 
 
 def measure(soft: torch.Tensor, instances: Instances, best: np.ndarray) -> dict[str, float]:
-    """The paths are decoded twice: as they are, to see which conditions fail, and within the conditions."""
+    """Decode the paths without the conditions, to count violations, and within the conditions, for the length."""
     free = hard(decode(soft))
     legal = hard(decode(soft - FORBIDDEN * (1 - instances.allowed)))
     return {
@@ -157,7 +157,7 @@ def measure(soft: torch.Tensor, instances: Instances, best: np.ndarray) -> dict[
 
 
 def draw_path(axes: Axes, path: np.ndarray, instance: Instances, title: str) -> None:
-    """One path with the number of each city's step; orange: the three cities with conditions, where they fail."""
+    """Draw a path with the step of each city; a city whose condition fails is orange."""
     places, conditions, allowed = (part[0].numpy() for part in (instance.places, instance.conditions, instance.allowed))
     axes.plot(*places[path].T, color=COLOURS["blue"], linewidth=1.3)
     for step, city in enumerate(path):
@@ -175,15 +175,15 @@ def picture(rows: pd.DataFrame, instances: Instances, soft: dict[str, torch.Tens
     colours = dict(zip(soft, [COLOURS[name] for name in ("orange", "yellow", "grey", "blue")], strict=True))
     figure = Figure(figsize=(12.5, 3.9), layout="constrained")
     *maps, illegal, length = figure.subplots(1, 4)
-    one = Instances(instances.places[:1], instances.conditions[:1], instances.allowed[:1])
+    instance = Instances(instances.places[:1], instances.conditions[:1], instances.allowed[:1])
     for axes, name in zip(maps, ("Sinkhorn", "EPOCS"), strict=True):
         path = decode(soft[name][:1])
-        ratio = float(expected_length(hard(path), one) / best[0])
-        draw_path(axes, path[0].numpy(), one, f"{name}: {ratio:.2f} of the shortest legal path")
+        ratio = float(expected_length(hard(path), instance) / best[0])
+        draw_path(axes, path[0].numpy(), instance, f"{name}: {ratio:.2f} of the shortest legal path")
     dots(illegal, rows, "illegal paths", "paths that break a condition", colours)
     dots(length, rows, "legal path / shortest", "legal path / shortest legal path", colours)
     length.set_yticklabels([])
-    steps = round(1 / float(one.conditions[0, :, 2].max()))
+    steps = round(1 / float(instance.conditions[0, :, 2].max()))
     figure.supxlabel(
         f"Left: a held-out instance; triangle: start, square: end, star: within {steps} steps; orange: fails.\n"
         "Right: all held-out instances, a dot for each seed; the lengths after decoding within the conditions.",

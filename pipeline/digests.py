@@ -1,4 +1,4 @@
-"""What a file is, as a short text that changes with it: of code by its syntax tree, of all else by its bytes."""
+"""Digests of files: of Python code by its syntax tree, of other files by their bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def of_file(path: Path) -> str:
 
 
 def of_source(path: Path) -> str:
-    """SHA-256 of what the file says: of a module its syntax tree without docstrings, of others as `of_file`.
+    """SHA-256 of a module's syntax tree without docstrings; of other files as `of_file`.
 
-    Comments, docstrings, blank lines and line breaks inside of brackets change nothing; and a tree has the same digest
-    in every version of Python that reads it, because fields that are empty do not count.
+    Comments, docstrings, blank lines and line breaks inside brackets do not change it. A tree has the same digest in
+    every version of Python that parses it, because empty fields do not count.
     """
     if path.suffix != ".py":
         return of_file(path)
@@ -27,11 +27,11 @@ def of_source(path: Path) -> str:
 
 
 def of_sources(paths: Iterable[str], root: Path = Path(".")) -> dict[str, str]:
-    """Path, relative to `root`, -> `of_source`, sorted; files that are not there are left out."""
+    """Path, relative to `root`, -> `of_source`, sorted, without missing files."""
     return {path: of_source(root / path) for path in sorted(set(paths)) if (root / path).is_file()}
 
 
-@cache  # dozens of published experiments name the same sources
+@cache  # dozens of published experiments have the same sources
 def _of_module(text: str, name: str) -> str:
     return hashlib.sha256(repr(_shape(ast.parse(text, name))).encode()).hexdigest()
 

@@ -1,8 +1,8 @@
 """Derive dvc.yaml from the Snakefile: `python -m pipeline.dvcfile` (or `make dvc.yaml`).
 
-The Snakefile is the only DAG. DVC gets one stage per group of rules, whose inputs and outputs are those
-that Snakemake lists, as folders, so that the file changes with no parameter but those of section `report`. DVC decides
-*whether* a stage runs, Snakemake *how*: `--forceall --allowed-rules` keeps the two out of each other's way.
+The Snakefile is the only DAG. DVC has one stage for each group of rules, with Snakemake's inputs and outputs as
+folders, so that only section `report` of the parameters changes the file. DVC decides *whether* a stage runs,
+Snakemake *how*: with `--forceall --allowed-rules`, Snakemake runs the rules of the stage and no others.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _ITEM = "${item}"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of dvc.yaml: the rules it stands for and the sections of params.yaml they read."""
+    """A stage of dvc.yaml: its rules, and the sections of params.yaml that they read."""
 
     rules: list[str]
     params: list[str]
-    each: str = ""  # the key of section `report` whose every experiment has its own stage; none: one stage for all
+    each: str = ""  # key of section `report`: each of its experiments has a stage; empty: one stage for all
 
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
-        data, kind, *rest = path.split("/")
-        if data == "reports" and kind == "published":
-            return f"{data}/{kind}"
-        if data != "data":
+        root, kind, *rest = path.split("/")
+        if root == "reports" and kind == "published":
+            return f"{root}/{kind}"
+        if root != "data":
             return path
-        if kind in ("sets", "instructions", "following", "graphs"):  # other files lie beside, which are not DVC's
+        if kind in ("sets", "instructions", "following", "graphs"):  # the folder also has files that DVC does not track
             return path
         if kind in ("corpus", "dags"):
-            return f"{data}/{kind}/{rest[0]}"
+            return f"{root}/{kind}/{rest[0]}"
         if kind != "experiments":
-            return f"{data}/{kind}"
+            return f"{root}/{kind}"
         experiment, folder = rest[0], rest[1]
         named = _ITEM if self.each and experiment in experiments else experiment
-        return f"{data}/{kind}/{named}/{folder}"
+        return f"{root}/{kind}/{named}/{folder}"
 
 
 _EXPERIMENT = [f"experiments.{_ITEM}", "bases"]
@@ -91,7 +91,7 @@ STAGES = {
 
 @dataclass
 class Files:
-    """What the jobs of a rule read, write and run."""
+    """Inputs, outputs and commands of the jobs of a rule."""
 
     inputs: set[str] = field(default_factory=set)
     outputs: set[str] = field(default_factory=set)
@@ -101,7 +101,7 @@ class Files:
 def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
     """Inputs, outputs and commands of every rule, from Snakemake's own DAG for these parameters.
 
-    Raises what Snakemake raises where the Snakefile or params.yaml is not valid.
+    Raises Snakemake's errors if the Snakefile or params.yaml is not valid.
     """
     report = load(params).report
     targets = [
@@ -109,31 +109,32 @@ def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
         for name, stage in STAGES.items()
         for suffix in ([f"_{experiment}" for experiment in getattr(report, stage.each)] if stage.each else [""])
     ]
-    found: dict[str, Files] = {}
+    files_of: dict[str, Files] = {}
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         workflow_api = api.workflow(
             ResourceSettings(), ConfigSettings(configfiles=[params]), snakefile=Path("Snakefile")
         )
         workflow_api.dag(DAGSettings(targets=targets, forceall=True))
-        # No command lists all inputs of files that are not there yet, so ask as `--dag` does.
+        # No command lists all inputs of missing files, so build the DAG as `--dag` does.
         workflow = workflow_api._workflow
         workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
         workflow._build_dag()
         for job in workflow.dag.jobs:
-            files = found.setdefault(job.rule.name, Files())
+            files = files_of.setdefault(job.rule.name, Files())
             files.inputs |= set(map(str, job.input))
             files.outputs |= set(map(str, job.output))
             files.commands.add(job.shellcmd or "")
-    return found
+    return files_of
 
 
-def dvcfile(made: dict[str, Files], experiments: list[str]) -> dict[str, object]:
+def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, object]:
     """dvc.yaml as a mapping, from the rules' files and the names of the report's experiments."""
     stages = {}
     for name, stage in STAGES.items():
-        inputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].inputs}
-        inputs = {path for path in inputs if path.split("/")[0] in ("data", "pipeline", "reports")}  # not a user's own
-        outputs = {stage.place(path, experiments) for rule in stage.rules for path in made[rule].outputs}
+        inputs = {stage.place(path, experiments) for rule in stage.rules for path in files_of[rule].inputs}
+        # The user's own files are no inputs of DVC.
+        inputs = {path for path in inputs if path.split("/")[0] in ("data", "pipeline", "reports")}
+        outputs = {stage.place(path, experiments) for rule in stage.rules for path in files_of[rule].outputs}
         target = f"all_{name}_{_ITEM}" if stage.each else f"all_{name}"
         entry: dict[str, object] = {
             "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
@@ -155,12 +156,12 @@ def dvcfile(made: dict[str, Files], experiments: list[str]) -> dict[str, object]
 
 
 def _outs(paths: set[str]) -> list[object]:
-    """Data is DVC's to keep; reports are in git."""
+    """DVC stores data; reports are in git."""
     return [path if path.startswith("data/") else {path: {"cache": False}} for path in sorted(paths)]
 
 
 def text() -> str:
-    """Content of dvc.yaml for the repository at hand."""
+    """Content of dvc.yaml for this repository."""
     return _HEADER + yaml.safe_dump(dvcfile(rules(), load().report.all), sort_keys=False, width=120)
 
 

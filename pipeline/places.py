@@ -1,7 +1,7 @@
-"""Where every table lies: pattern -> path, path -> what it says. Rules, stages, DVC and benchmarks ask here alone.
+"""Paths of all tables, and the names in a path; rules, stages, DVC and benchmarks use no other place for paths.
 
-A table's place stands beside its columns, in its file of `schemas/`: a new table changes no other file. A name in
-braces is a name of params.yaml, never an encoded option. All experiments have the same folders.
+The pattern of a table's path is beside its columns, in its file of `schemas/`: a new table changes no other file. A
+name in braces is a name of params.yaml, never an encoded option. All experiments have the same folders.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.schemas import SCHEMAS
 
-_NO_TABLES = {  # or the same table in a second place
+_NO_TABLES = {  # other files, and second places of tables
     "raw": "data/raw/{source}",
     "shards": "data/corpus/shards/{shard}.parquet",
     "skipped_shards": "data/corpus/skipped/{shard}.parquet",
@@ -29,19 +29,19 @@ _NO_TABLES = {  # or the same table in a second place
 
 
 def pattern(kind: str) -> str:
-    """The pattern of the paths of a kind. Raises KeyError for a kind that has none."""
+    """Pattern of the paths of a kind. Raises KeyError for a kind without one."""
     if kind in _NO_TABLES:
         return _NO_TABLES[kind]
     if kind not in SCHEMAS:
         raise KeyError(f"no kind {kind!r}; there are {sorted(_NO_TABLES)} and the tables of pipeline/schemas")
     place: str | None = getattr(import_module(f"pipeline.schemas.{kind}"), "PLACE", None)
     if place is None:
-        raise KeyError(f"table {kind} has no place under data/: it is published only")
+        raise KeyError(f"table {kind} has no path under data/: it is only published")
     return place
 
 
 def path(kind: str, **names: object) -> str:
-    """The path of a `kind`, names filled in; those not given stay as wildcards: `data/sets/{set}.parquet`.
+    """The path of a `kind` with these names; other names stay as wildcards: `data/sets/{set}.parquet`.
 
     Raises KeyError for a kind or a name that does not exist.
     """
@@ -54,14 +54,14 @@ def path(kind: str, **names: object) -> str:
 
 
 def names(kind: str) -> list[str]:
-    """Names in braces of the pattern of `kind`, in their order."""
+    """Names in braces in the pattern of `kind`, in sequence."""
     return re.findall(r"{(\w+)}", pattern(kind))
 
 
 def place(path: Path, kind: str) -> dict[str, str]:
-    """What `path` says of a `kind`, such as {"experiment": "quick", "seed": "0"}.
+    """Names in the path of a `kind`, such as {"experiment": "quick", "seed": "0"}.
 
-    Raises ValueError where the path has another form.
+    Raises ValueError for a path of another form.
     """
     form = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(pattern(kind)))
     match = re.search(rf"(?:^|/){form}$", path.as_posix())

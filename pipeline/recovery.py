@@ -1,6 +1,6 @@
-"""Keep Snakemake's record true: after a killed run, and after DVC put other files in place.
+"""Keep Snakemake's record true: after a killed run, and after DVC replaced files.
 
-`python -m pipeline.recovery` clears what a killed run left (`make reproduce` and `make unlock` call it).
+`python -m pipeline.recovery` stops the jobs of a killed run and removes its lock (`make reproduce` and `make unlock`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _STATE = Path(".snakemake")
 
 
 class ForeignFilesError(ValueError):
-    """Files under data/ are not those that Snakemake's record speaks of."""
+    """Files under data/ are not those of Snakemake's record."""
 
 
 def _records(kind: str) -> Iterator[tuple[str, Path]]:
-    """(output, record) of Snakemake's `metadata` or `incomplete`; names are base64, cut into folders marked @."""
+    """(output, record) of Snakemake's `metadata` or `incomplete`; names are base64, split into folders marked @."""
     folder = _STATE / kind
     for path in folder.rglob("*"):
         if path.is_file():
@@ -34,40 +34,39 @@ def _records(kind: str) -> Iterator[tuple[str, Path]]:
 
 
 def foreign() -> list[str]:
-    """Outputs under data/ that something other than Snakemake has written since Snakemake made them, sorted.
+    """Sorted outputs under data/ that another program has written after Snakemake.
 
-    Snakemake notes an output's modification time when its job ends. `dvc checkout`, `pull`, `repro`
-    and `exp` put other bytes in place; Snakemake would still take them for its own, made with the
-    parameters of its record, and find nothing to be done.
+    Snakemake records an output's modification time at the end of its job. `dvc checkout`, `pull`, `repro` and `exp`
+    replace files; Snakemake would still trust its record of their parameters, and would not make them again.
     """
     unfinished = {output for output, _ in _records("incomplete")}
-    found = []
+    outputs = []
     for output, record in _records("metadata"):
         path = Path(output)
         if output.startswith("data/") and output not in unfinished and path.is_file():
             try:
-                made = json.loads(record.read_text())["endtime"]
+                ended = json.loads(record.read_text())["endtime"]
             except (ValueError, KeyError, OSError):
-                continue  # being written by a running Snakemake, which ignores such a record, too
-            if path.stat().st_mtime != made:
-                found.append(output)
-    return sorted(found)
+                continue  # a running Snakemake is writing it, and ignores such a record, too
+            if path.stat().st_mtime != ended:
+                outputs.append(output)
+    return sorted(outputs)
 
 
 def guard(command: list[str]) -> None:
-    """Raise ForeignFilesError, with the remedy, where data/ is not what Snakemake made.
+    """Raise ForeignFilesError, with the remedy, if Snakemake did not make the files under data/.
 
-    `command` is what was typed: with --forceall, as DVC and `make adopt` have it, no record is trusted anyway,
-    and a program that only asks for the DAG (dvcfile.py) makes nothing.
+    `command` is the command line. With --forceall, as DVC and `make adopt` use it, Snakemake trusts no record anyway;
+    and a program that only builds the DAG (dvcfile.py) writes no output.
     """
     if "snakemake" not in command[0] or {"--forceall", "-F"} & set(command):
         return
-    if found := foreign():
-        some = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    if outputs := foreign():
+        some = ", ".join(outputs[:3]) + (f" and {len(outputs) - 3} more" if len(outputs) > 3 else "")
         raise ForeignFilesError(
             f"{some}: changed since Snakemake made it, as by `dvc checkout`, `pull`, `repro` or `exp`. "
             "`make adopt` lets DVC check the files and tells Snakemake that they are up to date; "
-            "or delete them, and they are made anew."
+            "or delete them, and the next run makes them anew."
         )
 
 
@@ -81,26 +80,26 @@ def _is_job(process: psutil.Process) -> bool:
     return len(words) > 2 and words[1] == "-c" and "set -euo pipefail" in words[2] and "pipeline.stages" in words[2]
 
 
-def _here() -> Iterator[psutil.Process]:
+def _processes_here() -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         try:
             if Path(process.cwd()) == Path.cwd():
                 yield process
         except (psutil.Error, OSError):
-            continue  # ended meanwhile, or another user's
+            continue  # it has ended, or belongs to another user
 
 
 def recover() -> list[str]:
-    """Stop the jobs of a killed Snakemake in this folder and clear its lock; what was done, as sentences.
+    """Stop the jobs of a killed Snakemake in this folder and remove its lock; returns these actions as sentences.
 
-    Raises RuntimeError while a Snakemake is at work here.
+    Raises RuntimeError while a Snakemake runs here.
     """
-    done = []
+    actions = []
     jobs: list[psutil.Process] = []
-    for process in _here():
+    for process in _processes_here():
         try:
             if _is_snakemake(process):
-                raise RuntimeError(f"Snakemake is at work here (process {process.pid}): wait for it, or stop it")
+                raise RuntimeError(f"Snakemake runs in this folder (process {process.pid}): wait for it, or stop it")
             if _is_job(process):
                 jobs += [process, *process.children(recursive=True)]
         except psutil.Error:
@@ -113,11 +112,11 @@ def recover() -> list[str]:
     if jobs:
         for process in psutil.wait_procs(jobs, timeout=5)[1]:
             process.kill()
-        done.append("Stopped the jobs that a killed run had left behind.")
+        actions.append("Stopped the jobs of a killed run.")
     if any((_STATE / "locks").glob("*.lock")):
         shutil.rmtree(_STATE / "locks")
-        done.append("Cleared the lock of a killed run.")
-    return done
+        actions.append("Removed the lock of a killed run.")
+    return actions
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the console command starts without it
 
 
 class TableError(ValueError):
-    """A file is not the table it should be; the message names the file, the fault and the remedy."""
+    """A file is not the expected table; the message names the file, the fault and the remedy."""
 
 
 @contextmanager
@@ -59,12 +59,19 @@ def write(frame: pd.DataFrame, name: str, path: Path) -> None:
         pq.write_table(table.replace_schema_metadata(None), temporary, compression="zstd")
 
 
+def write_rows(rows: Sequence[Any], name: str, path: Path) -> None:
+    """Write rows, mappings or tuples of the table's columns, as `write` does; no row gives an empty table."""
+    import pandas as pd
+
+    write(pd.DataFrame(rows, columns=SCHEMAS[name].names), name, path)
+
+
 @contextmanager
 def writing(name: str, path: Path, repetitive: Sequence[str] | None = None) -> Iterator[Callable[[pa.Table], None]]:
     """Write table `name` piece by piece: yields a function that appends its argument as one row group.
 
-    `path` appears, whole, when the block ends without an error. `repetitive`: the columns whose values
-    are worth a dictionary; by default all are tried. Raises TableError where a piece is not of the schema.
+    `path` appears, whole, when the block ends without an error. `repetitive`: the columns that are stored with a
+    dictionary of their values; by default all columns are tried. Raises TableError if a piece has another schema.
     """
     schema = SCHEMAS[name]
     options = {"compression": "zstd", "use_dictionary": True if repetitive is None else list(repetitive)}
@@ -79,13 +86,13 @@ def writing(name: str, path: Path, repetitive: Sequence[str] | None = None) -> I
 
 
 class RowGroups:
-    """A table's row groups, read one at a time: len(), by index, and one after the other.
+    """A table's row groups, read one at a time: by len(), by index, and by iteration.
 
     Raises TableError where the file is missing, damaged or another table.
     """
 
     def __init__(self, name: str, path: Path, columns: list[str] | None = None, repetitive: Sequence[str] = ()) -> None:
-        """`repetitive`: columns of strings that are wanted dictionary-encoded."""
+        """`repetitive`: columns of strings that are read dictionary-encoded."""
         self._name, self._path, self._columns = name, path, columns
         with _named(name, path):
             _check(name, path, pq.read_schema(path))
@@ -106,7 +113,7 @@ class RowGroups:
             return self._file.read_row_group(number, self._columns)
 
 
-_REMEDY = "delete the file and run the pipeline again; it makes it anew"
+_REMEDY = "delete the file and run the pipeline again, which makes it anew"
 
 
 def _check(name: str, path: Path, schema: pa.Schema) -> None:
@@ -116,7 +123,7 @@ def _check(name: str, path: Path, schema: pa.Schema) -> None:
 
 @contextmanager
 def _named(name: str, path: Path) -> Iterator[None]:
-    """Errors of reading become ones that name the table."""
+    """Turn errors of reading into TableErrors that name the table."""
     try:
         yield
     except FileNotFoundError as error:
@@ -126,12 +133,12 @@ def _named(name: str, path: Path) -> Iterator[None]:
 
 
 def of_blocks(block_ids: Iterable[str]) -> pc.Expression:
-    """A filter of `read`: rows of these blocks alone."""
+    """A filter for `read`: only rows of these blocks."""
     return pc.field("block_id").isin(pa.array(sorted(set(block_ids)), pa.string()))
 
 
 def read(name: str, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None) -> pd.DataFrame:
-    """Read table `name` from `path`: all columns or those asked for, all rows or those that the filter keeps.
+    """Read table `name` from `path`: all columns or the named ones, all rows or those that pass the filter.
 
     Raises TableError where the file is missing, damaged or another table.
     """
@@ -139,7 +146,7 @@ def read(name: str, path: Path, columns: list[str] | None = None, filters: pc.Ex
 
 
 def arrow(name: str, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None) -> pa.Table:
-    """As `read`, an Arrow table: for millions of rows of lists."""
+    """The same as an Arrow table: for millions of rows of lists."""
     with _named(name, path):
         _check(name, path, pq.read_schema(path))
         return pq.read_table(path, columns=columns, filters=filters)

@@ -1,4 +1,4 @@
-"""Which source files a module is made of, so that an edit re-runs exactly what it touches."""
+"""The source files that a module depends on, so that an edit re-runs exactly the jobs that it affects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A room may import itself and rooms of a lower rank. The two wings have the same ranks and never meet.
+# A room may import itself and rooms of a lower rank. The two wings have equal ranks and never import each other.
 RANKS: dict[str, int] = {
     "schemas": 0,
     "config": 0,
@@ -47,25 +47,27 @@ _TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"_
 
 
 def room(module: str) -> str:
-    """The room that a module of the pipeline is in: `pipeline.blocks.dag.effects` -> `blocks.dag`."""
+    """The room of a module of the pipeline: `pipeline.blocks.dag.effects` -> `blocks.dag`."""
     _, *parts = module.split(".")
     return ".".join(parts[: 2 if parts and parts[0] in WINGS else 1])
 
 
-def may_import(here: str, there: str) -> bool:
-    """Whether a module of room `here` may import one of room `there`."""
-    return there == here or (RANKS[there] < RANKS[here] and {here.split(".")[0], there.split(".")[0]} != set(WINGS))
+def may_import(importer: str, imported: str) -> bool:
+    """Whether a module of room `importer` may import one of room `imported`."""
+    return imported == importer or (
+        RANKS[imported] < RANKS[importer] and {importer.split(".")[0], imported.split(".")[0]} != set(WINGS)
+    )
 
 
 def describe() -> str:
-    """The map of pipeline/README.md, from the rooms' own first lines: a Markdown table, lowest rank first."""
+    """The map of pipeline/README.md, from the first lines of the rooms: a Markdown table, lowest rank first."""
     rows = ["| rank | room | holds |", "|---:|---|---|"]
     for name, rank in RANKS.items():
         path = _path(f"pipeline.{name}")
         if path is not None:
-            said = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
+            summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
             file = f"{name.replace('.', '/')}{'/' if path.name == '__init__.py' else '.py'}"
-            rows.append(f"| {rank} | `{file}` | {said} |")
+            rows.append(f"| {rank} | `{file}` | {summary} |")
     return "\n".join(rows) + "\n"
 
 
@@ -80,36 +82,36 @@ def _path(module: str) -> Path | None:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Names of the pipeline's modules that the file imports, absolute imports anywhere in it.
+    """Names of the pipeline's modules that the file imports, by absolute imports anywhere in it.
 
-    A string that is the name of a table counts as an import of its schema: tables are named so when they are read.
-    Files are taken not to change while this process runs.
+    A string that is the name of a table counts as an import of its schema, because tables are read by their names.
+    Files must not change while this process runs.
     """
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in _TABLES:
-            found.add(f"pipeline.schemas.{node.value}")
+            modules.add(f"pipeline.schemas.{node.value}")
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(name for name in found if name.split(".")[0] == "pipeline" and _path(name))
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(name for name in modules if name.split(".")[0] == "pipeline" and _path(name))
 
 
 def closure(*modules: str) -> list[str]:
-    """Paths, relative to the repository, of the modules and of all they import, sorted.
+    """Sorted paths, relative to the repository, of the modules and of all their imports.
 
     Raises ValueError for a module that does not exist.
     """
-    pending, seen = list(modules), set()
+    pending, visited = list(modules), set()
     paths: set[str] = set()
     while pending:
         module = pending.pop()
         path = _path(module)
         if path is None:
             raise ValueError(f"no module named {module} in {ROOT}")
-        if module not in seen:
-            seen.add(module)
+        if module not in visited:
+            visited.add(module)
             paths.add(str(path.relative_to(ROOT)))
             pending.extend(imports(path))
     return sorted(paths)

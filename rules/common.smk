@@ -1,4 +1,4 @@
-"""What the rules share: the parameters, how a stage is called, and which files belong to what."""
+"""What the rules share: the parameters, how a stage is called, and which files a job reads."""
 
 import json
 import os
@@ -28,7 +28,7 @@ config = resolve(config)
 P: Params = validate(config)
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
-# Every job is one process on one core, in this Python; the logs show its progress as it goes.
+# Every job is one process on one core, in this Python; the logs show its progress while it runs.
 shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
 
 guard(sys.argv)
@@ -52,7 +52,7 @@ wildcard_constraints:
 
 
 def section(*keys, only=None):
-    """Canonical JSON of a section of the parameters: a job re-runs when it changes, and only then."""
+    """Canonical JSON of a section of the parameters: a job re-runs if the section changes, and only then."""
     value = config
     for key in keys:
         value = value[key]
@@ -62,57 +62,113 @@ def section(*keys, only=None):
 
 
 def src(stage, *more):
-    """Source files of a stage, as inputs: an edit re-runs exactly what is made of it."""
+    """Source files of a stage, as inputs: an edit re-runs exactly the jobs that depend on it."""
     return closure(f"pipeline.stages.{stage}", *more)
 
 
 def options(wildcards, input, output):
-    """Every named input and output of a job as an option of its stage: `--blocks a.parquet --out b.parquet`."""
+    """Every named input and output of a job as options of its stage: `--blocks a.parquet --out b.parquet`."""
     return flags([*input.items(), *output.items()])
 
 
 def reading(wildcards, input):
-    """The same of a job that knows by itself what it writes where."""
+    """The inputs alone as options, for a stage that knows where it writes."""
     return flags(input.items())
 
 
-def flags(named):
+def flags(values):
+    """Pairs of a name and a value, or a list of values, as options; a name without values is left out."""
     words = []
-    for name, files in named:
-        listed = [files] if isinstance(files, str) else list(files)
-        if name not in NO_FLAGS and listed:
-            words += [f"--{name.replace('_', '-')}", *map(quote, map(str, listed))]
+    for name, value in values:
+        texts = [value] if isinstance(value, str) else list(value)
+        if name not in NO_FLAGS and texts:
+            words += [f"--{name.replace('_', '-')}", *map(quote, map(str, texts))]
     return " ".join(words)
 
 
-def stage(name, *params, **given):
-    """The shell command of a stage: its inputs and outputs, then the named params, then what is `given`."""
-    named = {key: f"{{params.{key}:q}}" for key in params} | given
-    said = "".join(f" --{key.replace('_', '-')} {value}" for key, value in named.items())
-    return f"python -m pipeline.stages {name} {{params.options}}{said} 2> >(tee {{log}} >&2)"
+def complete(rules):
+    """Give each rule that runs a stage its param `options`, a log and a benchmark, unless it has its own.
+
+    logs/<rule>/<wildcards>.log, benchmarks/rules/<rule>/<wildcards>.tsv: wildcards in the sequence of the output's path.
+    """
+    for stage_rule in rules:
+        if not stage_rule.shellcmd:
+            continue
+        wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(stage_rule.output[0])))
+        place = "/".join([stage_rule.name, *(f"{{{name}}}" for name in wildcards)])
+        if "options" not in stage_rule.params.keys():
+            stage_rule.set_params(options=options)
+        stage_rule.log_modifier = stage_rule.benchmark_modifier = workflow.modifier.path_modifier  # as a directive does
+        if not stage_rule.log:
+            stage_rule.set_log(f"logs/{place}.log")
+        if not stage_rule.benchmark:
+            stage_rule.benchmark = f"benchmarks/rules/{place}.tsv"
+
+
+def options_and(**more):
+    """As `options`, then further options: name -> function of the wildcards, which returns a list of values."""
+    return lambda wildcards, input, output: " ".join(
+        [options(wildcards, input, output), flags((name, values(wildcards)) for name, values in more.items())]
+    )
+
+
+def stage(name, *params, **more):
+    """The shell command of a stage: its inputs and outputs, then the params of these names, then more options."""
+    values = {key: f"{{params.{key}:q}}" for key in params} | more
+    words = "".join(f" --{key.replace('_', '-')} {value}" for key, value in values.items())
+    return f"python -m pipeline.stages {name} {{params.options}}{words} 2> >(tee {{log}} >&2)"
 
 
 def unique(paths):
     return sorted(set(paths))
 
 
+def experiment_of(wildcards):
+    """Settings of the wildcards' experiment."""
+    return P.experiments[wildcards.experiment]
+
+
+def shown_of(wildcards):
+    """What a page draws of the wildcards' experiment."""
+    return experiment_of(wildcards).shown
+
+
+def network_of(wildcards):
+    """Settings of the network that the wildcards' experiment trains."""
+    return experiment_of(wildcards).models[wildcards.model]
+
+
+def network_section(wildcards):
+    """The same as JSON."""
+    return section("experiments", wildcards.experiment, "models", wildcards.model)
+
+
+def named(kinds, *sections):
+    """Names of the entries of sections that are of these kinds, as a regular expression."""
+    return "|".join(unique(name for entries in sections for name, entry in entries.items() if isinstance(entry, kinds))) or "none"
+
+
+def of_task(*kinds):
+    """Experiments of some tasks, as a regular expression."""
+    return named(kinds, P.experiments)
+
+
 def corpus_of(set):
     return P.sets[set].corpus
 
 
+def table_of(kind, set):
+    """Path of the table with the blocks of a set: of the set's corpus and dependencies."""
+    return path(kind).format(corpus=P.sets[set].corpus, dependencies=P.sets[set].dependencies)
+
+
 def of_set(kind):
-    """A table of the corpus, and with the dependencies, of the wildcard's set, as an input function."""
-
-    def one(wildcards):
-        chosen = P.sets[wildcards.set]
-        return path(kind).format(corpus=chosen.corpus, dependencies=chosen.dependencies)
-
-    return one
+    """The table with the blocks of the wildcards' set, as an input function."""
+    return lambda w: table_of(kind, w.set)
 
 
 def own_files(wildcards):
-    """A user's own files are inputs, so that a rebuilt program is read again."""
+    """The user's own files are inputs, so that a rebuilt program is read again."""
     source = P.corpus.sources[wildcards.source]
-    if source.kind not in ("files", "bhive"):
-        return []
-    return unique(path for pattern in source.include for path in glob(pattern, recursive=True) if os.path.isfile(path))
+    patterns = source.include if source.kind in ("files", "bhive") else []
+    return unique(file for pattern in patterns for file in glob(pattern, recursive=True) if os.path.isfile(file))

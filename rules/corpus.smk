@@ -1,4 +1,4 @@
-"""Source artifacts -> blocks -> DAGs -> splits, sets, tokens."""
+"""From source artifacts to basic blocks, dependency DAGs, splits, sets and tokens."""
 
 SHARDS = range(P.corpus.shards)
 ARTIFACTS = [path("raw", source=source) for source in sorted(P.corpus.sources)]
@@ -11,17 +11,10 @@ rule fetch:
     output:
         out=path("raw"),
     params:
-        options=options,
         source="{source}",
         settings=lambda w: section("corpus", "sources", w.source),
-    log:
-        "logs/fetch/{source}.log",
-    benchmark:
-        "benchmarks/rules/fetch/{source}.tsv"
-    message:
-        "Fetching {wildcards.source}: pinned, checked, cached"
-    shell:
-        stage("fetch", "source", "settings")
+    message: "Fetching {wildcards.source}: pinned, checked, cached"
+    shell: stage("fetch", "source", "settings")
 
 
 rule manifest:
@@ -31,16 +24,9 @@ rule manifest:
     output:
         out=path("manifest"),
     params:
-        options=options,
         settings=section("corpus"),
-    log:
-        "logs/manifest.log",
-    benchmark:
-        "benchmarks/rules/manifest.tsv"
-    message:
-        "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
-    shell:
-        stage("manifest", "settings")
+    message: "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
+    shell: stage("manifest", "settings")
 
 
 rule ingest:
@@ -52,17 +38,10 @@ rule ingest:
         blocks=path("shards"),
         skipped=path("skipped_shards"),
     params:
-        options=options,
         settings=section("corpus"),
         shard="{shard}",
-    log:
-        "logs/ingest/{shard}.log",
-    benchmark:
-        "benchmarks/rules/ingest/{shard}.tsv"
-    message:
-        "Cutting machine code into basic blocks, shard {wildcards.shard}"
-    shell:
-        stage("ingest", "settings", "shard")
+    message: "Cutting machine code into basic blocks, shard {wildcards.shard}"
+    shell: stage("ingest", "settings", "shard")
 
 
 rule deduplicate:
@@ -73,28 +52,20 @@ rule deduplicate:
     output:
         blocks=path("blocks", corpus="released"),
         skipped=path("skipped", corpus="released"),
-    params:
-        options=options,
-    log:
-        "logs/deduplicate.log",
-    benchmark:
-        "benchmarks/rules/deduplicate.tsv"
-    message:
-        "Keeping one of the blocks that are equal after masking"
-    shell:
-        stage("deduplicate")
+    message: "Keeping one of the blocks that are equal after masking"
+    shell: stage("deduplicate")
 
 
 def compiled_files(wildcards):
-    """What is not pinned: a user's own programs, and the files that are laid over the others."""
+    """Files that are not pinned: the user's own programs, and the files that are copied over pinned programs."""
     programs = P.compiled.programs.values()
-    own = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
-    laid_over = [program.overlay for program in programs if program.overlay is not None]
-    return unique(str(file) for folder in own + laid_over for file in Path(folder).rglob("*") if file.is_file())
+    folders = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
+    folders += [program.overlay for program in programs if program.overlay is not None]
+    return unique(str(file) for folder in folders for file in Path(folder).rglob("*") if file.is_file())
 
 
 rule compile:
-    """C sources -> blocks with the order before GCC's last scheduling pass. Not part of `all`."""
+    """Compile C sources to blocks with their order before GCC's last scheduling pass. Not part of `all`."""
     input:
         src=src("compile"),
         files=compiled_files,
@@ -104,17 +75,10 @@ rule compile:
         skipped=path("skipped", corpus="compiled"),
         statistics=path("compiled_statistics", corpus="compiled"),
     params:
-        options=options,
         settings=section("compiled"),
     threads: 2
-    log:
-        "logs/compile.log",
-    benchmark:
-        "benchmarks/rules/compile.tsv"
-    message:
-        "Compiling C programs with and without the last scheduling pass, pairing their blocks"
-    shell:
-        stage("compile", "settings", cores="{threads}")
+    message: "Compiling C programs with and without the last scheduling pass, pairing their blocks"
+    shell: stage("compile", "settings", cores="{threads}")
 
 
 rule dags:
@@ -124,17 +88,10 @@ rule dags:
     output:
         out=path("dags"),
     params:
-        options=options,
         dependencies="{dependencies}",
     threads: 2
-    log:
-        "logs/dags/{corpus}/{dependencies}.log",
-    benchmark:
-        "benchmarks/rules/dags/{corpus}/{dependencies}.tsv"
-    message:
-        "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
-    shell:
-        stage("dags", "dependencies", cores="{threads}")
+    message: "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
+    shell: stage("dags", "dependencies", cores="{threads}")
 
 
 rule describe:
@@ -144,16 +101,8 @@ rule describe:
         dags=path("dags", corpus="released"),
     output:
         out=path("corpus"),
-    params:
-        options=options,
-    log:
-        "logs/describe/{dependencies}.log",
-    benchmark:
-        "benchmarks/rules/describe/{dependencies}.tsv"
-    message:
-        "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
-    shell:
-        stage("describe")
+    message: "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
+    shell: stage("describe")
 
 
 rule split:
@@ -164,16 +113,9 @@ rule split:
     output:
         out=path("splits"),
     params:
-        options=options,
         settings=section("split"),
-    log:
-        "logs/split/{dependencies}.log",
-    benchmark:
-        "benchmarks/rules/split/{dependencies}.tsv"
-    message:
-        "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
-    shell:
-        stage("split", "settings")
+    message: "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
+    shell: stage("split", "settings")
 
 
 rule tokens:
@@ -185,20 +127,13 @@ rule tokens:
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
     params:
-        options=options,
         settings=section("tokens"),
-    log:
-        "logs/tokens.log",
-    benchmark:
-        "benchmarks/rules/tokens.tsv"
-    message:
-        "Turning instructions into tokens; the vocabulary is the training split's"
-    shell:
-        stage("tokens", "settings")
+    message: "Turning instructions into tokens; the vocabulary is the training split's"
+    shell: stage("tokens", "settings")
 
 
 rule following:
-    """Of the released corpus alone: the compiled programs are not kept."""
+    """The released corpus alone has these tables: compiled programs are not stored."""
     input:
         src=src("following"),
         files=ARTIFACTS,
@@ -207,16 +142,9 @@ rule following:
     output:
         out=path("following", corpus="released"),
     params:
-        options=options,
         settings=section("corpus"),
-    log:
-        "logs/following.log",
-    benchmark:
-        "benchmarks/rules/following.tsv"
-    message:
-        "Reading what stands behind every block in its program"
-    shell:
-        stage("following", "settings")
+    message: "Reading the instructions that follow every block in its program"
+    shell: stage("following", "settings")
 
 
 rule instructions:
@@ -227,24 +155,15 @@ rule instructions:
     output:
         encodings=path("encodings"),
         instructions=path("instructions"),
-    params:
-        options=options,
-    log:
-        "logs/instructions/{corpus}.log",
-    benchmark:
-        "benchmarks/rules/instructions/{corpus}.tsv"
-    message:
-        "Describing every distinct instruction of the {wildcards.corpus} corpus"
-    shell:
-        stage("instructions")
+    message: "Describing every distinct instruction of the {wildcards.corpus} corpus"
+    shell: stage("instructions")
 
 
 def stored_orders(wildcards):
-    """Table that holds the input orders of the wildcard's set; POCSNet's splits say what is held out."""
-    chosen = P.sets[wildcards.set]
-    if chosen.input == "before_scheduling":
-        return path("input_orders", corpus=chosen.corpus)
-    return path("splits", dependencies=chosen.dependencies) if chosen.corpus == "released" else []
+    """Table with the input orders of the wildcards' set, or with the blocks that POCSNet's splits hold out."""
+    if P.sets[wildcards.set].input == "before_scheduling":
+        return table_of("input_orders", wildcards.set)
+    return table_of("splits", wildcards.set) if corpus_of(wildcards.set) == "released" else []
 
 
 rule sets:
@@ -256,27 +175,21 @@ rule sets:
     output:
         out=path("sets"),
     params:
-        options=options,
         name="{set}",
         settings=lambda w: section("sets", w.set),
         seed=P.split.seed,
         sampler=P.split.sampler,
-    log:
-        "logs/sets/{set}.log",
-    benchmark:
-        "benchmarks/rules/sets/{set}.tsv"
-    message:
-        "Choosing the blocks of {wildcards.set} and their input orders"
-    shell:
-        stage("sets", "name", "settings", "seed", "sampler")
+    message: "Choosing the blocks of {wildcards.set} and their input orders"
+    shell: stage("sets", "name", "settings", "seed", "sampler")
 
 
 def learned_sets(corpus):
-    """Sets of a corpus whose blocks orders are made for processors for, or learned from."""
-    chosen = [experiment for experiment in P.experiments.values() if isinstance(experiment, Processors)]
-    models = [model for experiment in chosen for model in experiment.models.values()]
-    names = [name for experiment in chosen for name in experiment.sets]
-    names += [name for model in models for name in (model.training, model.development)]
+    """Sets of a corpus that experiments on processors schedule or learn from."""
+    names = []
+    for experiment in P.experiments.values():
+        if isinstance(experiment, Processors):
+            names += experiment.sets
+            names += [name for model in experiment.models.values() for name in (model.training, model.development)]
     return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
 
 
@@ -289,18 +202,11 @@ rule machine_instructions:
     output:
         out=path("machine_instructions"),
     params:
-        options=options,
         machine="{machine}",
         settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
     threads: 2
-    log:
-        "logs/machine_instructions/{corpus}/{machine}.log",
-    benchmark:
-        "benchmarks/rules/machine_instructions/{corpus}/{machine}.tsv"
-    message:
-        "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
-    shell:
-        stage("machine_instructions", "machine", "settings", threads="{threads}")
+    message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
+    shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
 
 
 rule residuals:
@@ -310,20 +216,13 @@ rule residuals:
     output:
         out=path("residuals"),
     params:
-        options=options,
         settings=section("residuals"),
-    log:
-        "logs/residuals.log",
-    benchmark:
-        "benchmarks/rules/residuals.tsv"
-    message:
-        "Projecting onto the dependencies of real blocks: violations against iterations"
-    shell:
-        stage("residuals", "settings")
+    message: "Projecting onto the dependencies of real blocks: violations against iterations"
+    shell: stage("residuals", "settings")
 
 
 rule verify:
-    """Runs machine code of the corpus, in confined child processes; so only when asked for."""
+    """It runs machine code of the corpus, in confined child processes; so nothing but a request runs it."""
     input:
         src=src("verify"),
         blocks=path("blocks", corpus="released"),
@@ -332,14 +231,7 @@ rule verify:
         verification=path("verification"),
         sensitivity=path("sensitivity"),
     params:
-        options=options,
         settings=section("dag_verification"),
     threads: 2
-    log:
-        "logs/verify.log",
-    benchmark:
-        "benchmarks/rules/verify.tsv"
-    message:
-        "Running legal orders of blocks, and swaps that break an edge"
-    shell:
-        stage("verify", "settings", cores="{threads}")
+    message: "Running legal orders of blocks, and swaps that break an edge"
+    shell: stage("verify", "settings", cores="{threads}")

@@ -1,42 +1,34 @@
-"""Schedules and cycles -> numbers, published folders, claims, pages, runs on the dashboard."""
+"""From schedules and cycles to numbers: results, and the evidence behind them."""
 
 from pipeline.report.pages import FILES as PAGES
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
-EVIDENCE = "imitation_evidence"  # published beside the experiment whose section `evidence` says what it is of
-SECTIONS = ("dag_verification", "trials")  # published, and no experiments
-MAY_BE_ASKED = {*P.experiments, *SECTIONS, EVIDENCE}
-# What is published is committed and a source of the report, unless this very command asks for it: then it is made first.
-ASKED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & MAY_BE_ASKED)
-PUBLISHED = [path("published", experiment=name) for name in unique([*COMMITTED, *ASKED])]
+EVIDENCE = "imitation_evidence"  # published beside the experiment that has a section `evidence`
+SECTIONS = ("dag_verification", "trials")  # published, though they are no experiments
+PUBLISHABLE = {*P.experiments, *SECTIONS, EVIDENCE}
+# Published folders are committed sources of the report; those that this command requests are made first.
+REQUESTED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & PUBLISHABLE)
+PUBLISHED = [path("published", experiment=name) for name in unique([*COMMITTED, *REQUESTED])]
 INTERVALS = section("evaluation", only=["bootstrap_samples", "confidence"])
 
 
 def only(tasks, files):
-    """Files of experiments of some tasks, as an input function; nothing for others."""
-    return lambda w: files(w) if P.experiments[w.experiment].task in tasks else []
-
-
-def measured(wildcards):
-    """Schedules that an experiment measures."""
-    chosen = P.experiments[wildcards.experiment]
-    return schedules(wildcards.experiment, set=chosen.sets, target=chosen.targets)
+    """Files that only experiments of some tasks read, as an input function."""
+    return lambda w: files(w) if experiment_of(w).task in tasks else []
 
 
 def per_set(kind):
-    """A table of the corpus, and with the dependencies, of each of the experiment's sets."""
-    chosen = lambda w: [P.sets[name] for name in P.experiments[w.experiment].sets]
-    return lambda w: unique(path(kind).format(corpus=s.corpus, dependencies=s.dependencies) for s in chosen(w))
+    """The tables with the blocks of the experiment's sets, as an input function."""
+    return lambda w: unique(table_of(kind, name) for name in experiment_of(w).sets)
 
 
 def judged(wildcards):
-    chosen = P.experiments[wildcards.experiment]
+    chosen = experiment_of(wildcards)
     return expand(path("latency", experiment=wildcards.experiment), set=chosen.sets, judge=chosen.judges)
 
 
 def proofs(wildcards):
     """Tables `optima` of the experiment's exact methods."""
-    chosen = P.experiments[wildcards.experiment]
     return unique(
         path("optima", machine=names["target"], method=names["method"], set=names["set"])
         for names in tested(wildcards.experiment)
@@ -45,85 +37,72 @@ def proofs(wildcards):
 
 
 def series_before(wildcards):
-    """What the series before the wildcards' one has timed; nothing for the first."""
+    """Table `timed_blocks` of the series before the wildcards' series; the first one has none."""
     before = int(wildcards.series) - 1
     return path("timed_blocks", **{**wildcards, "series": before}) if before else []
 
 
 rule time_orders:
-    """Runs machine code of the corpus, and times it on the processor of this machine; so only when asked for."""
+    """It runs machine code of the corpus and times it on this machine; so nothing but a request runs it."""
     input:
         src=src("time_orders"),
         set=path("sets"),
         blocks=of_set("blocks"),
         dags=of_set("dags"),
-        schedules=lambda w: schedules(w.experiment, set=[w.set], target=P.experiments[w.experiment].targets),
+        schedules=lambda w: schedules(w.experiment, set=[w.set], target=experiment_of(w).targets),
         earlier=series_before,
     output:
         timings=path("timings"),
         timed_blocks=path("timed_blocks"),
     params:
-        options=options,
         settings=lambda w: section("experiments", w.experiment, "timing"),
-    threads: 1024  # all there are: whatever runs beside it is measured, too
-    log:
-        "logs/time_orders/{experiment}/{set}/{series}.log",
-    benchmark:
-        "benchmarks/rules/time_orders/{experiment}/{set}/{series}.tsv"
-    message:
-        "Timing orders of {wildcards.set} on this processor, series {wildcards.series}"
-    shell:
-        stage("time_orders", "settings")
+    threads: 1024  # all of them: a job beside it would be measured, too
+    message: "Timing orders of {wildcards.set} on this processor, series {wildcards.series}"
+    shell: stage("time_orders", "settings")
 
 
-def timed(wildcards, kind):
-    """Tables of all series of an experiment on hardware."""
-    chosen = P.experiments[wildcards.experiment]
-    return expand(path(kind, experiment=wildcards.experiment), set=chosen.sets, series=range(1, chosen.timing.series + 1))
+def timed(kind):
+    """Tables of all series of an experiment on hardware, as an input function."""
+    series = lambda w: range(1, experiment_of(w).timing.series + 1)
+    return lambda w: expand(path(kind, experiment=w.experiment), set=experiment_of(w).sets, series=series(w))
 
 
 rule evaluate:
     input:
-        src=lambda w: src("evaluate", f"pipeline.analysis.{P.experiments[w.experiment].task}_task"),
-        sets=lambda w: expand(path("sets"), set=P.experiments[w.experiment].sets),
+        src=lambda w: src("evaluate", f"pipeline.analysis.{experiment_of(w).task}_task"),
+        sets=lambda w: expand(path("sets"), set=experiment_of(w).sets),
         dags=per_set("dags"),
         blocks=only(["imitation", "hardware"], per_set("blocks")),
-        splits=only(["reproduction"], lambda w: expand(path("splits"), dependencies=P.experiments[w.experiment].dependencies)),
-        schedules=measured,
+        splits=only(["reproduction"], lambda w: expand(path("splits"), dependencies=experiment_of(w).dependencies)),
+        schedules=lambda w: schedules(w.experiment),
         confidence=only(["imitation"], lambda w: schedules(w.experiment, "confidence")),
         latency=only(["reproduction", "processors", "hardware"], judged),
         optima=only(["processors"], proofs),
-        timings=only(["hardware"], lambda w: timed(w, "timings")),
-        timed_blocks=only(["hardware"], lambda w: timed(w, "timed_blocks")),
+        timings=only(["hardware"], timed("timings")),
+        timed_blocks=only(["hardware"], timed("timed_blocks")),
         instructions=only(["hardware"], per_set("instructions")),
-        machine_instructions=only(["hardware"], lambda w: expand(path("machine_instructions", corpus="released"), machine=P.experiments[w.experiment].judges)),
+        machine_instructions=only(
+            ["hardware"], lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges)
+        ),
     output:
         results=path("results"),
         parts=path("parts"),
         outcomes=path("outcomes"),
-    wildcard_constraints:
-        experiment=of_task(Reproduction, Imitation, Processors, Hardware),
+    wildcard_constraints: experiment=of_task(Reproduction, Imitation, Processors, Hardware)
     params:
-        options=options,
         experiment="{experiment}",
-        task=lambda w: P.experiments[w.experiment].task,
+        task=lambda w: experiment_of(w).task,
         intervals=INTERVALS,
-        judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in P.experiments[w.experiment].judges}),
-        dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in P.experiments[w.experiment].sets}),
-    log:
-        "logs/evaluate/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/evaluate/{experiment}.tsv"
-    message:
-        "Numbers with intervals ({wildcards.experiment})"
-    shell:
-        stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")
+        judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in experiment_of(w).judges}),
+        dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in experiment_of(w).sets}),
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")
 
 
 rule sweep:
     input:
         src=src("sweep", *P.methods["popocs_20"].modules()),
-        set=lambda w: path("sets", set=set_with(w)),
+        set=lambda w: set_with(w),
         dags=path("dags", corpus="released"),
         instructions=path("instructions", corpus="released"),
         tokens=path("tokens"),
@@ -132,49 +111,40 @@ rule sweep:
     output:
         sweep=path("sweep"),
     params:
-        options=options,
         settings=section("evaluation", "sweep_iterations"),
         seed="{seed}",
-    log:
-        "logs/sweep/{experiment}/{dependencies}/{seed}.log",
-    benchmark:
-        "benchmarks/rules/sweep/{experiment}/{dependencies}/{seed}.tsv"
-    message:
-        "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
-    shell:
-        stage("sweep", "settings", "seed")
+    message: "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
+    shell: stage("sweep", "settings", "seed")
 
 
 def set_with(wildcards):
-    """The experiment's set of the wildcard's dependencies."""
-    chosen = P.experiments[wildcards.experiment]
-    return next(name for name in chosen.sets if P.sets[name].dependencies == wildcards.dependencies)
+    """The experiment's set that has the wildcards' mode of dependencies."""
+    names = experiment_of(wildcards).sets
+    return path("sets", set=next(name for name in names if P.sets[name].dependencies == wildcards.dependencies))
+
+
+def first_weights(model):
+    """Weights of the first seed of an experiment's network, as an input function."""
+    return lambda w: path("weights", model=model, seed=experiment_of(w).seeds[0]).format(**w)
 
 
 rule examples:
     input:
         src=src("examples", *P.methods["popocs_20"].modules()),
         blocks=path("blocks", corpus="released"),
-        set=lambda w: path("sets", set=set_with(w)),
+        set=lambda w: set_with(w),
         dags=path("dags", corpus="released"),
         instructions=path("instructions", corpus="released"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
-        sinkhorn=lambda w: path("weights", model="sinkhorn", seed=P.experiments[w.experiment].seeds[0]).format(**w),
-        popocs=lambda w: path("weights", model="popocs", seed=P.experiments[w.experiment].seeds[0]).format(**w),
+        sinkhorn=first_weights("sinkhorn"),
+        popocs=first_weights("popocs"),
     output:
         examples=path("examples"),
     params:
-        options=options,
         n_blocks=P.evaluation.example_blocks,
-    log:
-        "logs/examples/{experiment}/{dependencies}.log",
-    benchmark:
-        "benchmarks/rules/examples/{experiment}/{dependencies}.tsv"
-    message:
-        "Example blocks with their matrices before and after projection"
-    shell:
-        stage("examples", "n_blocks")
+    message: "Example blocks with their matrices before and after projection"
+    shell: stage("examples", "n_blocks")
 
 
 rule trial:
@@ -188,60 +158,43 @@ rule trial:
         weights=temp(path("trial_weights")),
         history=path("trial_history"),
     params:
-        options=options,
         settings=lambda w: section("trials", "models", w.trial),
         seed=P.trials.seed,
         sampler=P.split.sampler,
-    log:
-        "logs/trial/{trial}.log",
-    benchmark:
-        "benchmarks/rules/trial/{trial}.tsv"
-    message:
-        "Trying {wildcards.trial} on the development split"
-    shell:
-        stage("train", "settings", "seed", "sampler")
+    message: "Trying {wildcards.trial} on the development split"
+    shell: stage("train", "settings", "seed", "sampler")
+
+
+def shown_schedule(wildcards):
+    """Schedules of the method that the page draws, by its first seed."""
+    shown, seed = shown_of(wildcards), P.seeds(wildcards.experiment, shown_of(wildcards).method)[0]
+    names = dict(set=shown.set, target=shown.target, method=shown.method, seed=seed)
+    return path("schedules", experiment=wildcards.experiment, **names)
 
 
 rule timelines:
-    """Example blocks whose best order beats GCC's, side by side."""
+    """Draw example blocks whose best order beats GCC's, side by side."""
     input:
         src=src("timelines"),
-        set=lambda w: path("sets", set=P.experiments[w.experiment].shown.set),
+        set=lambda w: path("sets", set=shown_of(w).set),
         blocks=path("blocks", corpus="released"),
         instructions=path("instructions", corpus="released"),
         dags=path("dags", corpus="released", dependencies="full"),
-        machine=lambda w: path("machine_instructions", corpus="released", machine=P.experiments[w.experiment].shown.target),
-        learned=lambda w: shown_schedule(w.experiment),
-        optima=lambda w: shown_optima(w.experiment),
+        machine=lambda w: path("machine_instructions", corpus="released", machine=shown_of(w).target),
+        learned=shown_schedule,
+        optima=lambda w: path("optima", machine=shown_of(w).target, method=P.processors[shown_of(w).target].best, set=shown_of(w).set),
     output:
         timelines=path("timelines"),
     params:
-        options=options,
         seed=P.split.seed,
-        n_blocks=lambda w: P.experiments[w.experiment].shown.blocks,
-        longest=lambda w: P.experiments[w.experiment].shown.longest,
-    log:
-        "logs/timelines/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/timelines/{experiment}.tsv"
-    message:
-        "Drawing example blocks whose best order beats GCC's"
-    shell:
-        stage("timelines", "seed", "n_blocks", "longest")
-
-
-def shown_schedule(experiment):
-    shown = P.experiments[experiment].shown
-    seed = P.seeds(experiment, shown.method)[0]
-    return path("schedules", experiment=experiment, set=shown.set, target=shown.target, method=shown.method, seed=seed)
-
-
-def shown_optima(experiment):
-    shown = P.experiments[experiment].shown
-    return path("optima", machine=shown.target, method=P.processors[shown.target].best, set=shown.set)
+        n_blocks=lambda w: shown_of(w).blocks,
+        longest=lambda w: shown_of(w).longest,
+    message: "Drawing example blocks whose best order beats GCC's"
+    shell: stage("timelines", "seed", "n_blocks", "longest")
 
 
 def evidence(experiment):
+    """Which training, sets and seed the evidence on an imitator is of."""
     return P.experiments[experiment].evidence
 
 
@@ -251,21 +204,14 @@ rule ceiling:
         src=src("ceiling"),
         blocks=path("blocks", corpus="released"),
         training=lambda w: path("sets", set=evidence(w.experiment).training),
-        sets=lambda w: expand(path("sets"), set=[evidence(w.experiment).development, *P.experiments[w.experiment].sets]),
+        sets=lambda w: expand(path("sets"), set=[evidence(w.experiment).development, *experiment_of(w).sets]),
     output:
         out=path("ceiling"),
         twins_out=path("twins"),
     params:
-        options=options,
         source=lambda w: P.sets[evidence(w.experiment).training].sources[0],
-    log:
-        "logs/ceiling/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/ceiling/{experiment}.tsv"
-    message:
-        "Orders of blocks that are equal up to renaming ({wildcards.experiment})"
-    shell:
-        stage("ceiling", "source")
+    message: "Orders of blocks that are equal up to renaming ({wildcards.experiment})"
+    shell: stage("ceiling", "source")
 
 
 rule audit:
@@ -277,22 +223,15 @@ rule audit:
     output:
         out=path("audit"),
     params:
-        options=options,
         seed=P.split.seed,
         sampler=P.split.sampler,
         confidence=P.evaluation.confidence,
-    log:
-        "logs/audit/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/audit/{experiment}.tsv"
-    message:
-        "Sorting instructions by every feature of a network alone"
-    shell:
-        stage("audit", "seed", "sampler", "confidence")
+    message: "Sorting instructions by every feature of a network alone"
+    shell: stage("audit", "seed", "sampler", "confidence")
 
 
 def leading_decoder(network):
-    """The decoder by which a network is measured while it is trained, and whose orders it has a confidence in."""
+    """The decoder that measures a network during its training; the network's confidence is in its orders."""
     return "greedy" if network.head.kind in ("pointer", "pairwise") else "best"
 
 
@@ -309,16 +248,9 @@ rule errors:
         out=path("errors"),
         shares_out=path("error_shares"),
     params:
-        options=options,
         decoder=lambda w: leading_decoder(P.network(w.experiment, w.method).settings),
         n_blocks=200,
         seed=P.split.seed,
         level=P.evaluation.confidence,
-    log:
-        "logs/errors/{experiment}/{set}/{method}/{seed}.log",
-    benchmark:
-        "benchmarks/rules/errors/{experiment}/{set}/{method}/{seed}.tsv"
-    message:
-        "Sorting wrong blocks of {wildcards.method} on {wildcards.set} by kind ({wildcards.experiment})"
-    shell:
-        stage("errors", "decoder", "n_blocks", "seed", "level")
+    message: "Sorting wrong blocks of {wildcards.method} on {wildcards.set} by kind ({wildcards.experiment})"
+    shell: stage("errors", "decoder", "n_blocks", "seed", "level")

@@ -1,37 +1,25 @@
-"""The road of experiments that place whole graphs: graphs -> (train) -> place -> judge -> evaluate."""
+"""Experiments that place whole graphs: graphs -> (train) -> place -> judge -> evaluate."""
 
 EXPERT_PLACEMENTS = "pipeline/graphs/devices/frozen/expert_placements.parquet"
-
-
-def placed_sets():
-    """Sets of whole graphs, as a regular expression."""
-    return "|".join(P.placement_sets) or "none"
+PLACEMENT_SETS = named(object, P.placement_sets)
 
 
 def device_of_placed(set):
     return section("devices", P.placement_sets[set].device)
 
 
-def devices_of_training(wildcards):
-    """Device of each set that the wildcards' network learns from, and of the one that it is measured on, as JSON."""
-    model = P.experiments[wildcards.experiment].models[wildcards.model]
-    return [device_of_placed(name) for name in [*model.training, model.development]]
-
-
-def placement_machines(experiment, set):
-    """What the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
+def machines_of_placement(experiment, set):
+    """Machines that the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
     chosen = P.experiments[experiment]
     if isinstance(chosen, Execution):
-        device, devices, told = None, P.graph_sets[set].devices, [chosen.places]
+        machines = on_devices(None, P.graph_sets[set].devices, [chosen.places])
     else:
-        device, devices, told = json.loads(device_of_placed(set)), chosen.devices, chosen.targets
-    links = {name: config["links"][name] for name in told}
-    return json.dumps({"device": device, "devices": devices, "links": links, "targets": told}, sort_keys=True)
+        machines = on_devices(json.loads(device_of_placed(set)), chosen.devices, chosen.targets)
+    return json.dumps(machines, sort_keys=True)
 
 
-def placing():
-    """Experiments that execute placed schedules, as a regular expression."""
-    return "|".join(name for name, chosen in P.experiments.items() if isinstance(chosen, Execution) and chosen.places) or "none"
+def placement_machines(wildcards):
+    return machines_of_placement(wildcards.experiment, wildcards.graph_set)
 
 
 def experts_of(wildcards):
@@ -57,49 +45,31 @@ rule placed_graphs:
         files=EXPORTED,
     output:
         graphs=path("graphs"),
-    wildcard_constraints:
-        graph_set=placed_sets(),
+    wildcard_constraints: graph_set=PLACEMENT_SETS
     params:
-        options=options,
         name="{graph_set}",
         settings=lambda w: section("placement_sets", w.graph_set),
-    log:
-        "logs/placed_graphs/{graph_set}.log",
-    benchmark:
-        "benchmarks/rules/placed_graphs/{graph_set}.tsv"
-    message:
-        "Reading the whole graphs of {wildcards.graph_set}"
-    shell:
-        stage("placed_graphs", "name", "settings")
+    message: "Reading the whole graphs of {wildcards.graph_set}"
+    shell: stage("placed_graphs", "name", "settings")
 
 
 rule train_whole_graph:
     input:
         src=src("train_whole_graph"),
-        training=lambda w: expand(path("graphs"), graph_set=P.experiments[w.experiment].models[w.model].training),
-        development=lambda w: path("graphs", graph_set=P.experiments[w.experiment].models[w.model].development),
+        training=learning_graphs("graphs"),
+        development=development_graphs("graphs"),
     output:
         weights=path("network_weights"),
         history=path("whole_graph_history"),
-    wildcard_constraints:
-        model=networks_of(Generalised),
+    wildcard_constraints: model=networks_of(Generalised)
     params:
-        options=lambda wildcards, input, output: " ".join([
-            options(wildcards, input, output),
-            flags([("device", devices_of_training(wildcards))]),
-        ]),
-        settings=lambda w: section("experiments", w.experiment, "models", w.model),
-        links=lambda w: section("links", only=P.experiments[w.experiment].models[w.model].links),
+        options=options_and(device=lambda w: [device_of_placed(name) for name in sets_learned(w)]),
+        settings=network_section,
+        links=lambda w: section("links", only=network_of(w).links),
         seed="{seed}",
-    log:
-        "logs/train_whole_graph/{experiment}/{model}/{seed}.log",
-    benchmark:
-        "benchmarks/rules/train_whole_graph/{experiment}/{model}/{seed}.tsv"
     priority: 10
-    message:
-        "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
-    shell:
-        stage("train_whole_graph", "settings", "links", "seed")
+    message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("train_whole_graph", "settings", "links", "seed")
 
 
 rule place_graphs:
@@ -107,22 +77,15 @@ rule place_graphs:
         src=lambda w: src("place_graphs", *P.graph_methods[w.method].modules()),
         graphs=path("graphs"),
         experts=experts_of,
-        weights=network_weights,
+        weights=network_weights(P.graph_methods),
     output:
         placements=path("placements"),
     params:
-        options=options,
         settings=lambda w: section("graph_methods", w.method),
-        machines=lambda w: placement_machines(w.experiment, w.graph_set),
+        machines=placement_machines,
         seed="{seed}",
-    log:
-        "logs/place_graphs/{experiment}/{graph_set}/{method}/{seed}.log",
-    benchmark:
-        "benchmarks/rules/place_graphs/{experiment}/{graph_set}/{method}/{seed}.tsv"
-    message:
-        "Placing the graphs of {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
-    shell:
-        stage("place_graphs", "settings", "machines", "seed")
+    message: "Placing {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("place_graphs", "settings", "machines", "seed")
 
 
 rule expert_placements:
@@ -131,40 +94,23 @@ rule expert_placements:
         graphs=path("graphs"),
     output:
         expert_placements=path("expert_placements"),
-    wildcard_constraints:
-        graph_set=sets_of(ExecutedSet),
+    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
     params:
-        options=options,
         devices=lambda w: P.graph_sets[w.graph_set].devices,
-    log:
-        "logs/expert_placements/{graph_set}.log",
-    benchmark:
-        "benchmarks/rules/expert_placements/{graph_set}.tsv"
-    message:
-        "Experts' placements of {wildcards.graph_set}"
-    shell:
-        stage("expert_placements", "devices")
+    message: "Placing {wildcards.graph_set} as experts do"
+    shell: stage("expert_placements", "devices")
 
 
 rule placed_schedules:
-    """Placed schedules that are executed on this machine."""
+    """Turn placements into schedules that are executed on this machine."""
     input:
         src=src("placed_schedules"),
         placements=path("placements"),
     output:
         graph_schedules=path("graph_schedules"),
-    wildcard_constraints:
-        experiment=placing(),
-    params:
-        options=options,
-    log:
-        "logs/placed_schedules/{experiment}/{graph_set}/{method}/{seed}.log",
-    benchmark:
-        "benchmarks/rules/placed_schedules/{experiment}/{graph_set}/{method}/{seed}.tsv"
-    message:
-        "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
-    shell:
-        stage("placed_schedules")
+    wildcard_constraints: experiment="|".join(name for name, chosen in P.on_graphs.items() if getattr(chosen, "places", None)) or "none"
+    message: "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("placed_schedules")
 
 
 ruleorder: placed_schedules > schedule_graphs
@@ -177,71 +123,41 @@ rule judge_placements:
         placements=lambda w: placements(w.experiment, graph_set=w.graph_set),
     output:
         placement_costs=path("placement_costs"),
-    wildcard_constraints:
-        graph_set=placed_sets(),
+    wildcard_constraints: graph_set=PLACEMENT_SETS
     params:
-        options=options,
-        machines=lambda w: placement_machines(w.experiment, w.graph_set),
-    log:
-        "logs/judge_placements/{experiment}/{graph_set}.log",
-    benchmark:
-        "benchmarks/rules/judge_placements/{experiment}/{graph_set}.tsv"
-    message:
-        "Simulating every placement of {wildcards.graph_set} ({wildcards.experiment})"
-    shell:
-        stage("judge_placements", "machines")
+        machines=placement_machines,
+    message: "Simulating every placement of {wildcards.graph_set} ({wildcards.experiment})"
+    shell: stage("judge_placements", "machines")
 
 
 rule evaluate_placement:
     input:
         src=src("evaluate_placement"),
-        placement_costs=lambda w: expand(path("placement_costs", experiment=w.experiment), graph_set=P.experiments[w.experiment].sets),
+        placement_costs=of_each_set("placement_costs"),
     output:
         results=path("results"),
         parts=path("parts"),
-    wildcard_constraints:
-        experiment=of_task(Placement),
+    wildcard_constraints: experiment=of_task(Placement)
     params:
-        options=lambda wildcards, input, output: " ".join([
-            options(wildcards, input, output),
-            flags((name, getattr(P.experiments[wildcards.experiment], name)) for name in ("peers", "experts")),
-        ]),
+        options=options_and(peers=lambda w: experiment_of(w).peers, experts=lambda w: experiment_of(w).experts),
         experiment="{experiment}",
         intervals=INTERVALS,
-    log:
-        "logs/evaluate_placement/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/evaluate_placement/{experiment}.tsv"
-    message:
-        "Numbers with intervals ({wildcards.experiment})"
-    shell:
-        stage("evaluate_placement", "experiment", "intervals")
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_placement", "experiment", "intervals")
 
 
 rule placement_examples:
-    """Placed schedules that the page draws."""
+    """Draw placed schedules for the page."""
     input:
         src=src("placement_examples"),
-        graphs=lambda w: path("graphs", graph_set=P.experiments[w.experiment].shown.set),
-        placements=lambda w: [
-            path("placements", experiment=w.experiment, graph_set=shown.set, method=method, seed=P.experiments[w.experiment].seeds[0])
-            for shown in [P.experiments[w.experiment].shown]
-            for method in shown.methods
-        ],
+        graphs=lambda w: path("graphs", graph_set=shown_of(w).set),
+        placements=drawn("placements"),
     output:
         placed_operations=path("placed_operations"),
         memory_curves=path("memory_curves"),
-    wildcard_constraints:
-        experiment=of_task(Placement),
+    wildcard_constraints: experiment=of_task(Placement)
     params:
-        options=options,
         settings=lambda w: section("experiments", w.experiment, "shown"),
-        machines=lambda w: placement_machines(w.experiment, P.experiments[w.experiment].shown.set),
-    log:
-        "logs/placement_examples/{experiment}.log",
-    benchmark:
-        "benchmarks/rules/placement_examples/{experiment}.tsv"
-    message:
-        "Drawing placed schedules ({wildcards.experiment})"
-    shell:
-        stage("placement_examples", "settings", "machines")
+        machines=lambda w: machines_of_placement(w.experiment, shown_of(w).set),
+    message: "Drawing placed schedules ({wildcards.experiment})"
+    shell: stage("placement_examples", "settings", "machines")

@@ -1,24 +1,23 @@
-"""One target per stage of dvc.yaml: the files that make the stage complete."""
+"""One target for each stage of dvc.yaml: the files that complete the stage."""
 
 MODES = sorted({P.trials.dependencies}.union(*(e.dependencies for e in P.experiments.values() if isinstance(e, Reproduction))))
 
 
 def of_report(experiment):
-    """Stage of dvc.yaml -> its files, for one experiment of the report."""
+    """Stage of dvc.yaml -> its files, of one experiment of the report."""
     chosen = P.experiments[experiment]
-    first = dict(experiment=experiment)
     return {
         "train": trainings(experiment, "weights"),
         "schedule": schedules(experiment),
-        "judge": expand(path("latency", **first), set=chosen.sets, judge=chosen.judges),
-        "evaluate": [path("results", **first)],
-        "sweep": expand(path("sweep", **first), dependencies=chosen.dependencies, seed=chosen.seeds),
-        "examples": expand(path("examples", **first), dependencies=chosen.dependencies),
+        "judge": expand(path("latency", experiment=experiment), set=chosen.sets, judge=chosen.judges),
+        "evaluate": [path("results", experiment=experiment)],
+        "sweep": expand(path("sweep", experiment=experiment), dependencies=chosen.dependencies, seed=chosen.seeds),
+        "examples": expand(path("examples", experiment=experiment), dependencies=chosen.dependencies),
     }
 
 
 def of_graphs(experiment):
-    """The same of one experiment on computation graphs."""
+    """The same, of one experiment on computation graphs."""
     chosen = P.experiments[experiment]
     return {
         "schedule_graphs": graph_schedules(experiment),
@@ -27,7 +26,7 @@ def of_graphs(experiment):
     }
 
 
-for name, made in {
+for name, files in {
     "fetch": ARTIFACTS,
     "ingest": [rules.manifest.output, rules.deduplicate.output],
     "dags": expand(path("dags", corpus="released"), dependencies=MODES),
@@ -41,11 +40,11 @@ for name, made in {
     "claims": rules.claims.output,
     "report": rules.report.output,
     "track": rules.track.output,
-    **{f"{stage}_{e}": made for e in P.report.experiments for stage, made in of_report(e).items()},
-    **{f"{stage}_{e}": made for e in P.report.graph_experiments for stage, made in of_graphs(e).items()},
+    **{f"{stage}_{e}": files for e in P.report.experiments for stage, files in of_report(e).items()},
+    **{f"{stage}_{e}": files for e in P.report.graph_experiments for stage, files in of_graphs(e).items()},
 }.items():
 
     rule:
         name: f"all_{name}"
         input:
-            made,
+            files,

@@ -1,4 +1,4 @@
-"""Copies of this repository with the tiny corpus, and what is made in them."""
+"""Copies of this repository with the tiny corpus, and what the pipeline makes in them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ PUBLISHED = ["dag_verification", "imitation", "processors", "hardware", "this_ma
 
 def run(folder: Path, *command: str, fails: bool = False) -> str:
     """stdout and stderr of a command that must succeed, or fail."""
-    done = subprocess.run(
+    finished = subprocess.run(
         command, cwd=folder, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    assert (done.returncode != 0) == fails, f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-4000:]}"
-    return done.stdout
+    assert (finished.returncode != 0) == fails, (
+        f"{' '.join(command)}: exit code {finished.returncode}\n{finished.stdout[-4000:]}"
+    )
+    return finished.stdout
 
 
 def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
@@ -51,8 +53,8 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     """
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
-        made = name.startswith("reports/") and not name.startswith("reports/published/")
-        if (ROOT / name).is_file() and not made:
+        generated = name.startswith("reports/") and not name.startswith("reports/published/")
+        if (ROOT / name).is_file() and not generated:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     for compiled in (ROOT / "pipeline").rglob("*.nb[ic]"):  # numba's; it knows sources by time and size
@@ -112,9 +114,9 @@ def said_by_snakemake(folder: Path, *arguments: str) -> str:
     """As `run(folder, "snakemake", ...)`, without importing Snakemake anew: for what is asked often."""
     server = planner()
     assert server.stdin and server.stdout
-    with tempfile.NamedTemporaryFile("r") as said:
-        server.stdin.write(json.dumps([str(folder), said.name, arguments]) + "\n")
-        code, listing = server.stdout.readline().strip(), said.read()
+    with tempfile.NamedTemporaryFile("r") as output:
+        server.stdin.write(json.dumps([str(folder), output.name, arguments]) + "\n")
+        code, listing = server.stdout.readline().strip(), output.read()
     assert code == "0", f"snakemake {' '.join(arguments)}: exit code {code}\n{listing[-4000:]}"
     return listing
 

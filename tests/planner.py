@@ -1,6 +1,6 @@
 """Snakemake, imported once for many plans: each line of standard input is run by a process of its own.
 
-A line is the JSON of [folder, file for what is said, arguments]; the answer is a line with the exit code. Only what is
+A line is the JSON of [folder, file for the output, arguments]; the answer is a line with the exit code. Only what is
 installed is imported beforehand: a folder's own `pipeline` is read anew by every plan.
 """
 
@@ -14,10 +14,10 @@ import yaml  # noqa: F401
 from snakemake.cli import get_argument_parser, main
 
 
-def plan(folder: str, said: str, arguments: list[str]) -> None:
+def plan(folder: str, output: str, arguments: list[str]) -> None:
     """In the process that was forked for it; raises SystemExit as the command `snakemake` does."""
     os.chdir(folder)
-    file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(file, stream)
     sys.argv = ["snakemake", *arguments]
@@ -33,8 +33,8 @@ if __name__ == "__main__":
             code = 1
             try:
                 plan(*json.loads(line))
-            except SystemExit as done:
-                code = int(done.code or 0)
+            except SystemExit as end:
+                code = int(end.code or 0)
             except BaseException:
                 traceback.print_exc()
             finally:

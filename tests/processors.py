@@ -21,8 +21,8 @@ def tables(folder: Path) -> dict[str, str]:
     return {name: digest for name, digest in digests(folder, "data").items() if not name.endswith(".json")}
 
 
-def write(processors: list[str], made: dict[str, str]) -> None:
-    RECORD.write_text(json.dumps({"processors": sorted(processors), "tables": made}, indent=1) + "\n")
+def write(processors: list[str], tables_now: dict[str, str]) -> None:
+    RECORD.write_text(json.dumps({"processors": sorted(processors), "tables": tables_now}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

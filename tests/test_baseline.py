@@ -48,8 +48,8 @@ def test_importing_pipeline_alone_puts_matrix_products_into_the_compatible_mode(
         "x = torch.from_numpy(np.random.default_rng(0).standard_normal((128, 96), np.float32)); "
         "print((x @ x.T).numpy().tobytes().hex())"
     )
-    told = python("import pipeline; " + program, untold)
-    assert told == python(program, untold | {"MKL_CBWR": "COMPATIBLE"})
+    product = python("import pipeline; " + program, untold)
+    assert product == python(program, untold | {"MKL_CBWR": "COMPATIBLE"})
 
 
 def python(program: str, environment: dict[str, str]) -> str:

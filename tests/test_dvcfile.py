@@ -43,9 +43,11 @@ def test_every_rule_is_in_one_stage(repository: Path) -> None:
 
 
 def test_no_output_is_in_two_stages(repository: Path) -> None:
-    found = yaml.safe_load(Path("dvc.yaml").read_text())["stages"]
+    stages = yaml.safe_load(Path("dvc.yaml").read_text())["stages"]
     outs = [
-        stage.get("foreach", "") + json.dumps(out) for stage in found.values() for out in stage.get("do", stage)["outs"]
+        stage.get("foreach", "") + json.dumps(out)
+        for stage in stages.values()
+        for out in stage.get("do", stage)["outs"]
     ]
     assert len(outs) == len(set(outs))
 

@@ -59,8 +59,8 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
 
 
 def test_tables_are_the_bytes_that_other_kinds_of_processor_gave(undisturbed: Path) -> None:
-    record, made, kind = json.loads(processors.RECORD.read_text()), processors.tables(undisturbed), machine().kind
-    differing = sorted({name for name, _ in record["tables"].items() ^ made.items()})
+    record, tables, kind = json.loads(processors.RECORD.read_text()), processors.tables(undisturbed), machine().kind
+    differing = sorted({name for name, _ in record["tables"].items() ^ tables.items()})
     remedy = f"if this commit means to change numbers: python -m tests.processors, and commit {processors.RECORD.name}"
     assert not differing, f"on {kind} these differ from those of {record['processors']}: {differing}; {remedy}"
     if kind not in record["processors"]:
@@ -166,8 +166,8 @@ def test_edits_taken_back_re_run_nothing(undisturbed: Path) -> None:
 
 def test_bad_parameters_are_named(undisturbed: Path) -> None:
     with changed(undisturbed / "params.yaml", "min_count: 2", "min_cuont: 2"):
-        said = run(undisturbed, "snakemake", "-n", fails=True)
-        assert "tokens.min_cuont: unknown key" in said and "tokens.min_count" in said
+        message = run(undisturbed, "snakemake", "-n", fails=True)
+        assert "tokens.min_cuont: unknown key" in message and "tokens.min_count" in message
 
 
 TWO_CORES = len(os.sched_getaffinity(0)) > 1
@@ -196,12 +196,12 @@ def published(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     possible = {"hardware": times_code(), "this_machine": TWO_CORES}
     measured = [name for name in PUBLISHED if possible.get(name, True)]
     run(folder, "snakemake", "-j2", "reports/index.html", *(f"data/published/{name}.done" for name in measured))
-    made = digests(folder, "data", "reports/published")
-    again = [name for name in made if name.startswith(AGAIN)]
+    first = digests(folder, "data", "reports/published")
+    again = [name for name in first if name.startswith(AGAIN)]
     for name in again:
         (folder / name).unlink()
     run(folder, "snakemake", "-j2", *again)
-    assert len(again) > 8 and digests(folder, "data", "reports/published") == made
+    assert len(again) > 8 and digests(folder, "data", "reports/published") == first
     return folder
 
 
@@ -224,12 +224,12 @@ def test_imitators_are_in_the_report(published: Path) -> None:
 
 def test_methods_on_processors_are_in_the_report(published: Path) -> None:
     results = pd.read_csv(published / "reports/results.csv").query("experiment == 'processors' and seed == 'all'")
-    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["processors"]
-    assert set(results.method) == {*wanted["methods"], *wanted["models"], "gcc"}
+    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["processors"]
+    assert set(results.method) == {*settings["methods"], *settings["models"], "gcc"}
     ratio = results.query("metric == 'cycles' and comparison == 'ratio' and baseline == 'gcc' and judge == 'atom'")
-    for split, own in ratio.groupby("set"):
-        best = own[own.method == "branch_and_bound"].value.item()
-        assert (own.value >= best - 1e-6).all(), split
+    for split, rows in ratio.groupby("set"):
+        best = rows[rows.method == "branch_and_bound"].value.item()
+        assert (rows.value >= best - 1e-6).all(), split
     assert "processors_length.png" in (published / "reports/processors.md").read_text()
     provenance = json.loads((published / "reports/published/processors/provenance.json").read_text())
     assert provenance["experiment"] == "processors" and len(provenance["commit"]) == 40
@@ -251,20 +251,20 @@ def test_orders_are_timed_on_this_processor(published: Path) -> None:
     timed = results.query("metric == 'timed_share'").set_index("set").value
     assert set(timed.index) == {"test_10_40"} and (timed > 0.5).all()
     of_methods = results.query("metric == 'cycles' and target != 'none'")
-    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["hardware"]
-    assert set(of_methods.method) == set(wanted["methods"])
-    assert (results.query("metric == 'series'").value == wanted["timing"]["series"]).all()
+    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["hardware"]
+    assert set(of_methods.method) == set(settings["methods"])
+    assert (results.query("metric == 'series'").value == settings["timing"]["series"]).all()
     judges = set(of_methods.judge)
-    assert judges == {"hardware", *(f"hardware_series_{n + 1}" for n in range(wanted["timing"]["series"]))}
+    assert judges == {"hardware", *(f"hardware_series_{n + 1}" for n in range(settings["timing"]["series"]))}
 
 
 @pytest.mark.skipif(not TWO_CORES, reason="schedules are executed on two cores")
 def test_schedules_of_graphs_are_executed(published: Path) -> None:
     results = pd.read_csv(published / "reports/results.csv").query("experiment == 'this_machine'")
-    wanted = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["this_machine"]
-    assert set(results.query("metric == 'rank_correlation'").target) == {*wanted["targets"], "this_machine"}
+    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["this_machine"]
+    assert set(results.query("metric == 'rank_correlation'").target) == {*settings["targets"], "this_machine"}
     makespans = results.query("metric == 'makespan' and baseline == 'list_scheduling'").set_index("method").value
-    assert set(makespans.index) == set(wanted["methods"]) and makespans.list_scheduling == 1 and (makespans > 0).all()
+    assert set(makespans.index) == set(settings["methods"]) and makespans.list_scheduling == 1 and (makespans > 0).all()
     assert "| the same schedules in other processes |" in (published / "reports/devices.md").read_text()
 
 

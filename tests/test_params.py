@@ -67,9 +67,9 @@ def test_a_command_prints_the_resolved_form_of_a_key(monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(ROOT)
     app = typer.Typer()
     app.command()(main)
-    said = CliRunner().invoke(app, ["experiments.quick.models.popocs"])
-    assert said.exit_code == 0 and yaml.safe_load(said.stdout)["operator"] == "popocs"
-    assert yaml.safe_load(said.stdout)["hidden"] == 256
+    result = CliRunner().invoke(app, ["experiments.quick.models.popocs"])
+    assert result.exit_code == 0 and yaml.safe_load(result.stdout)["operator"] == "popocs"
+    assert yaml.safe_load(result.stdout)["hidden"] == 256
     wrong = CliRunner().invoke(app, ["experiments.quick.models.nobody"])
     assert wrong.exit_code == 1
 
@@ -89,7 +89,7 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("tokens/min_cuont", 2, r"tokens.min_cuont: unknown key"),
         ("experiments/quick/methods", ["nobody"], "experiments.quick.methods names ['nobody']; there are"),
@@ -109,8 +109,8 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
         ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
     ],
 )
-def test_a_wrong_key_is_named_with_its_remedy(tmp_path: Path, key: str, value: object, said: str) -> None:
-    assert said in faulty(tmp_path, key, value)
+def test_a_wrong_key_is_named_with_its_remedy(tmp_path: Path, key: str, value: object, message: str) -> None:
+    assert message in faulty(tmp_path, key, value)
 
 
 def test_networks_and_seeds_of_methods() -> None:

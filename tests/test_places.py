@@ -9,11 +9,11 @@ from pipeline.schemas import SCHEMAS
 
 
 def test_a_path_and_what_it_says_are_inverse() -> None:
-    said = {"experiment": "quick", "set": "test_5", "target": "gcc", "method": "popocs_20", "seed": "0"}
-    where = path("schedules", **said)
+    fields = {"experiment": "quick", "set": "test_5", "target": "gcc", "method": "popocs_20", "seed": "0"}
+    where = path("schedules", **fields)
     assert where == "data/experiments/quick/schedules/test_5/gcc/popocs_20/0.parquet"
-    assert place(Path("/somewhere") / where, "schedules") == said
-    assert names("schedules") == list(said)
+    assert place(Path("/somewhere") / where, "schedules") == fields
+    assert names("schedules") == list(fields)
 
 
 def test_names_that_are_not_given_stay_wildcards() -> None:
@@ -22,7 +22,7 @@ def test_names_that_are_not_given_stay_wildcards() -> None:
 
 def test_no_two_kinds_share_a_path() -> None:
     patterns = [getattr(__import__(f"pipeline.schemas.{k}", fromlist=[k]), "PLACE", None) for k in SCHEMAS]
-    placed = [one for one in patterns if one is not None]
+    placed = [pattern for pattern in patterns if pattern is not None]
     assert len(placed) > 30 and len(set(placed)) == len(placed)
 
 

@@ -78,7 +78,7 @@ def test_a_half_written_record_is_passed_over() -> None:
 def test_the_lock_of_a_killed_run_is_cleared() -> None:
     Path(".snakemake/locks").mkdir(parents=True)
     Path(".snakemake/locks/0.input.lock").write_text("data/a.parquet")
-    assert recover() == ["Cleared the lock of a killed run."]
+    assert recover() == ["Removed the lock of a killed run."]
     assert recover() == []
 
 
@@ -87,7 +87,7 @@ def test_jobs_of_a_killed_run_are_stopped_and_no_others() -> None:
     bystander = subprocess.Popen(sleep)
     job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline.stages.train"])
     try:
-        assert recover() == ["Stopped the jobs that a killed run had left behind."]
+        assert recover() == ["Stopped the jobs of a killed run."]
         job.wait(5)
         assert bystander.poll() is None
     finally:

@@ -28,7 +28,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         time.sleep(1)  # into the next job
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert "Cleared the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
+        assert "Removed the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
     run(folder, "snakemake", "-j1")
     return folder
 
@@ -41,8 +41,8 @@ def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
 def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_path: Path) -> None:
     folder = copy_of_repository(tmp_path / "dvc", smallest=True)
     run(folder, "dvc", "repro")
-    made = digests(folder)
-    assert made == digests(killed)  # one core and two kills, and one process after the other by DVC
+    first = digests(folder)
+    assert first == digests(killed)  # one core and two kills, and one process after the other by DVC
     assert "up to date" in run(folder, "dvc", "status")
     run(folder, "git", "add", "-A")
     run(folder, "git", "commit", "-q", "-m", "made")
@@ -54,7 +54,7 @@ def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_pa
     shutil.rmtree(folder / "data")
     shutil.rmtree(folder / ".dvc/cache")
     run(folder, "dvc", "pull")
-    assert digests(folder) == made
+    assert digests(folder) == first
 
     # DVC has replaced the files: Snakemake must not take them for its own.
     assert "make adopt" in run(folder, "snakemake", "-n", fails=True)
@@ -66,7 +66,7 @@ def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_pa
     assert "cycles" in run(folder, "dvc", "metrics", "diff")
     assert "exact_match" in run(folder, "dvc", "metrics", "show")
     run(folder, "dvc", "plots", "show")
-    same = {name for name, digest in digests(folder).items() if made.get(name) == digest}
+    same = {name for name, digest in digests(folder).items() if first.get(name) == digest}
     assert "data/experiments/quick/judged/test_5/haswell_100.parquet" in same
     assert "data/experiments/quick/judged/test_5/atom.parquet" not in same
 

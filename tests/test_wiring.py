@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from snakemake.api import SnakemakeApi
+from snakemake.settings.enums import Quietness
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
 from pipeline.wiring import RANKS, ROOT, closure, describe, imports, may_import, room
 
@@ -23,12 +26,12 @@ def name(path: Path) -> str:
 def test_imports_point_downwards() -> None:
     upwards = []
     for path in SOURCES:
-        here = room(name(path))
-        if here in ("", "blocks", "graphs"):
+        importing = room(name(path))
+        if importing in ("", "blocks", "graphs"):
             continue  # holds docstrings alone
-        assert here in RANKS, f"{path} is in no room; wiring.RANKS has them"
-        there = {module: room(module) for module in imports(path)}
-        upwards += [(path, module) for module, at in there.items() if at in RANKS and not may_import(here, at)]
+        assert importing in RANKS, f"{path} is in no room; wiring.RANKS has them"
+        imported = {module: room(module) for module in imports(path)}
+        upwards += [(path, module) for module, at in imported.items() if at in RANKS and not may_import(importing, at)]
     assert not upwards
 
 
@@ -69,10 +72,10 @@ def test_imports_are_ones_that_the_closure_sees() -> None:
 
 
 def test_a_closure_follows_imports_to_the_end() -> None:
-    found = closure("pipeline.stages.judge")
-    assert {"pipeline/stages/judge.py", "pipeline/blocks/latency/llvm_mca.py", "pipeline/tables.py"} <= set(found)
-    assert found == sorted(found)
-    assert not any("models" in path for path in found)
+    paths = closure("pipeline.stages.judge")
+    assert {"pipeline/stages/judge.py", "pipeline/blocks/latency/llvm_mca.py", "pipeline/tables.py"} <= set(paths)
+    assert paths == sorted(paths)
+    assert not any("models" in path for path in paths)
 
 
 def has_code(path: Path) -> bool:
@@ -85,8 +88,8 @@ def has_code(path: Path) -> bool:
 def test_a_closure_holds_all_that_python_loads(stage: str) -> None:
     loaded_files = "print(*(m.__file__ for name, m in sys.modules.items() if name.startswith('pipeline')))"
     script = f"import sys, pipeline.stages.{stage}; {loaded_files}"
-    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    loaded = {Path(path) for path in said.split()}
+    output = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    loaded = {Path(path) for path in output.split()}
     assert len(loaded) > 3
     names = {str(path.relative_to(ROOT)) for path in loaded if has_code(path)}
     assert names <= set(closure(f"pipeline.stages.{stage}"))
@@ -107,11 +110,23 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
     bodies = rule_bodies()
     assert len(bodies) > 30
     for rule, body in bodies.items():
-        run = re.search(r'^        stage\("(\w+)"', body, re.MULTILINE)
+        run = re.search(r'^    shell:\s+stage\("(\w+)"', body, re.MULTILINE)
         assert run, f"rule {rule} runs no stage"
         assert run[1] in STAGES and f'src("{run[1]}"' in body, rule
-        for directive in ("log:", "benchmark:", "message:", "options="):
-            assert directive in body, f"rule {rule} has no {directive}"
+        assert "    message:" in body, f"rule {rule} has no message"
+
+
+def test_every_rule_has_options_a_log_and_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """rules/common.smk gives them to each rule that has none of its own."""
+    monkeypatch.chdir(ROOT)
+    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
+        settings = ResourceSettings(), ConfigSettings(configfiles=[Path("params.test.yaml")])
+        api.workflow(*settings, snakefile=Path("Snakefile")).dag(DAGSettings(targets=["all_fetch"]))
+        rules = {rule.name: rule for rule in api._workflow_api._workflow.rules}
+    for name in rule_bodies():
+        rule = rules[name]
+        assert "options" in rule.params.keys() and f"logs/{name}" in str(rule.log), name  # noqa: SIM118 - no mapping
+        assert f"benchmarks/rules/{name}" in str(rule.benchmark), name
 
 
 def options_of(stage: str) -> set[str]:
@@ -125,7 +140,7 @@ def test_what_a_rule_names_is_an_option_of_its_stage() -> None:
     """Named inputs and outputs of a rule, and what it gives its stage besides, become options (rules/common.smk)."""
     for rule, body in rule_bodies().items():
         parts = dict(re.findall(r"^    (input|output):\n(.*?)(?=^    \w|\Z)", body, re.MULTILINE | re.DOTALL))
-        call = re.search(r'^        stage\("(\w+)"(.*)\)$', body, re.MULTILINE)
+        call = re.search(r'^    shell:\s+stage\("(\w+)"(.*)\)$', body, re.MULTILINE)
         assert call
         read = parts["input"] + ("" if "options=reading" in body else parts["output"])
         named = set(re.findall(r"^        (\w+)=", read, re.MULTILINE)) - {"src", "files"}

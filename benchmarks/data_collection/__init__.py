@@ -1,1 +1,1 @@
-"""How fast environments can be stepped, in how many ways: CartPole, and this repository's scheduling environment."""
+"""Speed of environments that are stepped in many ways: CartPole, and this repository's scheduling environment."""

@@ -1,10 +1,10 @@
-"""How fast environments are stepped on this machine, one core: `python -m benchmarks.data_collection`, half an hour.
+"""The speed of environments on this machine, on one core: `python -m benchmarks.data_collection`, half an hour.
 
 CartPole in eleven ways (ways.py), all through the same states; the 2 x 2 factorial of many environments and of fused
 steps, by numba and by jax; states of 16 bytes to 16 KB with 1 to 64 fused steps (sizes.py); the strategies of the paper
 on XLA (strategies.py); the scheduling environment (scheduling.py). Each is measured in three fresh processes, which
-take turns; medians, and the least and the most of them. What was measured is kept under data/data_collection, and a
-second call goes on. jax is needed: `pip install -e '.[collection]' -c constraints.txt`.
+take turns; the results are medians, and the least and the most of them. Measurements are stored under
+data/data_collection, and a second call continues. jax is needed: `pip install -e '.[collection]' -c constraints.txt`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Rates = dict[tuple[str, tuple[Any, ...]], list[dict[str, Any]]]  # kind and word
 
 
 def cases() -> list[tuple[str, tuple[Any, ...]]]:
-    """All that is measured."""
+    """All cases that are measured."""
     return [
         *(("cartpole", words) for words in dict.fromkeys([*CARTPOLES, *FACTORIAL])),
         *(("scheduling", (way,)) for way in scheduling.WAYS),
@@ -57,7 +57,7 @@ def cases() -> list[tuple[str, tuple[Any, ...]]]:
 def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
     """Table `results`: `set` is the kind, `lengths` environments or bytes of a state, `iterations` steps of a call."""
     baselines = {"cartpole": ONE_BY_ONE, "scheduling": ("gymnasium",), "strategies": ("baseline",)}
-    for (kind, words), said in answers.items():
+    for (kind, words), process_answers in answers.items():
         name, numbers = (words[0], words[1:]) if kind != "sizes" else ("numba", words)
         columns = dict(zip(("lengths", "iterations", "decoder"), map(str, numbers), strict=False))
         place = {
@@ -68,7 +68,7 @@ def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
             "seed": "all",
             **columns,
         }
-        rates = _rates(said)
+        rates = _rates(process_answers)
         if not len(rates):
             continue
         lengths = columns.get("lengths", "all")
@@ -77,14 +77,14 @@ def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
         baseline = "one_step" if kind == "sizes" else str(baselines[kind][0])
         yield _row(place, Quantity("speedup", "ratio", baseline, lengths=lengths), rates / base)
         for metric, unit in (("kernels", "count"), ("moved_bytes", "bytes"), ("calls", "count")):
-            if np.isfinite(said[0].get(metric, np.nan)):
-                yield row(place, Quantity(metric, lengths=lengths, unit=unit), float(said[0][metric]))
+            if np.isfinite(process_answers[0].get(metric, np.nan)):
+                yield row(place, Quantity(metric, lengths=lengths, unit=unit), float(process_answers[0][metric]))
     yield from _factorial(experiment, answers)
     yield from _compared(experiment, answers)
 
 
 def _factorial(experiment: str, answers: Rates) -> Iterator[Row]:
-    """What many environments, and fused steps, are worth: alone and together, against one of each."""
+    """The gain of many environments, and of fused steps: alone and together, against one of each."""
     for way in ("numba_blocks", "jax_scan"):
         single, fused, many, both = (
             _rates(answers["cartpole", (way, count, steps, 1)]) for count, steps in product((1, MANY), (1, FUSED))
@@ -97,7 +97,7 @@ def _factorial(experiment: str, answers: Rates) -> Iterator[Row]:
 
 
 def _compared(experiment: str, answers: Rates) -> Iterator[Row]:
-    """The paper's best strategy, picked in the first process and told by the others; and calls of the backend saved."""
+    """The paper's best strategy, picked in the first process and measured in the others; saved calls of the backend."""
     place = {"experiment": experiment, "target": "this_machine", "seed": "all"}
     by_strategy = {name: _rates(answers["strategies", (name,)]) for name in strategies.STRATEGIES}
     base = by_strategy["baseline"]
@@ -108,16 +108,22 @@ def _compared(experiment: str, answers: Rates) -> Iterator[Row]:
     yield _row(place | {"set": "calls", "method": "jax", "iterations": "1"}, fewer, compiled / eager)
 
 
-def _rates(said: list[dict[str, Any]]) -> np.ndarray:
-    """(processes,) steps per second; empty where one failed."""
-    if any(answer["status"] != "ok" for answer in said):
+def _rates(process_answers: list[dict[str, Any]]) -> np.ndarray:
+    """(processes,) steps per second; empty if a process failed."""
+    if any(answer["status"] != "ok" for answer in process_answers):
         return np.zeros(0)
-    return np.array([answer["steps_per_second"] for answer in said])
+    return np.array([answer["steps_per_second"] for answer in process_answers])
 
 
-def _row(place: dict[str, str], what: Quantity, values: np.ndarray) -> Row:
+def _row(place: dict[str, str], quantity: Quantity, values: np.ndarray) -> Row:
     return row(
-        place, what, float(np.median(values)), float(values.min()), float(values.max()), len(values), over="processes"
+        place,
+        quantity,
+        float(np.median(values)),
+        float(values.min()),
+        float(values.max()),
+        len(values),
+        over="processes",
     )
 
 
@@ -141,8 +147,8 @@ def main(
             index=False
         )
     )
-    asked = {"processes": processes, "seconds": seconds, "environments": MANY}
-    publish(output, {"results": table}, asked, ["benchmarks.data_collection.__main__"])
+    options = {"processes": processes, "seconds": seconds, "environments": MANY}
+    publish(output, {"results": table}, options, ["benchmarks.data_collection.__main__"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How many calls of its backend a way of stepping CartPole makes for one step of all environments, counted.
+"""Number of backend calls that a way of stepping CartPole makes for one step of all environments, by counting.
 
-A call is one operation that Python asks a library for, or one call of a compiled function.
+A call is one operation that Python requests from a library, or one call of a compiled function.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ENVIRONMENTS = 8  # as many as it takes: the number of calls is the same
 
 
 def calls(way: Way) -> float:
-    """For one step of all environments; NaN where it cannot be seen from outside, as of gymnasium's vector."""
+    """Calls for one step of all environments; NaN where they cannot be counted from outside: gymnasium's vector."""
     if way.name == "gymnasium":
         return float(way.environments)
     if way.name in _OPERATIONS:
@@ -25,7 +25,7 @@ def calls(way: Way) -> float:
 
 
 class _Counted(np.ndarray):
-    """An array that counts what is done with it."""
+    """An array that counts the operations on it."""
 
     count = 0
 
@@ -80,10 +80,10 @@ def _jax() -> int:
     numbers = jnp.arange(_ENVIRONMENTS, dtype=jnp.int32)
     state = begin(jnp, numbers, jnp.float32)
 
-    def one(state: Any, clock: Any) -> Any:
+    def traced_step(state: Any, clock: Any) -> Any:
         return step(jnp, state, numbers, action(numbers, clock), jnp.float32)
 
-    return len(jax.make_jaxpr(one)(state, jnp.int32(3)).jaxpr.eqns)
+    return len(jax.make_jaxpr(traced_step)(state, jnp.int32(3)).jaxpr.eqns)
 
 
 _OPERATIONS = {"numpy": _numpy, "torch": _torch, "torch_gpu": _torch, "jax_eager": _jax}

@@ -1,9 +1,9 @@
-"""CartPole written once for NumPy, torch and jax: ways of running it differ, what they compute does not.
+"""CartPole written once for NumPy, torch and jax: ways of running it differ, its results do not.
 
 The equations, limits and the 500 steps are those of gymnasium's CartPole-v1 (Barto, Sutton & Anderson 1983; Euler
 steps). All arrays are (B,) of B environments: float32, or float64 where the state is. What is random, actions and the
-first states of episodes, follows by a hash from the environment's number, the step and the episode, so that every way
-goes through the same states. Integers are int32, which overflow alike everywhere.
+steps). All arrays are (B,) of B environments: float32, or float64 where the state is. Random numbers, for actions and
+the first states of episodes, come from a hash of the environment's number, the step and the episode, so that every way
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FIRST, _SECOND = 0x2C1B3C6D, 0x297A2D39  # multipliers of lowbias32 (Ellis 2018
 
 
 class State(NamedTuple):
-    """Of B environments."""
+    """The state of B environments."""
 
     x: Any
     speed: Any
@@ -83,5 +83,5 @@ def step(xp: Any, state: State, environment: Any, pushed: Any, kind: Any) -> tup
 
 
 def _float(xp: Any, integers: Any, kind: Any) -> Any:
-    """As `kind`: torch has `to`, the others `astype`."""
+    """The integers as numbers of `kind`: torch has `to`, the others have `astype`."""
     return integers.to(kind) if hasattr(integers, "to") and not hasattr(integers, "astype") else integers.astype(kind)

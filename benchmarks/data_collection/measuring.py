@@ -23,18 +23,18 @@ _ENVIRONMENT = {
 
 
 def measured(folder: Path, kind: str, words: Sequence[object], process: int, seconds: float) -> dict[str, Any]:
-    """What one process says; kept in the folder, and not measured again. A failure is a status."""
+    """The answer of one process; it is stored in the folder, and not measured again. A failure is a status."""
     path = folder / kind / f"{'_'.join(map(str, words))}_{process}.json"
     if not path.exists():
         module = "benchmarks.data_collection.measuring"
         command = [sys.executable, "-m", module, kind, *map(str, words), "--seconds", str(seconds)]
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | _ENVIRONMENT, check=False)
-        said = done.stdout.strip().splitlines()[-1:] or [""]
-        if done.returncode:
-            problem = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
-            said = [json.dumps({"status": f"failed: {problem}"})]
+        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | _ENVIRONMENT, check=False)
+        last_line = ended.stdout.strip().splitlines()[-1:] or [""]
+        if ended.returncode:
+            problem = (ended.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+            last_line = [json.dumps({"status": f"failed: {problem}"})]
         with replacing(path) as temporary:
-            temporary.write_text(said[0])
+            temporary.write_text(last_line[0])
     answer: dict[str, Any] = json.loads(path.read_text())
     return answer
 

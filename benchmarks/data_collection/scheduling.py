@@ -18,10 +18,10 @@ BATCH, VECTOR = 4096, 16
 
 
 def make(way: str) -> tuple[Callable[[], None], int]:
-    """What builds some schedules to their ends, and how many steps of single environments that is.
+    """A function that builds some schedules to their ends, and the number of steps of single environments in it.
 
-    There is no way by NumPy or jax: what follows from an action is a loop over the operation's readers, and each graph
-    has others. Raises ValueError for a way that is not there.
+    There is no way by NumPy or jax: the effect of an action is a loop over the operation's readers, which differs
+    between graphs. Raises ValueError for an unknown way.
     """
     problem = layered(0)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
@@ -37,15 +37,15 @@ def make(way: str) -> tuple[Callable[[], None], int]:
 
 
 def _vector(problem: object, rng: np.random.Generator) -> Callable[[], None]:
-    every = gymnasium.vector.SyncVectorEnv([lambda: ScheduleEnv(problem) for _ in range(VECTOR)])  # type: ignore[arg-type,list-item,return-value]
+    environments = gymnasium.vector.SyncVectorEnv([lambda: ScheduleEnv(problem) for _ in range(VECTOR)])  # type: ignore[arg-type,list-item,return-value]
 
     def advance() -> None:
-        observed, _ = every.reset()
-        done = np.zeros(VECTOR, bool)
-        while not done.all():
+        observed, _ = environments.reset()
+        ended = np.zeros(VECTOR, bool)
+        while not ended.all():
             allowed = observed["action_mask"].astype(bool)
             uniforms = np.where(allowed, rng.random(allowed.shape), -1.0)
-            observed, _, done, _, _ = every.step(uniforms.argmax(1))
+            observed, _, ended, _, _ = environments.step(uniforms.argmax(1))
 
     return advance
 

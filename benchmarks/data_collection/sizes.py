@@ -1,4 +1,4 @@
-"""States of more than CartPole's 16 bytes: what stepping many environments at once, and fusing steps, is then worth.
+"""States larger than CartPole's 16 bytes: the gain of stepping many environments at once, and of fusing steps.
 
 A synthetic step: each of P float32 components of a state moves towards the next one, s_i <- 0.99 s_i + 0.01 s_(i + 1),
 the last towards the first. An environment takes all steps of a call before the next one begins, so that its state stays
@@ -18,7 +18,7 @@ STATES_BYTES = 64 * 2**20  # of all environments at most
 
 
 def environments(size: int) -> int:
-    """How many environments are stepped at once: 4,096, or what the memory is meant to hold."""
+    """Number of environments that are stepped at once: 4,096, or as many as fit STATES_BYTES."""
     return min(4096, STATES_BYTES // size)
 
 

@@ -1,8 +1,9 @@
 """The strategies of the paper on XLA's fusion, on CartPole by jax (Snider & Liang 2023, "Operator Fusion in XLA").
 
 baseline: the state is one array that every step puts together again, and actions are drawn in the loop.
-no_concatenation: separate arrays. random_outside: and actions are given, not drawn in the loop. unrolled_U: and the
-loop's body is U steps. Episodes do not end, as in the paper: what is compared is how the step is compiled.
+no_concatenation: the state is separate arrays. random_outside: in addition, actions are drawn before the loop.
+unrolled_U: in addition, the loop's body is U steps. Episodes do not end, as in the paper: only the compilation of the
+step is compared.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Compiled:
 
 
 def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS) -> Compiled:
-    """A strategy's run. Raises ValueError for one that is not there."""
+    """A strategy's run. Raises ValueError for an unknown strategy."""
     if strategy not in STRATEGIES:
         raise ValueError(f"no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
@@ -59,11 +60,11 @@ def compiled(strategy: str, environments: int = ENVIRONMENTS, steps: int = STEPS
     def parts(*state: Any) -> Any:
         return jax.lax.scan(lambda carry, number: (moved(carry, drawn(number)), None), state, jnp.arange(steps))[0]
 
-    def given(pushed: Any, *state: Any) -> Any:
+    def with_pushes(pushed: Any, *state: Any) -> Any:
         return jax.lax.scan(lambda carry, row: (moved(carry, row), None), state, pushed, unroll=unroll)[0]
 
     function, inputs = {"baseline": (whole, (first,)), "no_concatenation": (parts, tuple(first))}.get(
-        strategy, (given, (pushed, *first))
+        strategy, (with_pushes, (pushed, *first))
     )
     executable = jax.jit(function).lower(*inputs).compile()
     costs = executable.cost_analysis()

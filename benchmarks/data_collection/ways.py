@@ -1,4 +1,4 @@
-"""Ways of stepping many CartPoles: each gives a function that advances all environments by some steps."""
+"""Ways of stepping many CartPoles: each is a function that advances all environments by some steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNROLLED = 8
 
 @dataclass(frozen=True)
 class Way:
-    """A way, for so many environments, with so many steps in a call; `unroll`: of a scan."""
+    """A way, for a number of environments, with a number of steps in a call; `unroll` is of a scan."""
 
     name: str
     environments: int = 4096
@@ -30,15 +30,15 @@ class Way:
 
     @property
     def label(self) -> str:
-        """Tells it apart."""
+        """A name that is different for every way."""
         return f"{self.name}_{self.environments}_{self.fused}_{self.unroll}"
 
 
 def make(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
-    """What advances the environments, and what tells their states: x, speed, angle, turn, steps, episode, (B,) each.
+    """A function that advances the environments, and one that returns x, speed, angle, turn, steps, episode, (B,) each.
 
-    Raises ValueError for a way that is not there, ImportError where its package is not installed, RuntimeError without
-    the GPU that it runs on.
+    Raises ValueError for an unknown way, ImportError if its package is not installed, RuntimeError without the GPU that
+    it runs on.
     """
     if way.name.startswith("jax"):
         return _jax(way)
@@ -84,15 +84,15 @@ def _gymnasium(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]
                     reset(k)
             clock[0] += 1
 
-    def told() -> tuple[np.ndarray, ...]:
+    def present_states() -> tuple[np.ndarray, ...]:
         states = np.array([pole.unwrapped.state for pole in poles])  # type: ignore[attr-defined]
         return *states.T, steps, episodes
 
-    return advance, told
+    return advance, present_states
 
 
 def _vector(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
-    """Its own vector entry point, which resets ended episodes in the step after: by its own random numbers."""
+    """gymnasium's own vector entry point; it resets ended episodes in the step after, by its own random numbers."""
     import gymnasium
 
     poles = gymnasium.make_vec("CartPole-v1", way.environments, vectorization_mode="vector_entry_point")
@@ -160,18 +160,18 @@ def _jax(way: Way) -> tuple[Advance, Callable[[], tuple[np.ndarray, ...]]]:
 
     numbers = jnp.arange(way.environments, dtype=jnp.int32)
 
-    def one(carry: tuple[State, Any], _: None = None) -> tuple[tuple[State, Any], None]:
+    def scan_step(carry: tuple[State, Any], _: None = None) -> tuple[tuple[State, Any], None]:
         state, clock = carry
         state, _ = step(jnp, state, numbers, action(numbers, clock), jnp.float32)
         return (state, clock + 1), None
 
     def scan(carry: tuple[State, Any]) -> tuple[State, Any]:
-        done: tuple[State, Any] = jax.lax.scan(one, carry, length=way.fused, unroll=way.unroll)[0]
-        return done
+        final_state: tuple[State, Any] = jax.lax.scan(scan_step, carry, length=way.fused, unroll=way.unroll)[0]
+        return final_state
 
     def loop(carry: tuple[State, Any]) -> tuple[State, Any]:
         for _ in range(way.fused):
-            carry, _ = one(carry)
+            carry, _ = scan_step(carry)
         return carry
 
     run = {"jax_eager": loop, "jax": jax.jit(loop)}.get(way.name, jax.jit(scan))

@@ -1,11 +1,10 @@
 """Does a GFlowNet draw schedules in proportion to their reward? `python -m benchmarks.exact_flow.measuring`.
 
 A network of its own is trained on each of ten small graphs (graphs.py), at temperatures between the lowest and the
-highest of SIGMAS. Then P_F is pushed through all states (pipeline/graphs/models/exact_flow.py), and compared with
-R / Z: the total variation, and by how much estimates of log Z from a thousand draws each are off on average.
-Schedules that the network draws are counted, too: their total variation from the pushed distribution must be such as
-a perfect sampler of that distribution would have. About six minutes a graph on one core; what was trained is kept in
-.cache/checkpoints, so that an interrupted run goes on.
+highest of SIGMAS. Then P_F is pushed through all states (pipeline/graphs/models/exact_flow.py), and compared with R /
+Z: by the total variation, and by the mean error of estimates of log Z from a thousand draws each. Schedules that the
+network draws are counted, too: their total variation from the pushed distribution has to be that of a perfect sampler.
+About six minutes a graph on one core; trainings are stored in .cache/checkpoints, so that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.rows import Row, results, row
 from pipeline.config.params import load
 from pipeline.config.policy import Policy as Settings
-from pipeline.graphs.models.exact_flow import ExactFlow, distribution, drawn
+from pipeline.graphs.models.exact_flow import ExactFlow, distribution, draw_schedules
 from pipeline.graphs.models.policy import Policy
 from pipeline.graphs.models.policy_training import train
 from pipeline.graphs.problems.problem import Problem
@@ -43,19 +42,19 @@ TRAINING = CHANGES | {"learning_rate": 3e-3, "start": "nothing", "loss_weight": 
 
 
 def settings() -> Settings:
-    """Those of params.yaml for `gflownet`, with TRAINING."""
+    """The settings of params.yaml for `gflownet`, with those of TRAINING."""
     return Settings.model_validate(load().experiments["gflownet"].models["gflownet"].model_dump() | TRAINING)
 
 
 def trained(name: str, problem: Problem, seed: int) -> Policy:
-    """The network after its training on this graph, or from the state that an earlier run kept of it."""
+    """The network after its training on this graph, or from the state that an earlier run stored."""
     chosen = settings()
     checkpoint = Checkpoint(["pipeline.graphs.models.policy_training"], f"{chosen!r}\n{name} {problem}\n{seed}", [])
     return train([[problem]], [problem], chosen, seed, checkpoint.load(), checkpoint.save)[0]
 
 
 def perfect(probability: np.ndarray, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Of the total variations that the counts of a perfect sampler's DRAWS have: the mean, and the range of 99.9%."""
+    """Total variations of the counts of a perfect sampler's DRAWS: their mean, and the range of 99.9% of them."""
     shares = probability / probability.sum()
     counts = (rng.multinomial(DRAWS, shares) for _ in range(_PERFECT))
     variations = [float(np.abs(each / DRAWS - shares).sum() / 2) for each in counts]
@@ -66,7 +65,7 @@ def perfect(probability: np.ndarray, rng: np.random.Generator) -> tuple[float, f
 def measured(name: str, policy: Policy, problem: Problem, sigma: float, seed: int) -> tuple[list[Row], ExactFlow]:
     """Rows of results of one graph at one temperature."""
     flow = distribution(policy, problem, sigma)
-    draws = drawn(policy, problem, sigma, flow, DRAWS, seed)
+    draws = draw_schedules(policy, problem, sigma, flow, DRAWS, seed)
     variation = float(np.abs(draws.counts / DRAWS - flow.probability).sum() / 2)
     estimates = logsumexp(draws.zetas.reshape(-1, ESTIMATED), 1) - np.log(ESTIMATED)
     errors = np.abs(estimates - flow.log_z)
@@ -99,7 +98,7 @@ def main(
         for sigma in SIGMAS:
             more, flow = measured(name, policy, problem, sigma, seed)
             rows += more
-            shown = {one["metric"]: round(one["value"], 4) for one in more}
+            shown = {figure["metric"]: round(figure["value"], 4) for figure in more}
             tqdm.write(f"{name} at sigma {sigma:g}: {shown}")
             if name in PICTURED:
                 numbers = {"makespan": flow.makespans, "target": flow.target, "probability": flow.probability}

@@ -1,12 +1,12 @@
 """TorchInductor's fusion decided from outside, by run time on this machine: `python -m benchmarks.inductor`.
 
-Networks learn by the cost of fusion from the training models (pipeline/graphs/compilers/inductor/models.py). For each
-unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared results
-first, a search by measured time, the network as it is, and fine-tuned on the model. Each candidate is compiled in a
-fresh process with a folder of its own for compiled code, compared with eager results, and timed in turns with the
+Networks learn by the cost model of fusion from the training models (pipeline/graphs/compilers/inductor/models.py). For
+each unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared
+results first, a search by measured time, the network unchanged, and fine-tuned on the model. Each candidate is compiled
+in a fresh process with a folder of its own for compiled code, compared with eager results, and timed in turns with the
 default on one core. The best of each method is picked in that first series, and timed in later series of processes with
-a control: the default in a second process. An hour of two cores; what was measured is kept under data/inductor, and a
-second call goes on. Best on a machine that does nothing else.
+a control: the default in a second process. An hour of two cores; measurements are stored under data/inductor, and a
+second call continues. The machine should do nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy.stats import spearmanr
 from tqdm import tqdm
 
 from benchmarks.inductor.measuring import DEFAULT, Workshop
-from benchmarks.inductor.methods import COMPILATIONS, LEARNED, METHODS, Tried, try_method
+from benchmarks.inductor.methods import COMPILATIONS, LEARNED, METHODS, Trials, try_method
 from benchmarks.inductor.proposals import Compiler, trained
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.ratios import RatioBootstrap
@@ -36,12 +36,12 @@ CONTROL, BEST = "control", "best"
 CONTROL_HIGH = "control_high"  # the upper end of the control's interval
 JUDGE = "hardware"
 SAMPLES, CONFIDENCE = 1000, 0.95
-Attempts = dict[tuple[str, int], Tried]  # method, seed -> its candidates of a model
+Attempts = dict[tuple[str, int], Trials]  # method, seed -> its candidates of a model
 Times = dict[str, dict[str, np.ndarray]]  # model -> method -> (seeds * series,) time over the default's
 
 
 def network_file(folder: Path, workshops: dict[str, Workshop], seed: int) -> Path:
-    """The network that learned from the training models; trained where it is not there."""
+    """The network that learned from the training models; it is trained if its file is missing."""
     path = folder / f"network_{seed}.safetensors"
     if not path.exists():
         compiler = Compiler([workshop.nodes() for workshop in workshops.values()])
@@ -49,11 +49,13 @@ def network_file(folder: Path, workshops: dict[str, Workshop], seed: int) -> Pat
     return path
 
 
-def last_series(workshop: Workshop, tried: Attempts, series: int, rounds: int) -> dict[str, np.ndarray]:
-    """The control's, each method's best's, and the best of all's time over the default's, in each later series."""
-    picks = {key: candidates.best for key, candidates in tried.items() if candidates.names}
-    every = [pair for candidates in tried.values() for pair in zip(candidates.ratios, candidates.names, strict=True)]
-    picks[BEST, 0] = min(every)[1]
+def last_series(workshop: Workshop, attempts: Attempts, series: int, rounds: int) -> dict[str, np.ndarray]:
+    """Times over the default's in each later series: of the control, of each method's best, and of the best of all."""
+    picks = {key: candidates.best for key, candidates in attempts.items() if candidates.names}
+    timed_candidates = [
+        pair for candidates in attempts.values() for pair in zip(candidates.ratios, candidates.names, strict=True)
+    ]
+    picks[BEST, 0] = min(timed_candidates)[1]
     chosen = list(dict.fromkeys(picks.values()))
     ratios: dict[str, list[float]] = {method: [] for method, _ in [(CONTROL, 0), *picks]}
     for number in range(series):
@@ -66,32 +68,32 @@ def last_series(workshop: Workshop, tried: Attempts, series: int, rounds: int) -
 
 
 def rows_of(
-    experiment: str, times: Times, tried: dict[str, Attempts], kernels: dict[str, dict[str, int]]
+    experiment: str, times: Times, attempts_by_model: dict[str, Attempts], kernels: dict[str, dict[str, int]]
 ) -> Iterator[Row]:
     """Table `results`: `set` is a model, or all of them."""
     models = list(times)
     bootstrap = RatioBootstrap(models, SAMPLES, CONFIDENCE)
     place = {"experiment": experiment, "target": "this_machine", "seed": "all"}
-    what = Quantity("run_time", "ratio", DEFAULT, JUDGE)
+    quantity = Quantity("run_time", "ratio", DEFAULT, JUDGE)
     for model in models:
         for method, ratios in times[model].items():
             numbers = (float(np.median(ratios)), float(ratios.min()), float(ratios.max()), len(ratios))
-            yield row(place | {"set": model, "method": method}, what, *numbers, over="seeds and series")
+            yield row(place | {"set": model, "method": method}, quantity, *numbers, over="seeds and series")
         for method, count in kernels[model].items():
             yield row(place | {"set": model, "method": method}, Quantity("kernels", unit="count"), float(count), n=1)
     by_method = {method: _logarithms(times, method) for method in [CONTROL, *METHODS, BEST]}
     whole = {method: bootstrap.estimates(values)[1] for method, values in by_method.items()}
     for method, estimate in whole.items():
         numbers = (*np.exp([estimate.value, estimate.low, estimate.high]).tolist(), estimate.n)
-        yield row(place | {"method": method}, what, *numbers, over="models, seeds and series")
+        yield row(place | {"method": method}, quantity, *numbers, over="models, seeds and series")
         if method in LEARNED:
             ends = np.array(numbers[:3]) / np.exp(whole[CONTROL].high)
-            beyond = what._replace(baseline=CONTROL_HIGH)
+            beyond = quantity._replace(baseline=CONTROL_HIGH)
             yield row(place | {"method": method}, beyond, *ends.tolist(), estimate.n, over="models, seeds and series")
     if -whole[BEST].high > -whole[CONTROL].low:  # the lower end of the head room is beyond what the control saves
         for method in METHODS:
             yield _share(place | {"method": method}, by_method[method], by_method[BEST], bootstrap)
-    ranks = np.array([_rank(tried[model]) for model in models])
+    ranks = np.array([_rank(attempts_by_model[model]) for model in models])
     over_all = bootstrap.estimates(ranks[None])[1]
     numbers = (over_all.value, over_all.low, over_all.high, over_all.n)
     correlation = Quantity("rank_correlation", judge=JUDGE)
@@ -107,17 +109,19 @@ def _logarithms(times: Times, method: str) -> np.ndarray:
 
 def _share(place: Mapping[str, str], ratios: np.ndarray, best: np.ndarray, bootstrap: RatioBootstrap) -> Row:
     """sum(1 - time / default's) / sum(1 - best's time / default's); series of one method are paired with the best's."""
-    there = np.tile(1 - np.exp(best), (len(ratios) // len(best), 1))
-    estimate = bootstrap.ratio(1 - np.exp(ratios), there)
-    what = Quantity("share_of_head_room", baseline=DEFAULT, judge=JUDGE)
-    return row(place, what, estimate.value, estimate.low, estimate.high, estimate.n, over="models, seeds and series")
+    best_savings = np.tile(1 - np.exp(best), (len(ratios) // len(best), 1))
+    estimate = bootstrap.ratio(1 - np.exp(ratios), best_savings)
+    quantity = Quantity("share_of_head_room", baseline=DEFAULT, judge=JUDGE)
+    return row(
+        place, quantity, estimate.value, estimate.low, estimate.high, estimate.n, over="models, seeds and series"
+    )
 
 
-def _rank(tried: Attempts) -> float:
+def _rank(attempts: Attempts) -> float:
     """Rank correlation of expected and measured time over a model's candidates; NaN where all are expected alike."""
     pairs = {
         name: (expected, ratio)
-        for candidates in tried.values()
+        for candidates in attempts.values()
         for name, expected, ratio in zip(candidates.names, candidates.expected, candidates.ratios, strict=True)
         if np.isfinite(expected)
     }
@@ -141,7 +145,7 @@ def main(
         raise typer.BadParameter(lacking)
     training = {name: Workshop(folder, name, core) for name, model in MODELS.items() if not model.unseen}
     networks = [network_file(folder, training, seed) for seed in range(seeds)]
-    tried: dict[str, Attempts] = {}
+    attempts_by_model: dict[str, Attempts] = {}
     times: Times = {}
     kernels: dict[str, dict[str, int]] = {}
     unseen = [name for name, model in MODELS.items() if model.unseen and (not only or name in only)]
@@ -154,7 +158,7 @@ def main(
         if default == problem.n:
             print(f"{name}: Inductor has nothing to fuse")
             continue
-        tried[name] = {
+        attempts_by_model[name] = {
             (method, seed): try_method(
                 method,
                 workshop,
@@ -168,10 +172,19 @@ def main(
             for method in METHODS
             for seed in (range(seeds) if method in LEARNED else [0])
         }
-        times[name] = last_series(workshop, tried[name], series, rounds)
+        times[name] = last_series(workshop, attempts_by_model[name], series, rounds)
         kernels[name] = {DEFAULT: default, "forbid_all": problem.n}
-        print(json.dumps({name: {method: round(float(np.median(own)), 4) for method, own in times[name].items()}}))
-    table = results(rows_of(output.name, times, tried, kernels))
+        print(
+            json.dumps(
+                {
+                    name: {
+                        method: round(float(np.median(method_ratios)), 4)
+                        for method, method_ratios in times[name].items()
+                    }
+                }
+            )
+        )
+    table = results(rows_of(output.name, times, attempts_by_model, kernels))
     shown = table[table["set"] == "all"][["method", "metric", "baseline", "value", "low", "high", "n"]]
     print(shown.to_string(index=False))
     settings = {"rounds": rounds, "series": series, "compilations": COMPILATIONS, "seeds": seeds}

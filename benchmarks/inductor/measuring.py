@@ -1,4 +1,4 @@
-"""Candidates are compiled and timed, each in a process of its own; what was measured is not measured again."""
+"""Compilation and timing of candidates, each in a process of its own; measurements are stored and not repeated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = 8  # candidates that are compiled at once, and timed in turns: each is a
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate that was compiled, and how it was timed."""
+    """A compiled candidate, and its time."""
 
     name: str
     status: str  # ok, or why it has no time
@@ -36,7 +36,7 @@ class Measured:
 
 
 class Workshop:
-    """Where a model's candidates are compiled, under one folder; `core`: the processor core that they are timed on."""
+    """The folder in which a model's candidates are compiled; `core`: the processor core that they are timed on."""
 
     def __init__(self, folder: Path, model: str, core: int) -> None:
         self.model, self._folder, self._core = model, folder / model, core
@@ -62,8 +62,8 @@ class Workshop:
         fresh = {name: by_node for name, by_node in zip(names, levels, strict=True) if not self._file(name).exists()}
         for begin in tqdm(range(0, len(fresh), BATCH), self.model, leave=False):
             self._measure(dict([*fresh.items()][begin : begin + BATCH]), rounds)
-        kept = [json.loads(self._file(name).read_text()) for name in names]
-        return [Measured(name, row["status"], row["ratio"]) for name, row in zip(names, kept, strict=True)]
+        stored_rows = [json.loads(self._file(name).read_text()) for name in names]
+        return [Measured(name, row["status"], row["ratio"]) for name, row in zip(names, stored_rows, strict=True)]
 
     def _measure(self, batch: Mapping[str, Levels], rounds: int) -> None:
         self._compile_default()
@@ -93,15 +93,18 @@ class Workshop:
                 times = timed_in_turns(opened, rounds)
             with replacing(path) as temporary:
                 temporary.write_text(json.dumps(times.tolist()))
-        kept = json.loads(path.read_text())
-        return {f"{name}{'' if name not in names[:i] else ' again'}": np.array(kept[i]) for i, name in enumerate(names)}
+        stored_times = json.loads(path.read_text())
+        return {
+            f"{name}{'' if name not in names[:i] else ' again'}": np.array(stored_times[i])
+            for i, name in enumerate(names)
+        }
 
     def _file(self, name: str) -> Path:
-        """What is kept of a candidate."""
+        """The file with the measurement of a candidate."""
         return self._folder / f"{name}.json"
 
     def _compile_default(self) -> None:
-        """So that its folder is there, whose kernels other candidates begin with."""
+        """Compile the default first, as other candidates begin with its kernels."""
         if not (self._folder / DEFAULT).exists():
             with self._open(DEFAULT, None) as candidate:
                 status = _status(candidate)
@@ -116,7 +119,7 @@ class Workshop:
     def _open(self, name: str, levels: Levels | None) -> Candidate:
         """A process with the candidate, in a folder of its own for compiled code.
 
-        A new folder begins with what earlier candidates left: kernels, which are kept by their source text.
+        A new folder begins with the kernels of earlier candidates, which are stored by their source text.
         """
         cache = self._folder / name
         if not cache.exists() and self._kernels.exists():
@@ -124,7 +127,7 @@ class Workshop:
         return Candidate(MODELS[self.model], levels, cache, self._core)
 
     def _share(self, names: Iterable[str]) -> None:
-        """Kernels that these candidates compiled are there for later ones."""
+        """Make the kernels of these candidates available to later ones."""
         for path in (path for name in names for path in (self._folder / name).glob("*/*")):
             shared = self._kernels / path.parent.name / path.name
             if path.is_file() and not shared.exists():
@@ -140,5 +143,5 @@ def _status(candidate: Candidate) -> str:
 
 
 def name_of(levels: Levels) -> str:
-    """A short name that tells levels apart."""
+    """A short name that is different for different levels."""
     return hashlib.sha256(json.dumps(sorted(levels.items())).encode()).hexdigest()[:12]

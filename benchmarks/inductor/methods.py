@@ -22,7 +22,7 @@ LEARNED = METHODS[-2:]
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trials:
     """A method's candidates of one model."""
 
     names: list[str]
@@ -44,8 +44,8 @@ def try_method(
     network: Callable[[], Fusing],
     rounds: int,
     rng: np.random.Generator,
-) -> Tried:
-    """Propose, compile and time. network: gives the trained one anew, which learning changes."""
+) -> Trials:
+    """Propose, compile and time. network: returns the trained network anew, as learning changes it."""
     if method == "search":
         return _searched(workshop, nodes, compiler, problem, rounds, rng)
     proposals = {
@@ -59,7 +59,7 @@ def try_method(
 
 
 def _different(compiler: Compiler, problem: FusionProblem, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Those that are expected to lead to different kernels."""
+    """The proposals that are expected to lead to different kernels."""
     by_kernels = {_kernels(compiler, problem, proposal): proposal for proposal in reversed(proposals)}
     return list(by_kernels.values())[::-1]
 
@@ -71,22 +71,22 @@ def _timed(
     problem: FusionProblem,
     proposals: Sequence[Proposal],
     rounds: int,
-) -> Tried:
-    """Those whose results are right. Kernels that another method has tried are not compiled again."""
+) -> Trials:
+    """The candidates whose results are right. Kernels that another method has compiled are not compiled again."""
     by_name: dict[str, tuple[dict[str, int], Proposal]] = {}
     for proposal in proposals:
         levels = levels_of_plan(problem, compiler.judged(problem, proposal.levels).plan)
         by_node = {node.name: int(level) for node, level in zip(nodes, levels, strict=True)}
         by_name[name_of(by_node)] = by_node, proposal
-    tried = Tried([], [], [])
+    trials = Trials([], [], [])
     for measured in workshop.measured([by_node for by_node, _ in by_name.values()], rounds):
         if measured.status == "ok":
-            tried.names.append(measured.name)
-            tried.expected.append(by_name[measured.name][1].seconds)
-            tried.ratios.append(measured.ratio)
+            trials.names.append(measured.name)
+            trials.expected.append(by_name[measured.name][1].seconds)
+            trials.ratios.append(measured.ratio)
         else:
             tqdm.write(f"{workshop.model}: {measured.name}: {measured.status}")
-    return tried
+    return trials
 
 
 def _searched(
@@ -96,30 +96,30 @@ def _searched(
     problem: FusionProblem,
     rounds: int,
     rng: np.random.Generator,
-) -> Tried:
-    """Changes of the best so far by measured time, a few at a time; from all nodes alike, each of other kernels."""
+) -> Trials:
+    """Changes of the best by measured time, a few at a time, each with other kernels; starts from all nodes alike."""
     best = Proposal(np.ones(problem.n, np.int8), compiler.all_alike(problem).seconds)
-    tried = _timed(workshop, nodes, compiler, problem, [best], rounds)
-    lowest, seen = min(tried.ratios, default=np.inf), {_kernels(compiler, problem, best)}
-    while left := COMPILATIONS - len(seen):
+    trials = _timed(workshop, nodes, compiler, problem, [best], rounds)
+    lowest, known_kernels = min(trials.ratios, default=np.inf), {_kernels(compiler, problem, best)}
+    while remaining := COMPILATIONS - len(known_kernels):
         batch: list[Proposal] = []
         for _ in range(_DRAWS):
             drawn = changed(compiler, problem, best.levels, rng)
-            if (kernels := _kernels(compiler, problem, drawn)) not in seen:
-                seen.add(kernels)
+            if (kernels := _kernels(compiler, problem, drawn)) not in known_kernels:
+                known_kernels.add(kernels)
                 batch.append(drawn)
-            if len(batch) == min(BATCH, left):
+            if len(batch) == min(BATCH, remaining):
                 break
         if not batch:
             break
         more = _timed(workshop, nodes, compiler, problem, batch, rounds)
-        tried = Tried(tried.names + more.names, tried.expected + more.expected, tried.ratios + more.ratios)
+        trials = Trials(trials.names + more.names, trials.expected + more.expected, trials.ratios + more.ratios)
         if more.names and min(more.ratios) < lowest:
             lowest, first = min(more.ratios), more.expected[int(np.argmin(more.ratios))]
             best = next(proposal for proposal in batch if proposal.seconds == first)
-    return tried
+    return trials
 
 
 def _kernels(compiler: Compiler, problem: FusionProblem, proposal: Proposal) -> bytes:
-    """What tells the kernels that a proposal is expected to lead to."""
+    """The kernels to which a proposal is expected to lead, as bytes."""
     return compiler.judged(problem, proposal.levels).plan.kernel.tobytes()

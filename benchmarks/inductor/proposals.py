@@ -1,4 +1,4 @@
-"""What each method proposes for a model: levels of its scheduler nodes, at most as many as may be compiled.
+"""Each method's proposals for a model: levels of its scheduler nodes, at most as many as may be compiled.
 
 Levels that are expected to lead to the same kernels count once.
 """
@@ -20,7 +20,7 @@ SETTINGS = FusionNetwork(training=["training"], development="training", updates=
 
 
 def random_levels(compiler: Compiler, problem: FusionProblem, count: int, rng: np.random.Generator) -> list[Proposal]:
-    """Each node alone, or one of two or three levels; how likely they are is drawn as well."""
+    """Each node alone, or at one of two or three levels; their probabilities are drawn as well."""
     drawn = []
     for _ in range(count):
         alone = rng.random()
@@ -30,14 +30,14 @@ def random_levels(compiler: Compiler, problem: FusionProblem, count: int, rng: n
 
 
 def by_traffic(compiler: Compiler, problem: FusionProblem) -> list[Proposal]:
-    """Pairs of the largest shared results first: a node's level grows with what it writes."""
+    """Pairs of the largest shared results first: a node's level grows with the size of its result."""
     ranks = np.argsort(np.argsort(problem.written, kind="stable"), kind="stable")
     levels = 1 + ranks * (LEVELS - 1) // max(problem.n, 1)
     return [Proposal.of(compiler.judged(problem, levels.astype(np.int8))), Proposal.of(compiler.all_alike(problem))]
 
 
 def trained(compiler: Compiler, seed: int) -> Fusing:
-    """A network that has learned from the training models by the cost."""
+    """A network that has learned from the training models by the cost model."""
     torch.set_num_threads(1)
     problems = compiler.problems
     network, _ = train(problems, problems, SETTINGS, seed, judge=compiler.judged, default=compiler.all_alike)
@@ -45,7 +45,7 @@ def trained(compiler: Compiler, seed: int) -> Fusing:
 
 
 def changed(compiler: Compiler, problem: FusionProblem, levels: np.ndarray, rng: np.random.Generator) -> Proposal:
-    """Some nodes next to each other get another level: what a search by measured times tries."""
+    """Levels with a change of some neighbouring nodes: a step of the search by measured times."""
     changed_levels = levels.copy()
     begin = rng.integers(problem.n)
     changed_levels[begin : begin + rng.integers(1, 6)] = rng.integers(0, 4)

@@ -1,4 +1,4 @@
-"""How well the models of pipeline/blocks/latency/model.py agree with llvm-mca, and where they do not.
+"""Agreement of the models of pipeline/blocks/latency/model.py with llvm-mca, and the cases where they differ.
 
     python -m benchmarks.machine_agreement
 
@@ -11,7 +11,7 @@ Compared are the cycles of a single pass over 4 to 40 instructions:
 The first order of each block and sequence in which the two differ is reduced to a part that still differs, and the
 parts are sorted into classes by what differs first in llvm-mca's timeline.
 
-It publishes the experiment `processor_agreement`: what `agreement.rows` says, and table `deviations`; seed `all`.
+It publishes the experiment `processor_agreement`: the rows of `agreement.rows`, and table `deviations`; seed `all`.
 """
 
 from __future__ import annotations
@@ -66,44 +66,44 @@ def main(
     rows, frames = [], []
     for name in names or list(settings.processors):
         table = read(codes, name, settings.processors[name].judge, binary)
-        usable = cases.modelled(corpus, drawn, numbers, table.chip.known)
-        of = {"experiment": output.name, "set": chosen, "target": name}
+        usable = cases.modelled(corpus, drawn, numbers, table.chip.is_supported)
+        place = {"experiment": output.name, "set": chosen, "target": name}
         covered = Quantity("modelled_share", judge=JUDGE)
-        rows.append(agreement.share(of, covered, len(usable), len(drawn), settings.evaluation.confidence))
+        rows.append(agreement.share(place, covered, len(usable), len(drawn), settings.evaluation.confidence))
         for kind, parts in {
             chosen: cases.of_blocks(corpus, usable, numbers, orders, seed),
-            RANDOM: cases.at_random(table.forms, table.chip.known, blocks, _LENGTHS, orders, seed),
+            RANDOM: cases.at_random(table.forms, table.chip.is_supported, blocks, _LENGTHS, orders, seed),
         }.items():
             measured = [agreement.cycles(part, table, binary) for part in parts]
-            rows += agreement.rows(of | {"set": kind}, measured, settings.evaluation)
+            rows += agreement.rows(place | {"set": kind}, measured, settings.evaluation)
             frames.append(_deviations({"set": kind, "target": name}, parts, measured, table, binary))
     measurements, differences = results(rows), pd.concat(frames, ignore_index=True)
     shown = measurements.pivot_table(index=["target", "set"], columns="metric", values="value", sort=False)
     print(
         shown.drop(columns="orders_per_second").to_string(), differences.drop(columns="example").to_string(), sep="\n\n"
     )
-    asked = {"set": chosen, "processors": names or list(settings.processors), "blocks": blocks, "orders": orders}
-    asked |= {"lengths": list(_LENGTHS), "seed": seed, "llvm_mca": llvm_mca.VERSION, "baseline": BASELINE}
+    options = {"set": chosen, "processors": names or list(settings.processors), "blocks": blocks, "orders": orders}
+    options |= {"lengths": list(_LENGTHS), "seed": seed, "llvm_mca": llvm_mca.VERSION, "baseline": BASELINE}
     modules = [f"benchmarks.machine_agreement.{name}" for name in _MODULES]
     publish(
         output,
         {"results": measurements, "deviations": differences},
-        asked,
+        options,
         modules,
         [dags, instructions, encodings, members],
     )
 
 
 def _deviations(
-    of: dict[str, str], parts: list[Cases], measured: list[Cycles], table: Instructions, binary: str
+    place: dict[str, str], parts: list[Cases], measured: list[Cycles], table: Instructions, binary: str
 ) -> pd.DataFrame:
-    """Rows of table `deviations`, of the first order of each block in which the two differ."""
+    """Rows of table `deviations`, from the first order of each block for which model and llvm-mca differ."""
     sequences = []
     for part, cycles in zip(parts, measured, strict=True):
         differ = cycles.modelled != cycles.llvm_mca
         blocks = np.flatnonzero(differ.any(1))
         sequences += [tuple(order) for order in part.shown[blocks, differ[blocks].argmax(1)].tolist()]
-    return deviations.table(of, sequences, table, binary)
+    return deviations.table(place, sequences, table, binary)
 
 
 if __name__ == "__main__":

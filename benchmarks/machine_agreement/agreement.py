@@ -1,4 +1,4 @@
-"""Cycles by a model and by llvm-mca -> how well they agree, as rows of table `results`."""
+"""Agreement of cycles by a model and by llvm-mca, as rows of table `results`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNITS = {  # of what is no share
 
 @dataclass(frozen=True)
 class Cycles:
-    """What both say of B blocks or sequences of one length, K orders each."""
+    """Cycles by both of B blocks or sequences of one length, K orders each."""
 
     modelled: np.ndarray  # (B, K)
     llvm_mca: np.ndarray  # (B, K)
@@ -36,15 +36,15 @@ class Cycles:
 
 
 def cycles(cases: Cases, table: Instructions, binary: str) -> Cycles:
-    """Cycles of every order. The model is compiled before it is timed; llvm-mca's time has its start in it."""
+    """Cycles of every order. The model is compiled before it is timed; llvm-mca's time includes its start."""
     first = table.chip, cases.instructions[:1]
     model.makespans(model.costs(*first), cases.orders[:1])
     start = time.perf_counter()
     modelled = model.makespans(model.costs(table.chip, cases.instructions), cases.orders)
     middle = time.perf_counter()
     shown = cases.shown.reshape(-1, cases.orders.shape[2])
-    said = simulated([[table.texts[i] for i in order] for order in shown.tolist()], table.judge, binary)
-    return Cycles(modelled, said.reshape(modelled.shape), middle - start, time.perf_counter() - middle)
+    simulated_cycles = simulated([[table.texts[i] for i in order] for order in shown.tolist()], table.judge, binary)
+    return Cycles(modelled, simulated_cycles.reshape(modelled.shape), middle - start, time.perf_counter() - middle)
 
 
 def rows(place: Mapping[str, str], measured: list[Cycles], settings: Evaluation) -> list[Row]:
@@ -55,9 +55,9 @@ def rows(place: Mapping[str, str], measured: list[Cycles], settings: Evaluation)
     order by the model (the first, of equals) is a best one by llvm-mca. `equal_blocks_share`: all orders are equal.
     """
     pairs = [pair for part in measured for pair in zip(part.modelled, part.llvm_mca, strict=True)]
-    differences = [np.abs(modelled - said) for modelled, said in pairs]
+    differences = [np.abs(modelled - reference) for modelled, reference in pairs]
     spread = [pair for pair in pairs if np.ptp(pair[1])]
-    best = [bool(said[modelled.argmin()] == said.min()) for modelled, said in spread]
+    best = [bool(reference[modelled.argmin()] == reference.min()) for modelled, reference in spread]
     n_orders = sum(map(len, differences))
     means = {
         "equal_cycles_share": np.array([np.mean(difference == 0) for difference in differences]),
@@ -90,15 +90,15 @@ def rows(place: Mapping[str, str], measured: list[Cycles], settings: Evaluation)
     return lines
 
 
-def share(place: Mapping[str, str], what: Quantity, holds: int, n: int, level: float) -> Row:
+def share(place: Mapping[str, str], quantity: Quantity, holds: int, n: int, level: float) -> Row:
     """A share of blocks with Wilson's interval."""
     interval = binomtest(holds, n).proportion_ci(level, "wilson")
-    return row(place, what, holds / n, interval.low, interval.high, n, seed="all")
+    return row(place, quantity, holds / n, interval.low, interval.high, n, seed="all")
 
 
 def _quantity(name: str) -> Quantity:
     return Quantity(name, baseline=BASELINE, judge=JUDGE, unit=_UNITS.get(name, ""))
 
 
-def _correlation(measure: Callable[..., Any], modelled: np.ndarray, said: np.ndarray) -> float:
-    return float(measure(modelled, said).statistic) if np.ptp(modelled) else 0.0
+def _correlation(measure: Callable[..., Any], modelled: np.ndarray, reference: np.ndarray) -> float:
+    return float(measure(modelled, reference).statistic) if np.ptp(modelled) else 0.0

@@ -1,4 +1,4 @@
-"""What is compared: real blocks in random legal orders, and random sequences of real instructions."""
+"""The compared cases: real blocks in random legal orders, and random sequences of real instructions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def draw(store: BlockStore, rows: np.ndarray, blocks: int, seed: int) -> np.ndar
 
 
 def modelled(store: BlockStore, rows: np.ndarray, instructions: np.ndarray, is_known: np.ndarray) -> np.ndarray:
-    """Those of the blocks whose every instruction the model knows.
+    """The blocks of which the model knows every instruction.
 
     instructions: (U,) rows of table encodings, sorted, of which the processor's table is made; is_known: (U,) bool.
     """
     lengths = store.lengths[rows]
-    each = is_known[np.searchsorted(instructions, store.instructions_of(rows))]
+    all_known = is_known[np.searchsorted(instructions, store.instructions_of(rows))]
     starts = np.r_[0, np.cumsum(lengths)[:-1]]
-    return rows[np.logical_and.reduceat(each, starts)]
+    return rows[np.logical_and.reduceat(all_known, starts)]
 
 
 def of_blocks(store: BlockStore, rows: np.ndarray, instructions: np.ndarray, orders: int, seed: int) -> list[Cases]:

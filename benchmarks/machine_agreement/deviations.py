@@ -1,4 +1,4 @@
-"""Where a model first departs from llvm-mca, as a class with a name: table `deviations`."""
+"""The class of the first difference between a model and llvm-mca: table `deviations`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COPY = re.compile(r"mov\w* +%\w+, *%\w+$")  # of a register to another
 
 
 def deviation(model: Timeline, llvm_mca: Simulated, barriers: np.ndarray, moves: np.ndarray, doubt: str) -> str:
-    """The class of a sequence of n instructions, from the first cycle in which only one of the two issues something.
+    """The class of a sequence of n instructions, by the first cycle in which only one of the two issues something.
 
-    Looked at are the instructions that only one of them issues in that cycle; all that came earlier is equal. The first
-    that holds:
+    The instructions that only one of them issues in that cycle are examined; everything earlier is equal. The first
+    rule that holds:
 
     - `retirement`: there is no such cycle; what differs is when instructions leave the processor.
     - `other`: on a processor that issues in order, unless a memory barrier stands before one (`memory_barrier`).
@@ -59,7 +59,7 @@ def deviation(model: Timeline, llvm_mca: Simulated, barriers: np.ndarray, moves:
 
 
 def doubt(guessed: np.ndarray, choices: np.ndarray, groups: np.ndarray) -> str:
-    """Why the units that n instructions hold are in doubt, or nothing.
+    """The reason why the units that n instructions hold are in doubt, or an empty string.
 
     - `guessed_units`: of one of them no groups were found that say what llvm-mca's instruction table says.
     - `ambiguous_units`: one holds units of two groups that overlap, neither being part of the other. Other groups say
@@ -81,7 +81,12 @@ def table(place: Mapping[str, str], sequences: Sequence[Part], instructions: Ins
 
     Each is reduced to a part of it that still differs; the class is that of the part, the example a shortest one.
     """
-    parts = reduced(sequences, lambda asked: _modelled(asked, instructions) != _simulated(asked, instructions, binary))
+    parts = reduced(
+        sequences,
+        lambda sequences_of_round: (
+            _modelled(sequences_of_round, instructions) != _simulated(sequences_of_round, instructions, binary)
+        ),
+    )
     judged = zip(_modelled(parts, instructions).tolist(), _simulated(parts, instructions, binary).tolist(), strict=True)
     shown = timelines.simulated([_texts(part, instructions) for part in parts], instructions.judge, binary)
     lines = [
@@ -89,9 +94,9 @@ def table(place: Mapping[str, str], sequences: Sequence[Part], instructions: Ins
             _class(part, timeline, instructions),
             len(part),
             "; ".join(" ".join(t.split()) for t in _texts(part, instructions)),
-            *both,
+            *cycles_of_both,
         )
-        for part, timeline, both in zip(parts, shown, judged, strict=True)
+        for part, timeline, cycles_of_both in zip(parts, shown, judged, strict=True)
     ]
     frame = pd.DataFrame(lines, columns=["deviation", "instructions", "example", "model_cycles", "llvm_mca_cycles"])
     frame = frame.astype({"instructions": "int64", "model_cycles": float, "llvm_mca_cycles": float})
@@ -108,7 +113,7 @@ def _class(part: Part, llvm_mca: Simulated, instructions: Instructions) -> str:
     rows = np.array(part)
     barriers = np.array([bool(_BARRIER.match(instructions.texts[i])) for i in part])
     chip = instructions.chip
-    free = (chip.latencies[rows] == 0) & ~(chip.held[rows] > 0).any(1) & (chip.choices[rows, 0] < 0)
+    free = (chip.latencies[rows] == 0) & ~(chip.unit_cycles[rows] > 0).any(1) & (chip.choices[rows, 0] < 0)
     moves = free & np.array([bool(_COPY.match(instructions.texts[i])) for i in part])
     units = doubt(instructions.guessed_units[rows], chip.choices[rows], chip.groups)
     return deviation(timelines.modelled(chip, rows), llvm_mca, barriers, moves, units)

@@ -1,4 +1,4 @@
-"""A processor's instructions, as its fast model knows them and as llvm-mca reads them."""
+"""A processor's instructions, in the form of its fast model and as text for llvm-mca."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(codes: pa.ChunkedArray, name: str, judge: Judge, binary: str) -> Instru
 def simulated(regions: list[list[str]], judge: Judge, binary: str) -> np.ndarray:
     """Cycles by llvm-mca, one of each region.
 
-    Raises ValueError where it refuses one: each of their instructions is known to it.
+    Raises ValueError if llvm-mca refuses a region, although it accepts each instruction alone.
     """
     answers = llvm_mca.simulate(regions, judge, binary)
     for answer in answers:

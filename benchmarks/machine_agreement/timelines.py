@@ -1,4 +1,4 @@
-"""In which cycles the instructions of one sequence become ready and issue, by a model and by llvm-mca."""
+"""The cycles in which the instructions of one sequence become ready and issue, by a model and by llvm-mca."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.latency.llvm_mca import LlvmMcaError
 from pipeline.blocks.latency.packing import (
     ADVANCE,
-    BUFFERS,
     BYTE,
-    CHOICES,
-    HELD,
+    FIRST_LIST,
     LATENCY,
-    LISTS,
     MEMORY,
-    POOLS,
-    SOURCES,
+    N_BUFFERS,
+    N_CHOICES,
+    N_OCCUPIED,
+    N_POOLS,
+    N_SOURCES,
+    N_TARGETS,
     STORE,
-    TARGETS,
     Block,
 )
 from pipeline.config.processors import Judge
@@ -37,15 +37,15 @@ _OPTIONS = [
 
 @dataclass(frozen=True)
 class Timeline:
-    """Of a sequence of n instructions, (n,) cycles each."""
+    """Cycles of a sequence of n instructions, (n,) each."""
 
-    ready: np.ndarray | None  # all that it waits for is there; None: it issues in order
+    ready: np.ndarray | None  # when everything that it waits for is available; None if issue is in order
     issued: np.ndarray
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The same by llvm-mca."""
+    """The cycles by llvm-mca."""
 
     dispatched: np.ndarray
     ready: np.ndarray  # never before it is dispatched
@@ -53,7 +53,7 @@ class Simulated:
 
 
 def simulated(regions: Sequence[Sequence[str]], judge: Judge, binary: str) -> list[Simulated]:
-    """Timelines of regions that llvm-mca takes. Raises LlvmMcaError where it fails."""
+    """Timelines of regions by llvm-mca. Raises LlvmMcaError if it fails."""
     timelines: list[Simulated] = []
     for start in range(0, len(regions), llvm_mca.BATCH):
         part = regions[start : start + llvm_mca.BATCH]
@@ -90,8 +90,8 @@ def modelled(chip: Processor, sequence: np.ndarray) -> Timeline:
 
 def _ready(facts: np.ndarray, machine: np.ndarray, issued: np.ndarray) -> np.ndarray:
     """(n,) cycle in which the operands of each instruction are there and, before a store, all accesses have issued."""
-    sources = LISTS + machine[POOLS] + machine[BUFFERS] + machine[HELD] + machine[CHOICES]
-    targets = sources + machine[SOURCES]
+    sources = FIRST_LIST + machine[N_POOLS] + machine[N_BUFFERS] + machine[N_OCCUPIED] + machine[N_CHOICES]
+    targets = sources + machine[N_SOURCES]
     ready = np.zeros(len(issued), np.int64)
     writers: dict[int, int] = {}  # register -> the last instruction that wrote it
     accessed = 0
@@ -100,7 +100,7 @@ def _ready(facts: np.ndarray, machine: np.ndarray, issued: np.ndarray) -> np.nda
             if source and (writer := writers.get(source & 255)) is not None:
                 advance = fact[ADVANCE] if source >> BYTE & 1 else 0
                 ready[t] = max(ready[t], issued[writer] + max(0, facts[writer, LATENCY] - advance))
-        writers |= {int(target): t for target in fact[targets : targets + machine[TARGETS]] if target}
+        writers |= {int(target): t for target in fact[targets : targets + machine[N_TARGETS]] if target}
         if fact[MEMORY] == STORE:
             ready[t] = max(ready[t], accessed)
         if fact[MEMORY]:

@@ -45,18 +45,18 @@ class Case:
 def apart(case: Case, patience: float = PATIENCE) -> dict[str, Any]:
     """A row of operator_results.SPEED, measured in a fresh process; a failure is a row with its reason."""
     context = multiprocessing.get_context("spawn")
-    ours, its = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(case, its))
+    ours, child_end = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(case, child_end))
     process.start()
-    its.close()
+    child_end.close()
     try:
-        found = ours.recv() if ours.poll(patience) else {"reason": f"not done after {patience:.0f} s"}
+        answer = ours.recv() if ours.poll(patience) else {"reason": f"not done after {patience:.0f} s"}
     except EOFError:
         process.join()
-        found = {"reason": f"its process ended by signal {-process.exitcode}, most likely for want of memory"}
+        answer = {"reason": f"its process ended by signal {-process.exitcode}, most likely for want of memory"}
     process.kill()
     process.join()
-    return case.names | {"items": 0, "iterations": 0} | found
+    return case.names | {"items": 0, "iterations": 0} | answer
 
 
 def _answer(case: Case, connection: Connection) -> None:
@@ -94,7 +94,7 @@ def measured(case: Case) -> dict[str, Any]:
     items = batch if needed else 1  # the loop's time is hardly one of its items
     while True:
         part = orders.take(np.arange(items))
-        seconds, found = once(maker, part, proposal[:items], cotangent[:items])
+        seconds, projected = once(maker, part, proposal[:items], cotangent[:items])
         if items == batch or 4 * seconds > BUDGET / 2:
             break
         items = min(batch, 4 * items)
@@ -104,14 +104,14 @@ def measured(case: Case) -> dict[str, Any]:
     peak = peak_of(maker, part, proposal[:items], cotangent[:items])
     if needed:  # the time of an iteration does not depend on how many there are
         times = [seconds * needed / timed for seconds in times]
-        found = popocs(proposal, part, method="cyclic", iterations=needed)
-    left = residual(found, part)
+        projected = popocs(proposal, part, method="cyclic", iterations=needed)
+    residuals = residual(projected, part)
     return {
         "items": items,
         "iterations": needed,
         "seconds_per_batch": min(times) * batch / items,
-        "residual_median": float(left.median()),
-        "residual_max": float(left.max()),
+        "residual_median": float(residuals.median()),
+        "residual_max": float(residuals.max()),
         "peak_memory_mb": peak / 2**20,
     }
 
@@ -123,9 +123,9 @@ def once(
     project = maker(orders)
     y = proposal.clone().requires_grad_()
     start = time.perf_counter()
-    found = project(y)
-    found.backward(cotangent.to(found.dtype))
-    return time.perf_counter() - start, found.detach()
+    result = project(y)
+    result.backward(cotangent.to(result.dtype))
+    return time.perf_counter() - start, result.detach()
 
 
 def peak_of(maker: peers.Maker, orders: PartialOrders, proposal: torch.Tensor, cotangent: torch.Tensor) -> int:

@@ -1,4 +1,4 @@
-"""The DAGs that all peers are measured on."""
+"""The DAGs on which all peers are measured."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _EDGES = 2  # dependencies for each instruction of a random DAG
 def corpus_dags(table: Path, n: int, batch: int) -> np.ndarray:
     """(batch, n, n) bool: dependencies of blocks of the corpus with n instructions, drawn by seed.
 
-    Where the corpus has fewer such blocks than `batch`, they are taken again from the first.
-    Raises FileNotFoundError where the table is missing, and ValueError where it has no such block.
+    If the corpus has fewer such blocks than `batch`, they are repeated from the first.
+    Raises FileNotFoundError if the table is missing, and ValueError if it has no such block.
     """
     if not table.exists():
         raise FileNotFoundError(f"{table} is missing: run `make reproduce` first; it builds the corpus and its DAGs")
-    found = drawn(table, n, batch, SEED)
-    if not len(found):
+    dags = drawn(table, n, batch, SEED)
+    if not len(dags):
         raise ValueError(f"{table}: no block of {n} instructions has a dependency; choose other --sizes")
-    return found[np.arange(batch) % len(found)]
+    return dags[np.arange(batch) % len(dags)]
 
 
 def random_dags(size: int, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -34,7 +34,7 @@ def random_dags(size: int, n: int, rng: np.random.Generator) -> np.ndarray:
 def _random_dag(n: int, rng: np.random.Generator) -> np.ndarray:
     density = 2 * _EDGES / max(1, n - 1)  # of all pairs; some of them the reduction drops again
     candidates = [_reduction(np.triu(rng.random((n, n)) < factor * density, 1)) for factor in (1.0, 1.3, 1.6, 1.9, 2.2)]
-    chosen = min(candidates, key=lambda found: abs(int(found.sum()) - _EDGES * n))
+    chosen = min(candidates, key=lambda candidate: abs(int(candidate.sum()) - _EDGES * n))
     names = rng.permutation(n)
     return chosen[names][:, names]
 

@@ -1,4 +1,4 @@
-"""The peers: each is set up for a batch and gives one projection to time.
+"""The peers: each is set up for a batch and returns one projection to time.
 
 A maker takes the partial orders of a batch and returns a function from (B, n, n) proposals to
 projections, differentiable by autograd. Bringing the DAGs into a peer's own form (matrices,
@@ -59,7 +59,7 @@ def cyclic_loop(iterations: int) -> Maker:
         item, edge = np.nonzero(real)
         normals[item, edge, before[item, edge]] = -1.0
         normals[item, edge, after[item, edge]] = 1.0
-        there = torch.from_numpy(real).float().unsqueeze(-1)
+        is_dependency = torch.from_numpy(real).float().unsqueeze(-1)
         v = torch.arange(1, n + 1, dtype=torch.float32)
 
         def project(x: torch.Tensor) -> torch.Tensor:
@@ -68,8 +68,8 @@ def cyclic_loop(iterations: int) -> Maker:
                 x = x + (1 - x.sum(-2, keepdim=True)) / n
                 x = x.relu()
                 slots = moved = x @ v
-                for normal, one in zip(normals.unbind(1), there.unbind(1), strict=True):
-                    moved = moved + (one - (moved * normal).sum(-1, keepdim=True)).relu() / 2 * normal
+                for normal, is_real in zip(normals.unbind(1), is_dependency.unbind(1), strict=True):
+                    moved = moved + (is_real - (moved * normal).sum(-1, keepdim=True)).relu() / 2 * normal
                 x = x + (moved - slots).unsqueeze(-1) * (v / v.square().sum())
             return x
 
@@ -108,13 +108,13 @@ def qpth(orders: PartialOrders) -> Projection:
     quadratic = torch.eye(n * n).double()
     inequalities = torch.cat([-quadratic.expand(size, -1, -1), -gaps], 1)
     bounds = torch.cat([torch.zeros(size, n * n), torch.where(torch.from_numpy(real), -1.0, 1.0)], 1).double()
-    equalities, ones = torch.from_numpy(_sums(n)[:-1]), torch.ones(2 * n - 1).double()
+    equalities, right_sides = torch.from_numpy(_sums(n)[:-1]), torch.ones(2 * n - 1).double()
     solver = QPFunction(eps=GOAL, verbose=-1, check_Q_spd=False, solver=QPSolvers.PDIPM_BATCHED)
     piece = size if n <= 10 else 1
 
     def project(y: torch.Tensor) -> torch.Tensor:
         parts = zip(y.double().flatten(1).split(piece), inequalities.split(piece), bounds.split(piece), strict=True)
-        return torch.cat([solver(quadratic, -x, g, h, equalities, ones) for x, g, h in parts]).view(y.shape)
+        return torch.cat([solver(quadratic, -x, g, h, equalities, right_sides) for x, g, h in parts]).view(y.shape)
 
     return project
 
@@ -167,8 +167,8 @@ def _layer(orders: PartialOrders, backend: dict, arguments: dict, sparse: bool) 
     distance = 0.5 * cp.sum_squares(matrix) - cp.sum(cp.multiply(matrix, proposal))
     problem = cp.Problem(cp.Minimize(distance), conditions)
     layer = CvxpyLayer(problem, parameters=[proposal, edges, least], variables=[matrix], **backend)
-    given = torch.from_numpy(rows), torch.from_numpy(np.where(real, 1.0, -1.0))
-    return lambda y: layer(y.double(), *given, solver_args=arguments)[0]
+    layer_parameters = torch.from_numpy(rows), torch.from_numpy(np.where(real, 1.0, -1.0))
+    return lambda y: layer(y.double(), *layer_parameters, solver_args=arguments)[0]
 
 
 def linsatnet(orders: PartialOrders) -> Projection:
@@ -185,7 +185,7 @@ def linsatnet(orders: PartialOrders) -> Projection:
     n = orders.n
     equal = torch.from_numpy(_sums(n)).float()
     iterations = 100 if n <= 20 else 10
-    made = []
+    constraints = []
     for b in range(len(orders)):
         before = orders.before[orders.offsets[b] : orders.offsets[b + 1]]
         after = orders.after[orders.offsets[b] : orders.offsets[b + 1]]
@@ -194,14 +194,14 @@ def linsatnet(orders: PartialOrders) -> Projection:
             for t in range(n):
                 at_most[e, t, then, : t + 1], at_most[e, t, first, t:] = 1, 1
         least = {"A": at_most.flatten(0, 1).flatten(1), "b": torch.ones(len(before) * n)}
-        made.append(init_constraints(n * n, E=equal, f=torch.ones(2 * n), **least))
+        constraints.append(init_constraints(n * n, E=equal, f=torch.ones(2 * n), **least))
 
     def project(y: torch.Tensor) -> torch.Tensor:
-        found = [
-            linsat_layer(item.flatten(), constr_dict=one, tau=1.0, max_iter=iterations, no_warning=True)
-            for item, one in zip(y.float(), made, strict=True)
+        projected = [
+            linsat_layer(item.flatten(), constr_dict=item_constraints, tau=1.0, max_iter=iterations, no_warning=True)
+            for item, item_constraints in zip(y.float(), constraints, strict=True)
         ]
-        return torch.stack(found).view(y.shape)
+        return torch.stack(projected).view(y.shape)
 
     return project
 

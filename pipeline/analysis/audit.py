@@ -1,12 +1,12 @@
-"""Does any single thing that a network sees tell GCC's order by itself? Each is used to sort independent instructions.
+"""Agreement of every single feature that a network sees with GCC's order of independent instructions.
 
-Agreement is the share of pairs without a dependency either way, both having the feature and different values, that
-GCC left in ascending order. A leak of the original address is near 1 or 0 (`leak reference` shows real ones); a habit
-of GCC is not a leak, but shows as well (heights, displacements): judge by where the feature comes from.
-Features of a `step` compare the instruction issued with each other one that was ready; they are functions of what was
-issued before, which a network that decodes has chosen itself. The `control` rows say what chance looks like: any
-legal order agrees with GCC's in more than half of the independent pairs, because both put what has many ancestors
-late; the one in which blocks are shown must do so as often as another that never saw GCC's.
+Agreement is the share of pairs that GCC left in ascending order of the feature, among pairs without a dependency whose
+values differ. A leak of the original address is near 1 or 0 (`leak reference` shows real leaks). A habit of GCC shows
+as well and is no leak (heights, displacements): judge by the origin of the feature.
+Features of a `step` compare the issued instruction with each other ready instruction; they depend on the instructions
+issued before, which a decoding network has chosen itself. The `control` rows show chance: any legal order agrees with
+GCC's in more than half of the independent pairs, because both put instructions with many ancestors late. The order in
+which blocks are shown must agree as often as another random order that does not depend on GCC's.
 Intervals are of a ratio of sums over blocks (Cochran 1977, section 6.4): pairs of one block are not independent.
 """
 
@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from pipeline.analysis import features
-from pipeline.blocks.models.issue import SEEN, decisions
+from pipeline.blocks.models.issue import STEP_FEATURES, decisions
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
@@ -35,24 +35,24 @@ _OPCODE = 0  # column of COMPARED
 
 
 def _sums(sign: np.ndarray, block: np.ndarray, same: np.ndarray) -> np.ndarray:
-    """Over blocks, of P pairs and A of them in ascending order: P, A, A A, A P, P P; and P, A of equal opcodes.
+    """Sums over blocks, for P pairs of which A are in ascending order: P, A, A A, A P, P P; and P, A of equal opcodes.
 
-    sign: (P,) above 0 where GCC's order is ascending, 0 or NaN where nothing is said; same: equal opcodes.
+    sign: (P,) above 0 if GCC's order is ascending, 0 or NaN if the feature tells nothing; same: equal opcodes.
     """
-    said = np.flatnonzero((sign > 0) | (sign < 0))
-    ascending, alike = sign[said] > 0, same[said]
-    pairs, agree = np.bincount(block[said]), np.bincount(block[said], ascending)
+    telling = np.flatnonzero((sign > 0) | (sign < 0))
+    ascending, alike = sign[telling] > 0, same[telling]
+    pairs, agree = np.bincount(block[telling]), np.bincount(block[telling], ascending)
     squares = agree @ agree, agree @ pairs, pairs @ pairs
-    return np.array([len(said), ascending.sum(), *squares, alike.sum(), ascending[alike].sum()], float)
+    return np.array([len(telling), ascending.sum(), *squares, alike.sum(), ascending[alike].sum()], float)
 
 
 def _row(sums: np.ndarray, confidence: float) -> tuple[float, ...]:
-    """pairs, agreement with its interval, and the same within pairs of one opcode."""
-    pairs, agree, of_a, of_both, of_p, same_pairs, same_agree = sums.tolist()
+    """Pairs, agreement with its interval, and both without an interval within pairs of one opcode."""
+    pairs, agree, agree_squared, agree_times_pairs, pairs_squared, same_pairs, same_agree = sums.tolist()
     if not pairs:
         return 0, np.nan, np.nan, np.nan, 0, np.nan
     ratio = agree / pairs
-    error = np.sqrt(max(of_a - 2 * ratio * of_both + ratio**2 * of_p, 0.0)) / pairs
+    error = np.sqrt(max(agree_squared - 2 * ratio * agree_times_pairs + ratio**2 * pairs_squared, 0.0)) / pairs
     wide = norm.ppf((1 + confidence) / 2) * error
     same = same_agree / same_pairs if same_pairs else np.nan
     return int(pairs), ratio, max(ratio - wide, 0.0), min(ratio + wide, 1.0), int(same_pairs), same
@@ -67,7 +67,7 @@ class _Pairs(NamedTuple):
     same: np.ndarray  # opcodes are equal
 
     def sign(self, value: np.ndarray) -> np.ndarray:
-        """What values (B, n) of the instructions say of the pairs."""
+        """Differences (P,) of values (B, n) of the instructions: above 0 if GCC's order is ascending."""
         return (value[self.block, self.k] - value[self.block, self.i]).astype(float)
 
 
@@ -75,14 +75,14 @@ def audit(
     store: BlockStore,
     encodings: Encodings,
     sample: Sample,
-    found_at: Sequence[tuple[bytes, int]],
+    unmasked: Sequence[tuple[bytes, int]],
     sampler: Callable[[np.ndarray, np.random.Generator], np.ndarray],
     confidence: float,
     seed: int,
 ) -> pd.DataFrame:
     """Table `audit` of the blocks of a sample.
 
-    found_at: code of the sample's blocks as found, and its address, for the leak references; sampler: what drew
+    unmasked: original code of the sample's blocks and its address, for the leak references; sampler: the sampler of
     the sample's orders.
     """
     values = features.of_tokens(encodings)
@@ -105,18 +105,18 @@ def audit(
         order = np.stack([sample.orders[item] for item in items]).astype(np.int64)
         redrawn = sampler(store.problems(sample.rows[items], order).precedes, rng).astype(np.int64)
         sums["control", "shown slot"] += _sums(pairs.sign(np.argsort(order, 1)), block, pairs.same)
-        again = np.argsort(np.take_along_axis(order, redrawn, 1), 1)
-        sums["control", "slot in another random legal order"] += _sums(pairs.sign(again), block, pairs.same)
+        redrawn_slot = np.argsort(np.take_along_axis(order, redrawn, 1), 1)
+        sums["control", "slot in another random legal order"] += _sums(pairs.sign(redrawn_slot), block, pairs.same)
         sums["control", "random number"] += _sums(pairs.sign(rng.random(order.shape)), block, pairs.same)
-        for name, sign in _leaks(pairs, [found_at[item] for item in items]):
+        for name, sign in _leaks(pairs, [unmasked[item] for item in items]):
             sums["leak reference", name] += _sums(sign, block, pairs.same)
     rows = [(name, group, *_row(of_feature, confidence)) for (group, name), of_feature in sums.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["audit"].names)
 
 
-def _leaks(pairs: _Pairs, found: list[tuple[bytes, int]]) -> Iterator[tuple[str, np.ndarray]]:
-    """What must not be known, and rip displacements of pairs that address one place."""
-    leaks = [features.leaks(*block) for block in found]
+def _leaks(pairs: _Pairs, unmasked: list[tuple[bytes, int]]) -> Iterator[tuple[str, np.ndarray]]:
+    """Signs of features that no network may see, and of rip displacements of pairs that address one place."""
+    leaks = [features.leaks(*block) for block in unmasked]
     values = {name: np.stack([of_block[name] for of_block in leaks]) for name in leaks[0]}
     target = values["rip target"]
     one_place = target[pairs.block, pairs.i] == target[pairs.block, pairs.k]
@@ -129,10 +129,15 @@ def _leaks(pairs: _Pairs, found: list[tuple[bytes, int]]) -> Iterator[tuple[str,
 def _steps(
     problems: Problems, related: Relations, opcode: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """What is to be seen of the instruction issued, and of each other one that was ready: sign, block, same opcode."""
+    """Name, sign, block and same opcode of a step's features: the issued instruction against other ready ones."""
     size, n = opcode.shape
-    found = decisions(problems, related, np.broadcast_to(np.arange(n), (size, n)))
-    taken = found.taken[found.step]
-    same = opcode.ravel()[found.instruction] == opcode.ravel()[found.instruction[taken]]
-    for column, name in enumerate(SEEN):
-        yield name, (found.seen[:, column] - found.seen[taken, column]).astype(float), found.instruction // n, same
+    choices = decisions(problems, related, np.broadcast_to(np.arange(n), (size, n)))
+    issued = choices.chosen[choices.step]
+    same = opcode.ravel()[choices.instruction] == opcode.ravel()[choices.instruction[issued]]
+    for column, name in enumerate(STEP_FEATURES):
+        yield (
+            name,
+            (choices.features[:, column] - choices.features[issued, column]).astype(float),
+            choices.instruction // n,
+            same,
+        )

@@ -1,15 +1,15 @@
 """Blocks up to renaming: a key that does not depend on the order of their instructions, and that order itself.
 
-A block is a graph: a node for each instruction, coloured with its shape (`naming.py`); one for each name that they
-use; the direct conflicts as edges with their kinds, the uses as edges with their roles. Two blocks are equal up to
-renaming where these graphs are isomorphic.
+A block is a graph: a node for each instruction, coloured with its shape (`naming.py`), and for each name that they
+use; edges for the direct conflicts with their kinds, and for the uses with their roles. Two blocks are equal up to
+renaming if these graphs are isomorphic.
 
-Keys come from colour refinement (Weisfeiler & Leman 1968) to the stable partition, hashed to 64 bits: isomorphic
-blocks have equal keys, others have equal ones only where refinement cannot tell them apart (regular graphs) or where
+Keys come from colour refinement (Weisfeiler & Leman 1968) to the stable partition, hashed to 64 bits. Isomorphic
+blocks have equal keys; other blocks have equal keys only if refinement cannot distinguish them (regular graphs) or if
 hashes collide (of a million blocks: once in 10**7 corpora).
-Two orders of isomorphic blocks are the same where some isomorphism maps one onto the other. It would map slot t to
-slot t, so this needs no search: the certificate of an order is the block written down slot by slot, names numbered as
-they first occur. Instructions that an automorphism exchanges thus never make two orders differ.
+Two orders of isomorphic blocks are the same if an isomorphism maps one onto the other. It would map slot t to slot t,
+so this needs no search: the certificate of an order is the block written slot by slot, with names numbered by their
+first occurrence. Instructions that an automorphism exchanges thus never make two orders differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Canonical(NamedTuple):
     """B blocks under one notion of renaming."""
 
     key: np.ndarray  # (B,) uint64
-    order: np.ndarray  # (B,) uint64: certificate of GCC's order, or of the one asked for
+    order: np.ndarray  # (B,) uint64: certificate of GCC's order, or of the given one
     colours: np.ndarray  # uint64, of the blocks' instructions as GCC numbers them, one block after the other
 
     def of(self, rows: np.ndarray) -> Canonical:
@@ -44,8 +44,8 @@ def canonical(
 ) -> Canonical:
     """Keys, orders and colours of blocks of a store.
 
-    rows: (B,). order: the blocks' orders one after the other, GCC's index of the instruction in slot t; GCC's own by
-    default. issued: (B,) leading slots whose instructions are told apart from all others; none by default.
+    rows: (B,). order: the blocks' orders one after the other, GCC's index of the instruction in slot t; by default
+    GCC's order. issued: (B,) number of leading slots whose instructions get unique colours; 0 by default.
     """
     lengths = store.lengths[rows]
     bounds = np.r_[0, np.cumsum(lengths)]
@@ -53,11 +53,11 @@ def canonical(
         order = np.arange(bounds[-1]) - np.repeat(bounds[:-1], lengths)
     if issued is None:
         issued = np.zeros(len(rows), np.int64)
-    found = Canonical(*(np.empty(size, np.uint64) for size in (len(rows), len(rows), bounds[-1])))
-    edges = tuple((of.bounds, of.before, of.after, of.kinds) for of in (store.reduced, store.implied))
+    result = Canonical(*(np.empty(size, np.uint64) for size in (len(rows), len(rows), bounds[-1])))
+    edges = tuple((graph.bounds, graph.before, graph.after, graph.kinds) for graph in (store.reduced, store.implied))
     blocks = (rows, bounds, store.first, store.instructions)
-    _canonical(*blocks, order.astype(np.int64), issued.astype(np.int64), edges, shapes, found)
-    return found
+    _canonical(*blocks, order.astype(np.int64), issued.astype(np.int64), edges, shapes, result)
+    return result
 
 
 @njit(cache=True, nogil=True)
@@ -71,21 +71,21 @@ def _mix(value: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def _join(tag: int, value: np.uint64) -> np.uint64:
-    """Of a labelled neighbour; sums of these do not depend on the neighbours' order."""
+    """Hash of a labelled neighbour; a sum of these does not depend on the neighbours' order."""
     return _mix(_mix(np.uint64(tag)) ^ value)
 
 
 @njit(cache=True, nogil=True)
 def _refined(colour: np.ndarray, start: np.ndarray, end: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Colours of nodes, refined along labelled edges until no round tells more of them apart."""
+    """Colours of nodes, refined along labelled edges until a round adds no colour."""
     before, classes = 0, len(np.unique(colour))
     while classes > before:
-        seen = np.zeros(len(colour), np.uint64)
+        messages = np.zeros(len(colour), np.uint64)
         for e in range(len(label)):
-            seen[start[e]] += _join(2 * label[e], colour[end[e]])
-            seen[end[e]] += _join(2 * label[e] + 1, colour[start[e]])
+            messages[start[e]] += _join(2 * label[e], colour[end[e]])
+            messages[end[e]] += _join(2 * label[e] + 1, colour[start[e]])
         for node in range(len(colour)):
-            colour[node] = _mix(_mix(colour[node]) + seen[node])
+            colour[node] = _mix(_mix(colour[node]) + messages[node])
         before, classes = classes, len(np.unique(colour))
     return colour
 
@@ -100,15 +100,15 @@ def _canonical(
     issued: np.ndarray,
     conflicts: tuple,
     shapes: Shapes,
-    found: Canonical,
+    certificates: Canonical,
 ) -> None:
     number = np.full(shapes.name.max() + 1 if len(shapes.name) else 1, -1, np.int64)  # of a name in its block
     for b in range(len(rows)):
         row, n = rows[b], bounds[b + 1] - bounds[b]
-        own = instructions[first[row] : first[row] + n]
+        distinct = instructions[first[row] : first[row] + n]
         size = 0
         for i in range(n):
-            size += shapes.bounds[own[i] + 1] - shapes.bounds[own[i]]
+            size += shapes.bounds[distinct[i] + 1] - shapes.bounds[distinct[i]]
         for edges, _, _, _ in conflicts:
             size += edges[row + 1] - edges[row]
         start, end, label = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
@@ -117,11 +117,11 @@ def _canonical(
         for t in range(n):
             i = order[bounds[b] + t]
             slot[i] = t
-            colour[i] = _mix(np.uint64(shapes.shape[own[i]]))
+            colour[i] = _mix(np.uint64(shapes.shape[distinct[i]]))
             if t < issued[b]:
                 colour[i] = _mix(~colour[i] - np.uint64(t))
-            written = _join(shapes.shape[own[i]], written)
-            for use in range(shapes.bounds[own[i]], shapes.bounds[own[i] + 1]):
+            written = _join(shapes.shape[distinct[i]], written)
+            for use in range(shapes.bounds[distinct[i]], shapes.bounds[distinct[i] + 1]):
                 name, role, kind = shapes.name[use], shapes.role[use], shapes.kind[use]
                 if number[name] < 0:
                     number[name] = names
@@ -131,17 +131,17 @@ def _canonical(
                 start[e], end[e], label[e] = i, n + number[name], -1 - role
                 e += 1
         for i in range(n):
-            for use in range(shapes.bounds[own[i]], shapes.bounds[own[i] + 1]):
+            for use in range(shapes.bounds[distinct[i]], shapes.bounds[distinct[i] + 1]):
                 number[shapes.name[use]] = -1
         for edges, before, after, kinds in conflicts:
             for edge in range(edges[row], edges[row + 1]):
                 start[e], end[e], label[e] = before[edge], after[edge], kinds[edge]
                 drawn += _mix(np.uint64(slot[start[e]] << 32 | slot[end[e]] << 16 | label[e]))
                 e += 1
-        found.order[b] = _mix(written + _mix(drawn))
+        certificates.order[b] = _mix(written + _mix(drawn))
         refined = _refined(colour[: n + names], start, end, label)
-        found.colours[bounds[b] : bounds[b + 1]] = refined[:n]
+        certificates.colours[bounds[b] : bounds[b + 1]] = refined[:n]
         total = np.uint64(n)
         for node in refined:
             total += _mix(node)
-        found.key[b] = _mix(total)
+        certificates.key[b] = _mix(total)

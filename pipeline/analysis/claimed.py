@@ -63,12 +63,12 @@ def _of(experiment: str, **columns: str) -> Row:
 def _papers() -> Iterator[Claim]:
     """The paper's tables 1 and 2: its differences between POPOCS and Sinkhorn, as signs and as sizes."""
     better = {"exact_match": ">", "valid_share": ">", "kendall_tau_distance": "<", "violations_per_block": "<"}
-    others = ("popocs_40", "popocs_60", "popocs_150")
+    more_iterations = ("popocs_40", "popocs_60", "popocs_150")
     for experiment, tested in (("quick", "test_5"), ("quick", "test_5_paper"), ("paper", "test_5_paper")):
-        asked = [(metric, method, "sinkhorn") for metric in better for method in ("popocs_20", *others)]
-        asked += [("valid_share", method, "popocs_20") for method in others]
+        comparisons = [(metric, method, "sinkhorn") for metric in better for method in ("popocs_20", *more_iterations)]
+        comparisons += [("valid_share", method, "popocs_20") for method in more_iterations]
         place = {"set": tested, "decoder": "hungarian"}
-        for metric, method, baseline in asked:
+        for metric, method, baseline in comparisons:
             row = _of(experiment, **place, method=method, metric=metric) | {"comparison": "difference"}
             name = f"{experiment}_{tested}_{method}_{metric}_minus_{baseline}"
             yield Claim(name, f"{better[metric]} 0", row | {"baseline": baseline})
@@ -151,10 +151,13 @@ def _processors() -> Iterator[Claim]:
     ):
         for peer in ("cp_sat", "cp_sat_alone", "search"):
             name = f"processors_{method}_{decoder}"
-            mine, theirs = speed(timed, method, decoder), speed(timed, peer, "none")
-            yield Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", mine, "times", theirs)
-            own, other = cycles("atom", method, decoder, "gcc"), cycles("atom", peer, "none", "gcc")
-            yield Claim(f"{name}_cycles_over_{peer}", "<= 0", own, "excess", other)
+            speed_of_method, speed_of_peer = speed(timed, method, decoder), speed(timed, peer, "none")
+            yield Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", speed_of_method, "times", speed_of_peer)
+            cycles_of_method, cycles_of_peer = (
+                cycles("atom", method, decoder, "gcc"),
+                cycles("atom", peer, "none", "gcc"),
+            )
+            yield Claim(f"{name}_cycles_over_{peer}", "<= 0", cycles_of_method, "excess", cycles_of_peer)
     proven = _of("processors", method="cp_sat", metric="proven_optimal_share") | {"judge": "atom", "lengths": "2-20"}
     yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven)
     ratio = {"set": "test_10_40", "metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
@@ -221,14 +224,14 @@ def _policies() -> Iterator[Claim]:
             drawn, plain = (ratio(method, peer, target=target) for method in ("gflownet_drawn", "gflownet"))
             yield Claim(f"devices_gain_over_{name}_{target}", "> 0", drawn, "gain")
             yield Claim(f"devices_gain_over_{name}_{target}_as_in_paper", "> 0", plain, "gain")
-    for method, said in (("gflownet_drawn", ""), ("gflownet", "_as_in_paper")):
+    for method, suffix in (("gflownet_drawn", ""), ("gflownet", "_as_in_paper")):
         executed = ratio(method, "list_scheduling", "this_machine", "executed_real", target="this_machine")
         del executed["decoder"]
-        name = f"devices_gain_over_list_this_machine{said}"
+        name = f"devices_gain_over_list_this_machine{suffix}"
         yield Claim(name, "> 0", executed | {"judge": "this_machine"}, "gain")
     for target in ("bandwidth", "latency"):
-        known = ratio("gflownet_on_target", "heft", target=target)
-        yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", known, "gain")
+        row = ratio("gflownet_on_target", "heft", target=target)
+        yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", row, "gain")
     for name, experiment, set, method, target in (
         ("devices_gap_to_best_proxy", "gflownet", "unseen_synthetic", "gflownet", "<= 0.01"),
         ("gflownet_gap_unseen", "gflownet", "unseen_real", "gflownet_drawn", "<= 0.05"),
@@ -308,11 +311,11 @@ def _fusion() -> Iterator[Claim]:
         row = _of(experiment, set="fusion_unseen", target=target, metric="run_time", judge="fusion_cost")
         return row | {"method": method, "comparison": "ratio", "baseline": baseline}
 
-    for said in ("", "_zero_shot", "_fine_tuned"):
-        method = f"go_fusion{said}"
-        yield Claim(f"go_gain_fusion{said}", ">= 0.33", ratio("default", method), "gain")
+    for variant in ("", "_zero_shot", "_fine_tuned"):
+        method = f"go_fusion{variant}"
+        yield Claim(f"go_gain_fusion{variant}", ">= 0.33", ratio("default", method), "gain")
         share = {"set": "fusion_unseen_parts", "metric": "share_of_head_room", "comparison": "value"}
-        yield Claim(f"go_share_of_fusion_head_room{said}", ">= 0.8", ratio("default", method) | share)
+        yield Claim(f"go_share_of_fusion_head_room{variant}", ">= 0.8", ratio("default", method) | share)
     yield Claim("go_gain_fusion_over_untaught", "> 0", ratio("go_fusion_untaught"), "gain")
     yield Claim("go_gain_fusion_over_annealing", "> 0", ratio("fusion_annealing"), "gain")
     for name, peer in (("", "go_joint_separate"), ("_over_untaught", "go_joint_untaught")):
@@ -351,7 +354,7 @@ def _collection() -> Iterator[Claim]:
     yield Claim("xla_best_strategy", ">= 10.56", speedup("strategies", "best", "baseline"))
 
 
-def _kept() -> Iterator[Claim]:
+def _promises() -> Iterator[Claim]:
     """What the laboratory promises of its own numbers, and of its command."""
     for name, metric, target in (
         ("reorder_blocks_per_second", "blocks_per_second", ">= 5000"),
@@ -361,6 +364,9 @@ def _kept() -> Iterator[Claim]:
     # The kind of processor, and the table that it made otherwise, are in the source.
     differing = {"experiment": "processor_kinds", "metric": "values_that_differ"}
     yield Claim("values_that_differ_between_processors", "== 0", differing)
+    for product, minutes in (("first_picture", 10), ("own_program", 12), ("own_model", 12)):
+        row = _of("newcomer", method="readme", target="this_machine", metric=f"minutes_to_{product}")
+        yield Claim(f"newcomer_minutes_to_{product}", f"<= {minutes}", row)
     yield Claim("published_tables_older_and_not_marked", "== 0", _of("published", metric=NOT_MARKED))
 
 
@@ -368,4 +374,4 @@ def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
     blocks = (_papers, _verified, _operators, _imitation, _processors)
-    return [claim for of in (*blocks, *graphs, _kept) for claim in of()]
+    return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]

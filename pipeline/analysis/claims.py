@@ -1,4 +1,4 @@
-"""Claims are answered by the table of results: yes, no, uncertain, not measured. `claimed.py` declares them."""
+"""Answers of the table of results to the claims of `claimed.py`: yes, no, uncertain, not measured."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import pandas as pd
 from pipeline.schemas.claims import SCHEMA
 
 Holds = Literal["yes", "no", "uncertain", "not measured"]
-Row = dict[str, str]  # columns of table `results` -> values; a column that is not there may have any
+Row = dict[str, str]  # column of table `results` -> value; a missing column may have any value
 _OPERATORS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement. Of several rows that fit, the one that is furthest from the target counts."""
+    """One statement. Of several matching rows, the one that is furthest from the target counts."""
 
     name: str
     target: str  # an operator and a number
     row: Row
-    # gain: 1 - cost/baseline's, gap: cost/reference's - 1, of a ratio; share: the value over that of the row `beside`;
-    # times: the value of `beside` over the row's own; excess: value over that of `beside`, less 1.
+    # Of a ratio, gain is 1 - ratio and gap is ratio - 1. Of two rows, share is value / beside, times is beside / value,
+    # and excess is value / beside - 1.
     form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
     beside: Row | None = None
 
 
 def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
-    """Table `claims`: every claim with what `results` (all experiments, fresh and published) say of it."""
+    """Table `claims`: every claim with the answer of `results` (all experiments, fresh and published)."""
     measured = results[results["value"].notna()]
     by_metric = dict(list(measured.groupby(["experiment", "metric"])))
     rows = [_answered(claim, by_metric) for claim in claims]
@@ -40,17 +40,17 @@ def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
 
 
 def holds(target: str, value: float, low: float, high: float) -> Holds:
-    """Whether a value reaches its target: by its interval alone, where it has one."""
+    """Whether a value reaches its target; if it has an interval, the interval alone decides."""
     if math.isnan(value):
         return "not measured"
-    if math.isnan(low) or math.isnan(high) or target.startswith("=="):  # a count: no sample of it can tell more
+    if math.isnan(low) or math.isnan(high) or target.startswith("=="):  # a count has no interval
         return "yes" if reaches(target, value) else "no"
     answers = {reaches(target, end) for end in (low, high)}
     return "uncertain" if len(answers) == 2 else "yes" if answers == {True} else "no"
 
 
 def reaches(target: str, value: float) -> bool:
-    """Whether the value is as the target wants it."""
+    """Whether a value satisfies the target."""
     sign, number = parsed(target)
     return bool(_OPERATORS[sign](value, number))
 
@@ -70,7 +70,7 @@ def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
     sign, number = parsed(claim.target)
     beside = _beside(claim, by_metric)
     rows = _matching(by_metric, claim.row) if beside is not None else []
-    rows = sorted(rows, key=lambda row: -row["n"])  # of equal values the one with the most behind it
+    rows = sorted(rows, key=lambda row: -row["n"])  # of equal values, the row with the largest n comes first
     values = [(_formed(claim.form, _measured(row), beside or _ONES), _key(row)) for row in rows]
     values = values or [((math.nan, math.nan, math.nan), _key(claim.row))]
 
@@ -82,17 +82,17 @@ def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
     source = f"{claim.row['experiment']} results {key}"
     if claim.beside is not None:
         source += f" beside {claim.beside['experiment']} results {_key(claim.beside)}"
-    measured = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
-    return {"claim": claim.name, "target": claim.target, **measured, "source": source}
+    numbers = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
+    return {"claim": claim.name, "target": claim.target, **numbers, "source": source}
 
 
-_TOLD = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")
+_NAMED = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")
 
 
 def _key(row: Mapping[Any, str]) -> str:
-    """Columns that tell the row, without those that say nothing."""
-    said = {name: row[name] for name in _TOLD if row.get(name, "none") not in ("none", "all", "value")}
-    return " ".join(f"{name}={value}" for name, value in said.items())
+    """Columns that name the row, without defaults."""
+    columns = {name: row[name] for name in _NAMED if row.get(name, "none") not in ("none", "all", "value")}
+    return " ".join(f"{name}={value}" for name, value in columns.items())
 
 
 def _matching(by_metric: ByMetric, row: Row) -> list[dict[Any, Any]]:
@@ -113,26 +113,26 @@ def _measured(row: Mapping[Any, Any]) -> Measured:
 
 
 def _beside(claim: Claim, by_metric: ByMetric) -> Measured | None:
-    """The row that stands beside a claim's own, where one is asked for; None where it is not there."""
+    """The row `beside` of a claim, or ones if it names none; None if it is missing or not unique."""
     if claim.beside is None:
         return _ONES
     rows = _matching(by_metric, claim.beside)
     return _measured(rows[0]) if len(rows) == 1 else None
 
 
-def _formed(form: str, own: Measured, other: Measured) -> Measured:
-    """A claim's value and interval. Of two rows that were not paired the interval is the widest there can be."""
-    value, low, high = own
+def _formed(form: str, measured: Measured, beside: Measured) -> Measured:
+    """A claim's value and interval. Two rows are not paired, so their interval is the widest possible one."""
+    value, low, high = measured
     match form:
         case "gain":
             return 1 - value, 1 - high, 1 - low
         case "gap":
             return value - 1, low - 1, high - 1
         case "share":
-            return value / other[0], low / other[0], high / other[0]
+            return value / beside[0], low / beside[0], high / beside[0]
         case "times":
-            return other[0] / value, other[1] / high, other[2] / low
+            return beside[0] / value, beside[1] / high, beside[2] / low
         case "excess":
-            return value / other[0] - 1, low / other[2] - 1, high / other[1] - 1
+            return value / beside[0] - 1, low / beside[2] - 1, high / beside[1] - 1
         case _:
-            return own
+            return measured

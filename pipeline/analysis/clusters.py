@@ -1,4 +1,4 @@
-"""Intervals where members of one cluster resemble each other: families of graphs, and then their graphs, are drawn."""
+"""Intervals for members that resemble each other within a cluster: resamples of families, then of their graphs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SEED = 2019
 class ClusterBootstrap(Bootstrap):
     """As `Bootstrap`, but every resample draws as many clusters as there are, with replacement, then members of each.
 
-    A drawn cluster gives as many of its own members as it has, again with replacement. With few clusters the interval
-    is wide, as it should be: it says how far a number would move with other clusters. One cluster: its members alone.
+    A drawn cluster gives as many members as it has, again with replacement. Few clusters give a wide interval: it
+    shows how far a number would move with other clusters. With one cluster, only its members are resampled.
     """
 
     def __init__(self, clusters: Sequence[str] | np.ndarray, samples: int, confidence: float) -> None:

@@ -1,12 +1,12 @@
-"""Tables `blocks` and `dags` -> table `corpus`: what the blocks are like, per program, per source and in all.
+"""Statistics of blocks, table `corpus`, from tables `blocks` and `dags`: per program, per source and in all.
 
-Statistics, each a count of unique blocks unless said otherwise; `bin` in brackets:
+A statistic counts unique blocks, unless noted otherwise; its `bin` is in brackets:
 
 - `blocks`, `occurrences` (equal blocks before they were merged), `instructions` (of unique blocks)
 - `length` [instructions]
 - `log10_orders` [floor of log10 of the number of legal orders], `single_order`, `inexact_orders` (lower bounds)
 - `reduction_edges`, `direct_conflicts`: pairs of instructions, all and [kind]; a pair can be of several kinds
-- of all sources, [instructions]: how far `random_ready` is from uniform (analysis/uniformity.py): `ready_blocks`,
+- of all sources, [instructions]: distance of `random_ready` from uniform (analysis/uniformity.py): `ready_blocks`,
   `ready_dags`, `ready_mean`, `ready_median`, `ready_largest` (total variation), `ready_divergence` (nats)
 """
 
@@ -23,7 +23,7 @@ from pipeline.analysis.uniformity import Tally
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.tables import SCHEMAS
 
-BLOCKS = ["block_id", "source", "program", "n_instructions", "occurrences"]  # columns of `blocks` that are needed
+BLOCKS = ["block_id", "source", "program", "n_instructions", "occurrences"]  # columns of `blocks`
 DAGS = [
     "block_id", "n_instructions", "before", "after", "kinds", "implied_kinds", "n_legal_orders", "orders_exact",
 ]  # fmt: skip
@@ -41,7 +41,7 @@ def describe(pieces: Iterable[tuple[pa.Table, pa.Table]]) -> pd.DataFrame:
     tally = Tally(LONGEST_ENUMERATED)
     for blocks, dags in pieces:
         if not blocks["block_id"].combine_chunks().equals(dags["block_id"].combine_chunks()):
-            raise ValueError("the tables blocks and dags hold other blocks; make the DAGs anew")
+            raise ValueError("the tables blocks and dags hold different blocks; make the DAGs anew")
         _count(blocks, dags, counts)
         offsets, before = _ragged(dags["before"])
         tally.add(dags["n_instructions"].to_numpy(), offsets, before, _ragged(dags["after"])[1])

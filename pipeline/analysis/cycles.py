@@ -1,4 +1,4 @@
-"""Cycles of orders over those of GCC's order, or of the best order that any method found."""
+"""Ratios of cycles: of orders to GCC's order, or to the best order of all methods."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pandas as pd
 
 from pipeline.analysis.inputs import Cycles, Order, Scheduled
 
-CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
-
 
 @dataclass(frozen=True)
 class Orders:
-    """One method's orders of the blocks of a set, block_id -> order: legal ones alone."""
+    """One method's legal orders of the blocks of a set, block_id -> order."""
 
     method: str
     decoder: str
@@ -25,7 +23,7 @@ class Orders:
 
 
 class Compared(NamedTuple):
-    """Of one method, decoder and seed, (B,) each; NaN for a block without an order, or one that no judge knows."""
+    """Of one method, decoder and seed, (B,) each; NaN for a block without an order, or without cycles of it."""
 
     ratio: np.ndarray  # cycles over the baseline's
     as_gcc: np.ndarray  # 1 where the order is GCC's own, else 0
@@ -37,30 +35,34 @@ Ratios = dict[tuple[str, str], dict[int, Compared]]  # method, decoder -> seed -
 def orders_of(scheduled: Iterable[Scheduled]) -> list[Orders]:
     """The legal orders of tables `schedules`, one entry for each decoder."""
     return [
-        Orders(one.method, decoder, one.seed, orders) for one in scheduled for decoder, orders in one.orders().items()
+        Orders(schedule.method, decoder, schedule.seed, orders)
+        for schedule in scheduled
+        for decoder, orders in schedule.orders().items()
     ]
 
 
 def ratios(cycles: Cycles, lengths: pd.Series, orders: list[Orders], to: Literal["gcc", "best"]) -> Ratios:
-    """Cycles of every order over those of GCC's order, or of the best order that any of them found, GCC's included.
+    """Cycles of every order over those of GCC's order, or of the best order among all methods and GCC.
 
     lengths: block_id -> instructions, of all B blocks, in whose sequence the ratios are.
     """
     emitted = {block: tuple(range(n)) for block, n in zip(lengths.index, lengths, strict=True)}
     base = np.array([cycles.get(pair, np.nan) for pair in emitted.items()])
-    found = np.array(
-        [[cycles.get((b, o), np.nan) if (o := one.orders.get(b)) else np.nan for b in emitted] for one in orders]
-    ).reshape(len(orders), len(emitted))
+    proposed = np.full((len(orders), len(emitted)), np.nan)
+    for row, candidate in enumerate(orders):
+        for column, block in enumerate(emitted):
+            if order := candidate.orders.get(block):
+                proposed[row, column] = cycles.get((block, order), np.nan)
     if to == "best":
-        base = np.fmin.reduce([base, *found])
+        base = np.fmin.reduce([base, *proposed])
     compared: Ratios = {}
-    for one, of_order in zip(orders, found, strict=True):
-        same = np.array([one.orders.get(block) == order for block, order in emitted.items()])
-        both = Compared(of_order / base, share(same, of_order))
-        compared.setdefault((one.method, one.decoder), {})[one.seed] = both
+    for candidate, of_order in zip(orders, proposed, strict=True):
+        same = np.array([candidate.orders.get(block) == order for block, order in emitted.items()])
+        comparison = Compared(of_order / base, share(same, of_order))
+        compared.setdefault((candidate.method, candidate.decoder), {})[candidate.seed] = comparison
     return dict(sorted(compared.items()))
 
 
 def share(truth: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """1 where it is true of a ratio, else 0; NaN where the ratio is. All (B,)."""
+    """1 where `truth` holds, else 0; NaN where the ratio is NaN. All (B,)."""
     return np.where(np.isnan(ratio), np.nan, truth.astype(float))

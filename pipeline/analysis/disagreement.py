@@ -1,9 +1,9 @@
-"""Two instructions, one that GCC issued and one that was predicted in its place: what tells them apart.
+"""Differences of two instructions: the one that GCC issued, and the one that was predicted in its place.
 
-Both were ready, so neither depends on the other. Categories are predicates of such a case, in the sequence in which
-they are asked; a case may satisfy several, and counts for the first. They say where a wrong choice was made, not why.
-GCC 4.9 schedules x86 after registers are allocated, in an order of priority (longest latency to the block's end) whose
-ties fall back to the order of the source; that order is not in the block.
+Both were ready, so neither depends on the other. Categories are predicates of such a case, in the sequence of their
+evaluation; a case may satisfy several categories, and counts for the first one. They tell where a wrong choice
+happened, not why. GCC 4.9 schedules x86 after register allocation, by priority (longest latency to the block's end);
+the source order breaks ties, and the block does not contain it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Op
 from pipeline.analysis.naming import IMMEDIATE_KINDS
 from pipeline.blocks.dag.dependencies import Kind
 
-_info = InstructionInfoFactory()
+_ACCESSES = InstructionInfoFactory()
 _READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 _WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 _MOVES = {
@@ -26,7 +26,7 @@ _MOVES = {
 }  # fmt: skip
 _ZEROING = {Mnemonic.XOR, Mnemonic.SUB, Mnemonic.PXOR, Mnemonic.XORPS, Mnemonic.XORPD}
 _VECTOR_ARGUMENTS = 8
-# What a call takes (System V ABI for x86-64, 3.2.3) and, with rax, returns or is told of vector arguments.
+# Argument registers of a call (System V ABI for x86-64, 3.2.3), and rax: result, or number of vector arguments.
 _ARGUMENTS = {
     Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9, Register.RAX,
     *(Register.XMM0 + k for k in range(_VECTOR_ARGUMENTS)),
@@ -41,8 +41,8 @@ class Case:
     conflicts: np.ndarray  # (n, n) uint16: kinds of dependencies, [i, k] of i before k
     heights: np.ndarray  # (n,) cycles, longest path to the block's end
     slot: int
-    predicted: int  # index of the instruction that was put there; GCC put number `slot`
-    interchangeable: bool  # an automorphism exchanges the two, registers renamed, what was issued before left in place
+    predicted: int  # index of the instruction that was predicted there; GCC has number `slot`
+    interchangeable: bool  # up to renamed registers, an automorphism that fixes all earlier slots exchanges the two
 
     @property
     def pair(self) -> tuple[int, int]:
@@ -51,10 +51,10 @@ class Case:
 
 
 def _written(instruction: Instruction) -> Register_:
-    """The whole register that operand 0 is, and that is written; NONE for none."""
+    """The whole register of operand 0 if the instruction writes it, else NONE."""
     if not instruction.op_count or instruction.op_kind(0) != OpKind.REGISTER:
         return Register.NONE
-    written = _info.info(instruction).op_access(0) in _WRITES
+    written = _ACCESSES.info(instruction).op_access(0) in _WRITES
     return RegisterExt.full_register(instruction.op_register(0)) if written else Register.NONE
 
 
@@ -64,7 +64,7 @@ def _zeroes(instruction: Instruction) -> bool:
 
 
 def _is_constant(instruction: Instruction) -> bool:
-    """Whether it puts a constant, or an address that is one or lies in the stack's frame, into a register."""
+    """Whether it writes a constant, or a constant or stack frame's address, into a register."""
     if _written(instruction) == Register.NONE:
         return False
     if instruction.mnemonic == Mnemonic.LEA:
@@ -74,7 +74,7 @@ def _is_constant(instruction: Instruction) -> bool:
 
 
 def _sets_argument(case: Case, i: int) -> bool:
-    """Whether it moves a value into a register of a call's, for after the block."""
+    """Whether it moves a value, for use after the block, into a register of _ARGUMENTS."""
     instruction = case.instructions[i]
     moves = instruction.mnemonic in _MOVES or instruction.mnemonic == Mnemonic.LEA or _zeroes(instruction)
     target = int(_written(instruction))
@@ -84,7 +84,7 @@ def _sets_argument(case: Case, i: int) -> bool:
 
 
 def _memory(instruction: Instruction) -> tuple[int, ...] | None:
-    """Registers that its memory operand is addressed by, if it accesses memory by a register."""
+    """Registers that address its memory operand, if it accesses memory by a register."""
     kinds = [instruction.op_kind(k) for k in range(instruction.op_count)]
     if OpKind.MEMORY not in kinds or instruction.is_ip_rel_memory_operand or instruction.mnemonic == Mnemonic.LEA:
         return None
@@ -92,7 +92,7 @@ def _memory(instruction: Instruction) -> tuple[int, ...] | None:
 
 
 def _distance(case: Case) -> int:
-    """Bytes from the place that GCC's instruction accesses up to that of the predicted one."""
+    """Bytes from the address of GCC's instruction to the address of the predicted one."""
     ours, theirs = (case.instructions[i].memory_displacement for i in case.pair)
     return (theirs - ours + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -110,14 +110,14 @@ def _loads(instruction: Instruction) -> bool:
 
 
 def _stores(instruction: Instruction) -> bool:
-    """Whether it writes memory and no register but the stack pointer."""
-    info = _info.info(instruction)
-    registers = {r.register for r in info.used_registers() if r.access in _WRITES} - {Register.RSP}
-    return any(m.access in _WRITES for m in info.used_memory()) and not registers
+    """Whether it writes memory and no register except the stack pointer."""
+    accesses = _ACCESSES.info(instruction)
+    registers = {r.register for r in accesses.used_registers() if r.access in _WRITES} - {Register.RSP}
+    return any(m.access in _WRITES for m in accesses.used_memory()) and not registers
 
 
 def _updates_address(case: Case, i: int) -> bool:
-    """Whether it moves the stack pointer, or changes a register by a constant that another addresses memory with."""
+    """Whether it moves the stack pointer, or adds a constant to a register that addresses another one's memory."""
     instruction = case.instructions[i]
     if instruction.is_stack_instruction or _written(instruction) == Register.RSP:
         return True
@@ -125,19 +125,19 @@ def _updates_address(case: Case, i: int) -> bool:
     steps = instruction.mnemonic in (Mnemonic.ADD, Mnemonic.SUB) and instruction.op1_kind in IMMEDIATE_KINDS
     steps |= instruction.mnemonic == Mnemonic.LEA and target in (instruction.memory_base, instruction.memory_index)
     steps |= instruction.mnemonic in (Mnemonic.INC, Mnemonic.DEC)
-    others = (other for k, other in enumerate(case.instructions) if k != i)
-    used = {register for other in others if (address := _memory(other)) for register in address[:2]}
+    rest = (neighbour for k, neighbour in enumerate(case.instructions) if k != i)
+    used = {register for neighbour in rest if (address := _memory(neighbour)) for register in address[:2]}
     return steps and target != Register.NONE and target in used
 
 
 def _pressure(case: Case, i: int) -> int:
-    """Registers in use after it less those before: what it defines, less what nobody reads any more."""
+    """Change of the number of live registers: the registers that it defines, less those without a later reader."""
     uses = [
-        [(RegisterExt.full_register(r.register), r.access) for r in _info.info(one).used_registers()]
-        for one in case.instructions
+        [(RegisterExt.full_register(r.register), r.access) for r in _ACCESSES.info(instruction).used_registers()]
+        for instruction in case.instructions
     ]
-    read = [{register for register, access in found if access in _READS} for found in uses]
-    written = [{register for register, access in found if access in _WRITES} for found in uses]
+    read = [{register for register, access in accesses if access in _READS} for accesses in uses]
+    written = [{register for register, access in accesses if access in _WRITES} for accesses in uses]
     later = [k for k in range(case.slot, len(uses)) if k != i]  # not issued yet, as GCC numbers them
     dying = 0
     for register in read[i]:
@@ -161,38 +161,38 @@ def _store_placement(case: Case) -> bool:
     return ours != theirs
 
 
-# name -> (whether it holds, which way round GCC had it)
+# name -> (whether it holds, how GCC ordered the two)
 CATEGORIES: dict[str, tuple[Callable[[Case], bool], Callable[[Case], str]]] = {
-    # Only names tell the two apart: an automorphism of the block exchanges them.
+    # Only names distinguish the two: an automorphism of the block exchanges them.
     "symmetric": (lambda case: case.interchangeable, lambda case: ""),
     # Both access memory through the same registers at different displacements.
     "memory_order": (_memory_order, lambda case: "GCC ascending" if _distance(case) > 0 else "GCC descending"),
-    # Both move a value, which the block reads no more, into a register that calls take or return.
+    # Both move a value, which the block does not read, into an argument or result register.
     "argument_moves": (lambda case: all(_sets_argument(case, i) for i in case.pair), lambda case: ""),
-    # Both put a constant, or an address that is one or lies in the frame, into a register.
+    # Both write a constant, or a constant or frame address, into a register.
     "constant_setup": (lambda case: all(_is_constant(case.instructions[i]) for i in case.pair), lambda case: ""),
     # Both copy a register to another, as a function's beginning does with its arguments.
     "register_copies": (lambda case: all(_copies(case.instructions[i]) for i in case.pair), lambda case: ""),
     # Both load, through different registers or none.
     "load_order": (lambda case: all(_loads(case.instructions[i]) for i in case.pair), lambda case: ""),
-    # At least one moves the stack pointer, or steps a register that others address memory with.
+    # At least one moves the stack pointer, or steps a register that addresses memory of other instructions.
     "address_update": (
         lambda case: any(_updates_address(case, i) for i in case.pair),
         lambda case: "GCC first" if _updates_address(case, case.slot) else "GCC later",
     ),
-    # One stores and does nothing else, the other sets registers or flags.
+    # One only stores, the other sets registers or flags.
     "store_placement": (
         _store_placement,
         lambda case: "GCC stores first" if _stores(case.instructions[case.slot]) else "GCC stores later",
     ),
-    # Nothing in the block depends on either, nor they on anything: only what is outside can tell.
+    # Neither has a dependency within the block: only code outside of the block can decide.
     "cross_block": (lambda case: all(_alone(case, i) for i in case.pair), lambda case: ""),
     # Their longest paths to the block's end differ: GCC's own priority.
     "latency": (
         lambda case: bool(case.heights[case.slot] != case.heights[case.predicted]),
         lambda case: "GCC higher" if case.heights[case.slot] > case.heights[case.predicted] else "GCC lower",
     ),
-    # One leaves more registers in use than the other.
+    # One leaves more live registers than the other.
     "register_pressure": (
         lambda case: _pressure(case, case.slot) != _pressure(case, case.predicted),
         lambda case: "GCC fewer" if _pressure(case, case.slot) < _pressure(case, case.predicted) else "GCC more",
@@ -202,6 +202,6 @@ CATEGORIES: dict[str, tuple[Callable[[Case], bool], Callable[[Case], str]]] = {
 
 
 def classify(case: Case) -> tuple[list[str], str]:
-    """Names of all categories that hold, the one that counts first, and which way round GCC had that one."""
+    """Names of all categories that hold, the counted one first, and how GCC ordered the two in that one."""
     holds = [name for name, (true_of, _) in CATEGORIES.items() if true_of(case)]
     return holds, CATEGORIES[holds[0]][1](case)

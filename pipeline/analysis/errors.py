@@ -1,4 +1,4 @@
-"""Wrong blocks of a scheduler, drawn by a seed: where each leaves GCC's order, and what kind of choice that was."""
+"""A random sample of a scheduler's wrong blocks: the slot at which each leaves GCC's order, and its category."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from pipeline.schemas import SCHEMAS
 
 
 def wrong(schedules: pd.DataFrame, blocks: int, seed: int) -> pd.DataFrame:
-    """`blocks` rows of table `schedules` (of one decoder) that are legal and not GCC's; all where there are fewer."""
+    """`blocks` rows of table `schedules` (of one decoder) that are legal and not GCC's, or all if there are fewer."""
     exact = np.array([(order == np.arange(len(order))).all() for order in schedules["order"]], bool)
-    found = schedules[(schedules["status"] == "ok").to_numpy() & ~exact].sort_values("block_id", ignore_index=True)
-    chosen = np.random.default_rng(seed).permutation(len(found))[:blocks]
-    return found.iloc[np.sort(chosen)].reset_index(drop=True)
+    candidates = schedules[(schedules["status"] == "ok").to_numpy() & ~exact].sort_values("block_id", ignore_index=True)
+    chosen = np.random.default_rng(seed).permutation(len(candidates))[:blocks]
+    return candidates.iloc[np.sort(chosen)].reset_index(drop=True)
 
 
 def also_gcc(store: BlockStore, rows: np.ndarray, orders: list[np.ndarray], shapes: dict[str, Shapes]) -> list[str]:
-    """Where GCC has the predicted orders itself, in the narrowest notion of equal blocks that says so, (B,).
+    """Blocks in which GCC has the predicted orders, by the narrowest notion of equal blocks, (B,).
 
-    `exact`, `registers`, `constants`: in another block of the store that is equal up to renaming that. `itself,
-    registers`: in this very block, once its registers are renamed (or constants as well). `nowhere` else.
+    `exact`, `registers`, `constants`: another block of the store that is equal up to renaming these. `itself,
+    registers`: the same block, after renaming its registers (or constants as well). Else `nowhere`.
     """
-    found = np.full(len(rows), "nowhere", object)
+    places = np.full(len(rows), "nowhere", object)
     predicted = np.concatenate(orders)
     for notion, shape in shapes.items():
         everywhere = canonical(store, np.arange(len(store.lengths)), shape).order
-        asked = canonical(store, rows, shape, predicted).order
-        itself = asked == everywhere[rows]
-        said = np.where(itself, f"itself, {notion}", np.where(np.isin(asked, everywhere), notion, "nowhere"))
-        found = np.where(found == "nowhere", said, found)
-    return [str(name) for name in found]
+        certificates = canonical(store, rows, shape, predicted).order
+        itself = certificates == everywhere[rows]
+        in_notion = np.where(
+            itself, f"itself, {notion}", np.where(np.isin(certificates, everywhere), notion, "nowhere")
+        )
+        places = np.where(places == "nowhere", in_notion, places)
+    return [str(name) for name in places]
 
 
 def errors(
@@ -52,14 +54,14 @@ def errors(
 ) -> pd.DataFrame:
     """Table `errors` of wrong blocks.
 
-    drawn: of `wrong`; code: block_id -> masked code; compared: of Encodings; confidence: block_id -> probability.
+    drawn: from `wrong`; code: block_id -> masked code; compared: from Encodings; confidence: block_id -> probability.
     """
     rows = store.rows(pa.array(drawn["block_id"], pa.string()))
     slots = np.array([np.flatnonzero(order != np.arange(len(order)))[0] for order in drawn["order"]])
     colours = canonical(store, rows, shapes["registers"], issued=slots).colours
     start = np.r_[0, np.cumsum(store.lengths[rows])]
     elsewhere = also_gcc(store, rows, drawn["order"].tolist(), shapes)
-    found = []
+    rows_of_errors = []
     for number, (block_id, order) in enumerate(zip(drawn["block_id"], drawn["order"], strict=True)):
         slot, predicted, text = slots[number], order[slots[number]], intel(code[block_id])
         problems = store.as_emitted(rows[[number]])
@@ -75,8 +77,8 @@ def errors(
         gcc_order, predicted_order = "; ".join(text), "; ".join(text[k] for k in order)
         where = (elsewhere[number], slot, text[slot], text[predicted], gcc_order, predicted_order)
         probability = float(confidence.get(block_id, np.nan))
-        found.append((block_id, len(order), holds[0], holds, detail, *where, probability))
-    return pd.DataFrame(found, columns=SCHEMAS["errors"].names)
+        rows_of_errors.append((block_id, len(order), holds[0], holds, detail, *where, probability))
+    return pd.DataFrame(rows_of_errors, columns=SCHEMAS["errors"].names)
 
 
 def shares(table: pd.DataFrame, level: float) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What evaluating an experiment gives; a task is a file `<task>_task.py` with `evaluate(inputs) -> Evaluation`."""
+"""The result of an evaluation; a task is a file `<task>_task.py` with `evaluate(inputs) -> Evaluation`."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class Evaluation:
 
 def task(name: str) -> Callable[[Inputs], Evaluation]:
     """The function of a task of params.yaml: reproduction, imitation, processors or hardware."""
-    found: Callable[[Inputs], Evaluation] = import_module(f"pipeline.analysis.{name}_task").evaluate
-    return found
+    evaluate: Callable[[Inputs], Evaluation] = import_module(f"pipeline.analysis.{name}_task").evaluate
+    return evaluate

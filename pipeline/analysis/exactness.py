@@ -1,4 +1,4 @@
-"""How schedules differ from GCC's orders, block by block: what the tasks `reproduction` and `imitation` share."""
+"""Differences of schedules from GCC's orders, block by block, for the tasks `reproduction` and `imitation`."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from pipeline.analysis.metrics import per_block
 from pipeline.analysis.rows import Quantity, Row, estimated
 
 Whose = tuple[str, str, str, str]  # set, target, method, decoder
-Values = dict[int, np.ndarray]  # seed -> a number for each block of the set, NaN where the block does not enter
+Values = dict[int, np.ndarray]  # seed -> a number for each block of the set, NaN if the block does not enter
 Measured = dict[Whose, dict[Quantity, Values]]
 
 
-def measured(given: Inputs) -> Iterator[tuple[Scheduled, str, pd.DataFrame, dict[str, np.ndarray]]]:
-    """Every schedule: its table's place, decoder, rows in the sequence of the set, and metrics of them.
+def measured(inputs: Inputs) -> Iterator[tuple[Scheduled, str, pd.DataFrame, dict[str, np.ndarray]]]:
+    """Every schedule: its table's place, decoder, rows in the sequence of the set, and their metrics.
 
-    Raises ValueError for schedules that are not of their set's blocks.
+    Raises ValueError if the blocks of a schedule are not those of its set.
     """
-    for one in tqdm(given.scheduled(), "metrics", unit="table", file=sys.stderr):
-        graphs = given.graphs[one.set]
-        for decoder, rows in tables.read("schedules", one.path).groupby("decoder", sort=True):
+    for schedule in tqdm(inputs.scheduled(), "metrics", unit="table", file=sys.stderr):
+        graphs = inputs.graphs[schedule.set]
+        for decoder, rows in tables.read("schedules", schedule.path).groupby("decoder", sort=True):
             ids = rows["block_id"]
             if len(ids) != len(graphs) or ids.duplicated().any() or not ids.isin(graphs.index).all():
                 raise ValueError(
-                    f"{one.path}: decoder {decoder} has other blocks than the {len(graphs)} of set {one.set}; "
-                    "schedule again"
+                    f"{schedule.path}: decoder {decoder} has other blocks than the {len(graphs)} of set {schedule.set};"
+                    " schedule again"
                 )
-            found = rows.set_index("block_id").loc[graphs.index]
-            yield one, str(decoder), found, per_block(found, graphs)
+            of_set = rows.set_index("block_id").loc[graphs.index]
+            yield schedule, str(decoder), of_set, per_block(of_set, graphs)
 
 
-def summarised(given: Inputs, values: Mapping[Whose, Mapping[Quantity, Values]]) -> list[Row]:
+def summarised(inputs: Inputs, values: Mapping[Whose, Mapping[Quantity, Values]]) -> list[Row]:
     """Rows of `results`: means over blocks with intervals, per seed and over seeds."""
     rows = []
-    bootstraps = {name: given.bootstrap(len(graphs)) for name, graphs in given.graphs.items()}
+    bootstraps = {name: inputs.bootstrap(len(graphs)) for name, graphs in inputs.graphs.items()}
     for (name, target, method, decoder), quantities in values.items():
-        place = given.place(name, target=target, method=method, decoder=decoder)
-        for what, by_seed in quantities.items():
-            rows += estimated(place, what, by_seed, bootstraps[name])
+        place = inputs.place(name, target=target, method=method, decoder=decoder)
+        for quantity, by_seed in quantities.items():
+            rows += estimated(place, quantity, by_seed, bootstraps[name])
     return rows

@@ -1,8 +1,8 @@
-"""Task `execution`: schedules of computation graphs as two cores of a machine execute them.
+"""Task `execution`: schedules of computation graphs, executed on two cores of a machine.
 
-Columns of table `results`: `target` is what ranks the schedules, or `this_machine`: the measurement itself. A method's
-schedule is chosen among its own by one pair of processes and reported by the others, so that no luck of a
-measurement is counted as a gain. Intervals resample families of graphs, graphs of these, and seeds.
+Columns of table `results`: `target` ranks the schedules; `this_machine` is the measurement itself. One pair of
+processes chooses a method's best schedule, and the other pairs report its makespan, so that a lucky measurement is no
+gain. Intervals resample families of graphs, the graphs of a family, and seeds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pipeline.analysis.machine_agreement import (
 from pipeline.analysis.rows import Quantity, Row, estimated, once, part, parts, results, row
 from pipeline.config.intervals import Intervals
 
-BASELINES = ("list_scheduling", "one_device", "expert_layers")  # of those that were executed
+BASELINES = ("list_scheduling", "one_device", "expert_layers")  # those of them that were executed
 JUDGE, CORRELATION = "this_machine", "rank_correlation"
 _RATES = {
     "operation_seconds": "seconds",
@@ -49,8 +49,8 @@ def evaluate(
     """Results and parts of an experiment.
 
     Frames with a column `graph_set`: graphs (graph_id, name, family, operations), timings (table graph_timings),
-    simulated (table simulated_timings), rates (table machine_rates). Raises ValueError where a schedule was not
-    simulated, or nothing of BASELINES was executed.
+    simulated (table simulated_timings), rates (table machine_rates). Raises ValueError if a schedule was not simulated,
+    or if none of BASELINES was executed.
     """
     rows: list[Row] = []
     pieces: list[dict[str, object]] = []
@@ -60,20 +60,20 @@ def evaluate(
         bootstrap = ClusterBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
         place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": THIS_MACHINE}
         measured = {str(graph_id): fastest(frame) for graph_id, frame in of_set.groupby("graph_id", sort=True)}
-        found = _correlations(measured, simulated[simulated["graph_set"] == name])
-        for target, values in found.items():
-            one = once(place | {"target": target}, Quantity(CORRELATION), values, bootstrap)
-            rows.append(one | {"interval_of": _FAMILIES})
-        pieces += _by_graph(place, members, measured, found)
+        correlations = _correlations(measured, simulated[simulated["graph_set"] == name])
+        for target, values in correlations.items():
+            correlation_row = once(place | {"target": target}, Quantity(CORRELATION), values, bootstrap)
+            rows.append(correlation_row | {"interval_of": _FAMILIES})
+        pieces += _by_graph(place, members, measured, correlations)
         rows += _makespans(place, measured, bootstrap)
         rows += _measurement(place, of_set, members, measured, rates[rates["graph_set"] == name])
     return Evaluation(results(rows), parts(pieces))
 
 
 def points(graphs: pd.DataFrame, timings: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Table executed_points, of the graph of which most different schedules were executed.
+    """Table executed_points, of the graph with the most distinct executed schedules.
 
-    graphs: graph_id, name, seconds (of all operations); the others as `evaluate` takes them.
+    graphs: graph_id, name, seconds (of all operations); timings and simulated as in `evaluate`.
     """
     measured = {graph_id: distinct(fastest(frame)) for graph_id, frame in timings.groupby("graph_id", sort=True)}
     chosen = max(measured, key=lambda graph_id: len(measured[graph_id]))
@@ -94,16 +94,16 @@ def points(graphs: pd.DataFrame, timings: pd.DataFrame, simulated: pd.DataFrame)
 
 
 def _correlations(measured: dict[str, pd.DataFrame], simulated: pd.DataFrame) -> dict[str, np.ndarray]:
-    """target -> (G,) rank correlations with what was measured, NaN where there are none."""
-    found: dict[str, np.ndarray] = {}
+    """target -> (G,) rank correlations with the measurement, NaN where there are none."""
+    correlations: dict[str, np.ndarray] = {}
     for number, (graph_id, seconds) in enumerate(measured.items()):
         for target, value in rank_correlations(distinct(seconds), simulated[simulated["graph_id"] == graph_id]):
-            found.setdefault(target, np.full(len(measured), np.nan))[number] = value
-    return found
+            correlations.setdefault(target, np.full(len(measured), np.nan))[number] = value
+    return correlations
 
 
 def _makespans(place: dict[str, str], measured: dict[str, pd.DataFrame], bootstrap: ClusterBootstrap) -> Iterator[Row]:
-    """Every method's makespan over those of the baselines, as this machine measured them."""
+    """Every method's measured makespan over those of the baselines."""
     seconds: dict[str, dict[int, np.ndarray]] = {}
     for number, of_graph in enumerate(measured.values()):
         for (method, seed), of_method in of_graph.groupby(["method", "seed"], sort=True):
@@ -114,10 +114,10 @@ def _makespans(place: dict[str, str], measured: dict[str, pd.DataFrame], bootstr
         raise ValueError(f"{place['experiment']}: no schedule of {', '.join(BASELINES)} was executed: add one of them")
     for baseline in baselines:
         base = next(iter(seconds[baseline].values()))
-        what = Quantity("makespan", "ratio", baseline, JUDGE)
+        quantity = Quantity("makespan", "ratio", baseline, JUDGE)
         for method, by_seed in seconds.items():
             of_seeds = {seed: np.log(values / base) for seed, values in by_seed.items()}
-            over_seeds = estimated(place | {"method": method}, what, of_seeds, bootstrap, np.exp)[-1]
+            over_seeds = estimated(place | {"method": method}, quantity, of_seeds, bootstrap, np.exp)[-1]
             yield over_seeds | {"interval_of": f"{_FAMILIES} and seeds" if len(by_seed) > 1 else _FAMILIES}
 
 
@@ -127,8 +127,8 @@ def reported(seconds: np.ndarray) -> float:
     The geometric mean over the pairs that choose, of the mean over those that report.
     """
     pairs = seconds.shape[1]
-    others = [np.delete(seconds[np.argmin(seconds[:, chooser])], chooser).mean() for chooser in range(pairs)]
-    return float(np.exp(np.mean(np.log(others))))
+    of_reporters = [np.delete(seconds[np.argmin(seconds[:, chooser])], chooser).mean() for chooser in range(pairs)]
+    return float(np.exp(np.mean(np.log(of_reporters))))
 
 
 def _measurement(
@@ -138,7 +138,7 @@ def _measurement(
     measured: dict[str, pd.DataFrame],
     rates: pd.DataFrame,
 ) -> Iterator[Row]:
-    """How much was measured, how well it repeats, and what the cores did in a second: medians, least and most."""
+    """Numbers of measurements, their repeatability, and the rates of the cores: medians, least and most."""
     undisturbed = float((timings["disturbances"] == 0).mean())
     yield row(place, Quantity("undisturbed_share", judge=JUDGE), undisturbed, n=len(timings))
     differences = [relative_difference(distinct(seconds)) for seconds in measured.values()]
@@ -150,20 +150,20 @@ def _measurement(
         *((rate, rates[rate].tolist(), unit, "pairs of processes") for rate, unit in _RATES.items()),
     ]
     for name, values, unit, over in many:
-        finite = [value for value in values if np.isfinite(value)]  # a rate is infinite where it explains nothing
+        finite = [value for value in values if np.isfinite(value)]  # a rate is infinite if it explains no run time
         if finite:
             median, least, most = np.quantile(finite, [0.5, 0.0, 1.0]).tolist()
             yield row(place, Quantity(name, judge=JUDGE, unit=unit), median, least, most, len(finite), over)
 
 
 def _by_graph(
-    place: dict[str, str], members: pd.DataFrame, measured: dict[str, pd.DataFrame], found: dict[str, np.ndarray]
+    place: dict[str, str], members: pd.DataFrame, measured: dict[str, pd.DataFrame], correlations: dict[str, np.ndarray]
 ) -> Iterator[dict[str, object]]:
     """Rank correlations in each graph."""
     none = {"experiment": place["experiment"], "set": place["set"], "method": "none", "decoder": "none", "seed": "all"}
     names = members.set_index("graph_id")["name"]
     for rank, graph_id in enumerate(measured):
-        for target, values in found.items():
+        for target, values in correlations.items():
             numbers = (float(values[rank]), np.nan, np.nan)
-            whose = none | {"target": target, "metric": CORRELATION}
-            yield part(whose, "graph", str(names[graph_id]), rank, numbers, len(distinct(measured[graph_id])))
+            columns = none | {"target": target, "metric": CORRELATION}
+            yield part(columns, "graph", str(names[graph_id]), rank, numbers, len(distinct(measured[graph_id])))

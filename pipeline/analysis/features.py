@@ -1,6 +1,6 @@
-"""Single numbers that a network may know of an instruction, and some that it must not: each to sort blocks by.
+"""Single numbers of an instruction to sort blocks by: all that a network may see, and some that it must not see.
 
-Everything is read off the tokens themselves, so that a new kind of token is audited without being named here.
+They come from the tokens themselves, so that a new kind of token is audited without a change here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from iced_x86 import Code, Decoder, Mnemonic, Register
 from pipeline.blocks.problems.instructions import COMPARED, Encodings
 from pipeline.blocks.problems.relations import ADDRESS_START, NODE, SAME_START, Relations
 
-_BEFORE = 1 << 40  # a register before what follows it: more than any displacement
+_BEFORE = 1 << 40  # weight of a register before a displacement: more than any displacement
 
 
 def _numbers(names: ModuleType) -> dict[str, int]:
@@ -37,8 +37,8 @@ def parsed(token: str) -> tuple[str, float]:
     if head in _OPCODES:
         return head, _OPCODES[head][text]
     for mark, kind in (("*", "index*scale"), ("+", "base+disp")):
-        register, found, number = text.partition(mark)
-        if found and register in _REGISTERS:
+        register, separator, number = text.partition(mark)
+        if separator and register in _REGISTERS:
             return kind, _REGISTERS[register] * _BEFORE + int(number)
     return head, _REGISTERS[text] if text in _REGISTERS else float(text)
 
@@ -46,40 +46,40 @@ def parsed(token: str) -> tuple[str, float]:
 def of_tokens(encodings: Encodings) -> dict[str, np.ndarray]:
     """Kind -> value of the first such token of U instructions, NaN without one; and whether there is one.
 
-    Beside the tokens: the values of COMPARED, which relations are made of.
+    Also the values of COMPARED, from which relations are derived.
     """
     size = len(encodings.compared)
-    known = [parsed(token) for token in encodings.tokens]
-    kinds = sorted({kind for kind, _ in known})
+    described = [parsed(token) for token in encodings.tokens]
+    kinds = sorted({kind for kind, _ in described})
     number = {kind: k for k, kind in enumerate(kinds)}
-    kind = np.array([number[name] for name, _ in known])[encodings.bags]
-    value = np.array([number for _, number in known], float)[encodings.bags]
+    kind = np.array([number[name] for name, _ in described])[encodings.bags]
+    value = np.array([number for _, number in described], float)[encodings.bags]
     instruction = np.repeat(np.arange(size), np.diff(encodings.bounds))
-    found = {}
+    values = {}
     for k, name in enumerate(kinds):
-        at = np.flatnonzero(kind == k)[::-1]  # backwards: the first is written last
-        found[name] = np.full(size, np.nan)
-        found[name][instruction[at]] = value[at]
-    present = {f"has {name}": 1.0 - np.isnan(values) for name, values in found.items()}
+        rows = np.flatnonzero(kind == k)[::-1]  # backwards: the first is written last
+        values[name] = np.full(size, np.nan)
+        values[name][instruction[rows]] = value[rows]
+    present = {f"has {name}": 1.0 - np.isnan(numbers) for name, numbers in values.items()}
     compared = {f"compared {name}": encodings.compared[:, k].astype(float) for k, name in enumerate(COMPARED)}
-    return found | present | compared
+    return values | present | compared
 
 
 def of_pairs(related: Relations) -> dict[str, np.ndarray]:
-    """Feature -> (B, n, n): above 0 where it says that i comes before k, below where k before i, 0 where nothing.
+    """Feature -> (B, n, n): above 0 if it puts i before k, below 0 if it puts k before i, else 0.
 
-    Of independent pairs the other features of PAIR are the same both ways.
+    The other features of PAIR are symmetric for independent pairs.
     """
     address, same = related.pairs[..., 3] - ADDRESS_START, related.pairs[..., 4] - SAME_START
     above = np.where(address >= 4, 2 * (address % 2) - 1, 0)
     distance = address // 2
-    found = {"address, right next": np.where(distance == 2, above, 0)}
+    signs = {"address, right next": np.where(distance == 2, above, 0)}
     for power in range(10):
-        found[f"address, {2**power} bytes apart"] = np.where(distance == 3 + power, above, 0)
+        signs[f"address, {2**power} bytes apart"] = np.where(distance == 3 + power, above, 0)
     constant = same & 3
-    found["same opcode, constant"] = (constant == 2).astype(int) - (constant == 3)
-    found["register of operand 0 is the other's of 1"] = (same & 8 > 0).astype(int) - (same & 16 > 0)
-    return found
+    signs["same opcode, constant"] = (constant == 2).astype(int) - (constant == 3)
+    signs["register of operand 0 is the other's of 1"] = (same & 8 > 0).astype(int) - (same & 16 > 0)
+    return signs
 
 
 def of_nodes(related: Relations) -> dict[str, np.ndarray]:
@@ -88,9 +88,9 @@ def of_nodes(related: Relations) -> dict[str, np.ndarray]:
 
 
 def leaks(code: bytes, address: int) -> dict[str, np.ndarray]:
-    """What must not be known of the n instructions of a block as found, (n,): it tells in which order they stood.
+    """Features, (n,) each, that reveal the original order of n instructions; and their length, which does not.
 
-    code: not masked, from `address` on. Beside them their length, which is harmless.
+    code: not masked, from `address` on.
     """
     decoded = list(Decoder(64, code, ip=address))
     offset = np.array([instruction.ip - address for instruction in decoded], float)

@@ -1,7 +1,7 @@
 """Task `hardware`: orders timed on a machine against GCC's, and how well processor models rank the same orders.
 
-Several series of measurements are of the same orders of the same blocks. All numbers are of the blocks that every
-series has timed: one of each series, and their mean, whose interval covers other blocks and other series.
+Several series measure the same orders of the same blocks. All numbers are of the blocks that every series has timed:
+one number for each series, and their mean, whose interval covers other blocks and other series.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Bootstraps = Callable[[int], Bootstrap]  # of these many blocks
 AGAIN, RANDOM, BEST = "gcc_again", "random_orders", "best_of_random_orders"
 RATIO = Quantity("cycles", "ratio", "gcc", "hardware")
 RANKS, CEILING = Quantity("rank_correlation", baseline="hardware"), Quantity("rank_correlation_ceiling", judge="itself")
-_LEAST_ORDERS = 3  # of a block, for a correlation to say anything
+_LEAST_ORDERS = 3  # of a block with a correlation
 
 
 @dataclass(frozen=True)
@@ -43,43 +43,43 @@ class Series:
     blocks: pd.DataFrame  # table timed_blocks
 
 
-def evaluate(given: Inputs) -> Evaluation:
+def evaluate(inputs: Inputs) -> Evaluation:
     """Geometric means of ratios of cycles, rank correlations within blocks, and how well the timing repeats.
 
-    A judge without a table (no llvm-mca) has no correlation; those of the fast models stand.
+    A judge without a table (no llvm-mca) has no correlation; the fast models have theirs.
     """
     rows: list[Row] = []
     ends = []
     judged: dict[str, dict[str, Cycles]] = defaultdict(dict)
-    for name, judge, cycles in given.judged():
+    for name, judge, cycles in inputs.judged():
         judged[name][f"llvm_mca_{judge}"] = cycles
-    for name, series in _series(given).items():
-        whose = given.place(name, seed="all")
+    for name, series in _series(inputs).items():
+        place = inputs.place(name, seed="all")
         blocks = timed_in_all(series)
-        timings = {number: one.timings[one.timings["block_id"].isin(blocks.index)] for number, one in series.items()}
-        rows += _methods(given, whose, timings, blocks)
-        rows += references(whose, timings, given.bootstrap)
-        rows += quality(whose, series, given.bootstrap)
+        timings = {number: run.timings[run.timings["block_id"].isin(blocks.index)] for number, run in series.items()}
+        rows += _methods(inputs, place, timings, blocks)
+        rows += references(place, timings, inputs.bootstrap)
+        rows += quality(place, series, inputs.bootstrap)
         drawn = next(iter(timings.values()))
-        judges = _fast_models(given, drawn[drawn["random"]]) | judged[name]
-        rows += correlations(whose, timings, judges, given.bootstrap)
+        judges = _fast_models(inputs, drawn[drawn["random"]]) | judged[name]
+        rows += correlations(place, timings, judges, inputs.bootstrap)
         ends.append(outcomes(name, series))
         if not judged[name]:
-            print(f"{name}: no order was judged by llvm-mca; how it ranks them is LEFT OUT", file=sys.stderr)
+            print(f"{name}: no order was judged by llvm-mca; its ranks are LEFT OUT", file=sys.stderr)
     return Evaluation(results(rows), outcomes=pd.concat(ends, ignore_index=True))
 
 
-def _series(given: Inputs) -> dict[str, dict[int, Series]]:
-    """Set -> number -> series. Raises ValueError where series of a set are of several processors."""
+def _series(inputs: Inputs) -> dict[str, dict[int, Series]]:
+    """Set -> number -> series. Raises ValueError if series of a set come from several processors."""
     by_set: dict[str, dict[int, Series]] = defaultdict(dict)
-    for path in given.paths("timed_blocks"):
-        said = place(path, "timed_blocks")
-        timings = given.paths("timings", set=said["set"], series=said["series"])[0]
-        by_set[said["set"]][int(said["series"])] = Series(
+    for path in inputs.paths("timed_blocks"):
+        names = place(path, "timed_blocks")
+        timings = inputs.paths("timings", set=names["set"], series=names["series"])[0]
+        by_set[names["set"]][int(names["series"])] = Series(
             tables.read("timings", timings), tables.read("timed_blocks", path)
         )
     for name, series in by_set.items():
-        processors = sorted({processor for one in series.values() for processor in one.blocks["processor"]})
+        processors = sorted({processor for run in series.values() for processor in run.blocks["processor"]})
         if len(processors) > 1:
             raise ValueError(
                 f"series of {name} were timed on {' and on '.join(processors)}; delete those of one, and time again"
@@ -89,17 +89,17 @@ def _series(given: Inputs) -> dict[str, dict[int, Series]]:
 
 def timed_in_all(series: Mapping[int, Series]) -> pd.Series:
     """block_id -> instructions of the blocks that every series has timed, ascending."""
-    timed = [one.blocks[one.blocks["reason"] == ""].set_index("block_id")["n_instructions"] for one in series.values()]
+    timed = [run.blocks[run.blocks["reason"] == ""].set_index("block_id")["n_instructions"] for run in series.values()]
     common = set.intersection(*(set(lengths.index) for lengths in timed))
     return timed[0].loc[sorted(common)]
 
 
 def _methods(
-    given: Inputs, whose: dict[str, str], timings: Mapping[int, pd.DataFrame], lengths: pd.Series
+    inputs: Inputs, place: dict[str, str], timings: Mapping[int, pd.DataFrame], lengths: pd.Series
 ) -> list[Row]:
-    """Cycles of each method's orders over those of GCC's, of several seeds the mean. GCC's own order has ratio 1."""
-    bootstrap = given.bootstrap(len(lengths))
-    schedules = [schedule for schedule in given.scheduled() if schedule.set == whose["set"]]
+    """Cycles of each method's orders over those of GCC's, the mean of several seeds. GCC's own order has ratio 1."""
+    bootstrap = inputs.bootstrap(len(lengths))
+    schedules = [schedule for schedule in inputs.scheduled() if schedule.set == place["set"]]
     rows = []
     for target in sorted({schedule.target for schedule in schedules}):
         orders = orders_of(schedule for schedule in schedules if schedule.target == target)
@@ -108,7 +108,7 @@ def _methods(
             for place_of, by_seed in ratios(_cycles(table), lengths, orders, "gcc").items():
                 logs[place_of][number] = np.mean([np.log(compared.ratio) for compared in by_seed.values()], axis=0)
         for (method, decoder), by_series in logs.items():
-            of_method = whose | {"target": target, "method": method, "decoder": decoder}
+            of_method = place | {"target": target, "method": method, "decoder": decoder}
             rows += over_series(of_method, RATIO, by_series, bootstrap, np.exp)
     return rows
 
@@ -119,31 +119,31 @@ def _cycles(timings: pd.DataFrame) -> Cycles:
     return dict(zip(pairs, first["cycles"], strict=True))
 
 
-def _fast_models(given: Inputs, drawn: pd.DataFrame) -> dict[str, Cycles]:
-    """What this project's models of processors say of the orders `drawn`."""
-    asked = drawn[["block_id", "order"]].assign(order=drawn["order"].map(tuple)).reset_index(drop=True)
-    of_block = given.every("instructions", ["encodings"], asked["block_id"])["encodings"]
+def _fast_models(inputs: Inputs, drawn: pd.DataFrame) -> dict[str, Cycles]:
+    """Cycles of the orders `drawn` by this project's processor models."""
+    proposed = drawn[["block_id", "order"]].assign(order=drawn["order"].map(tuple)).reset_index(drop=True)
+    of_block = inputs.every("instructions", ["encodings"], proposed["block_id"])["encodings"]
     numbers = {str(block): np.asarray(encodings) for block, encodings in of_block.items()}
     judges: dict[str, Cycles] = {}
-    for path in given.paths("machine_instructions"):
+    for path in inputs.paths("machine_instructions"):
         table = tables.arrow("machine_instructions", path)
         if len(table):
-            said = modelled(asked, numbers, processor(table))
+            modelled_by_block = modelled(proposed, numbers, processor(table))
             judges[f"model_{place(path, 'machine_instructions')['machine']}"] = {
                 (str(block), order): float(value)
-                for block, orders in asked.groupby("block_id")["order"]
-                if str(block) in said
-                for order, value in zip(orders, said[str(block)], strict=True)
+                for block, orders in proposed.groupby("block_id")["order"]
+                if str(block) in modelled_by_block
+                for order, value in zip(orders, modelled_by_block[str(block)], strict=True)
             }
     return judges
 
 
-def references(whose: Mapping[str, str], timings: Mapping[int, pd.DataFrame], bootstrap: Bootstraps) -> list[Row]:
-    """Rows of `results` that no method is behind, of the timed blocks.
+def references(place: Mapping[str, str], timings: Mapping[int, pd.DataFrame], bootstrap: Bootstraps) -> list[Row]:
+    """Rows of `results` without a method, of the timed blocks.
 
-    GCC's order, timed for a second time: what the method itself makes of equal orders. Random legal orders, the mean of
-    each block. The best of them, GCC's among them, by every other trial, and its cycles by the remaining trials, so
-    that it does not win by its own noise.
+    GCC's order, timed a second time, shows the noise of the measurement. Random legal orders count with the mean of
+    each block. Half of the trials choose the best among them and GCC's order, and the other half gives its cycles, so
+    that it does not win by its noise.
     """
     logs: dict[str, dict[int, np.ndarray]] = {AGAIN: {}, RANDOM: {}, BEST: {}}
     for number, table in timings.items():
@@ -153,55 +153,56 @@ def references(whose: Mapping[str, str], timings: Mapping[int, pd.DataFrame], bo
     rows = []
     for name, by_series in logs.items():
         n_blocks = len(next(iter(by_series.values())))
-        rows += over_series({**whose, "method": name}, RATIO, by_series, bootstrap(n_blocks), np.exp)
+        rows += over_series({**place, "method": name}, RATIO, by_series, bootstrap(n_blocks), np.exp)
     return rows
 
 
 def _references(rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Logarithms of the three ratios to GCC's order, of one block."""
+    """Logarithms of the ratios of AGAIN, RANDOM and BEST to GCC's order, of one block."""
     control, drawn = rows["control"].to_numpy(), rows["random"].to_numpy()
     emitted = np.array([list(order) == list(range(len(order))) for order in rows["order"]])
     gcc = int(np.flatnonzero(emitted & ~control)[0])
-    taken = np.log(rows["cycles"].to_numpy())
+    cycles = np.log(rows["cycles"].to_numpy())
     even, odd = (np.log(rows[name].to_numpy()) for name in ("even_cycles", "odd_cycles"))
     candidates = np.flatnonzero(drawn | (np.arange(len(rows)) == gcc))
     best = candidates[even[candidates].argmin()]
-    return taken[control].item() - taken[gcc], float((taken[drawn] - taken[gcc]).mean()), float(odd[best] - odd[gcc])
+    again, random = cycles[control].item() - cycles[gcc], float((cycles[drawn] - cycles[gcc]).mean())
+    return again, random, float(odd[best] - odd[gcc])
 
 
-def quality(whose: Mapping[str, str], series: Mapping[int, Series], bootstrap: Bootstraps) -> list[Row]:
-    """How many series; of each, the share of blocks timed, how an order's two halves of trials vary, cycles."""
-    rows = [row(whose, Quantity("series", judge="hardware"), len(series), n=len(series))]
-    for number, one in series.items():
+def quality(place: Mapping[str, str], series: Mapping[int, Series], bootstrap: Bootstraps) -> list[Row]:
+    """Rows: number of series; of each, share of timed blocks, variation of an order's two halves of trials, cycles."""
+    rows = [row(place, Quantity("series", judge="hardware"), len(series), n=len(series))]
+    for number, run in series.items():
         of_series = partial(Quantity, judge=f"hardware_series_{number}")
-        timed = one.blocks["reason"] == ""
-        halves = one.timings[["even_cycles", "odd_cycles"]].to_numpy()
+        timed = run.blocks["reason"] == ""
+        halves = run.timings[["even_cycles", "odd_cycles"]].to_numpy()
         spread = halves.std(1, ddof=1) / halves.mean(1)
-        rows.append(once(whose, of_series("timed_share"), timed.to_numpy(float), bootstrap(len(timed))))
+        rows.append(once(place, of_series("timed_share"), timed.to_numpy(float), bootstrap(len(timed))))
         for metric, values, summary in (
             ("repeat_cv_median", spread, np.median),
-            ("repeat_cv_mean", spread, np.mean),  # the median is 0 where the counter's steps are wider than the spread
-            ("gcc_cycles_median", one.timings.loc[one.timings["control"], "cycles"], np.median),
-            ("fence_cycles_median", one.blocks.loc[timed, "fence_cycles"], np.median),
+            ("repeat_cv_mean", spread, np.mean),  # the median is 0 if the counter's steps are wider than the spread
+            ("gcc_cycles_median", run.timings.loc[run.timings["control"], "cycles"], np.median),
+            ("fence_cycles_median", run.blocks.loc[timed, "fence_cycles"], np.median),
         ):
             value = float(summary(values)) if len(values) else np.nan
-            rows.append(row(whose, of_series(metric), value, n=int(timed.sum())))
+            rows.append(row(place, of_series(metric), value, n=int(timed.sum())))
     return rows
 
 
 def correlations(
-    whose: Mapping[str, str], timings: Mapping[int, pd.DataFrame], judges: Mapping[str, Cycles], bootstrap: Bootstraps
+    place: Mapping[str, str], timings: Mapping[int, pd.DataFrame], judges: Mapping[str, Cycles], bootstrap: Bootstraps
 ) -> list[Row]:
-    """Mean over blocks of the rank correlation (Spearman) of random legal orders with hardware.
+    """Mean over blocks of Spearman's rank correlation of random legal orders with hardware.
 
-    judges: name -> what each says of (block_id, order). All rows are of the same blocks: those with at least three
-    random orders, all of them known to every judge, of which each half of the trials of every series tells some apart.
-    A judge that tells none of a block's orders apart has correlation 0 there.
+    judges: name -> cycles of (block_id, order). All rows are of the same blocks: those with at least three random
+    orders that every judge knows, whose cycles differ in each half of the trials of every series. A judge that gives
+    all orders of a block the same cycles has correlation 0 there.
 
-    `itself`: hardware by one half of its trials against the other, r. A judge that knew the true cycles would
+    `itself`: hardware by one half of its trials against the other half, r. A judge with the true cycles would
     correlate with all trials by sqrt(2r / (1 + r)) (Spearman-Brown, then the root of the reliability): the row
     `rank_correlation_ceiling` of `itself`. `another_series`: one series against another, r; its ceiling is sqrt(r),
-    and covers what differs between processes and hours, too.
+    and also covers differences between processes and hours.
     """
     drawn = {
         number: {str(block): rows for block, rows in table[table["random"]].groupby("block_id", sort=True)}
@@ -213,42 +214,41 @@ def correlations(
         for block, rows in first.items()
         if len(rows) >= _LEAST_ORDERS
         and all(_varies(of_series[block]) for of_series in drawn.values())
-        and not any(np.isnan(said.get((block, tuple(o)), np.nan)) for said in judges.values() for o in rows["order"])
+        and not any(np.isnan(judge.get((block, tuple(o)), np.nan)) for judge in judges.values() for o in rows["order"])
     ]
     if not blocks:
         return []
 
-    def repeated(half: str, other_half: str, series: int, other: int) -> np.ndarray:
-        pairs = ((drawn[series][block][half], drawn[other][block][other_half]) for block in blocks)
+    def repeated(half: str, other_half: str, series: int, again_in: int) -> np.ndarray:
+        pairs = ((drawn[series][block][half], drawn[again_in][block][other_half]) for block in blocks)
         return np.array([spearman(cycles.to_numpy(), again.to_numpy()) for cycles, again in pairs])
 
     resampled = bootstrap(len(blocks))
     halves = {number: repeated("even_cycles", "odd_cycles", number, number) for number in drawn}
-    rows = over_series(whose, RANKS._replace(judge="itself"), halves, resampled, by="baseline")
-    rows += over_series(whose, CEILING._replace(baseline="hardware"), halves, resampled, of_halves, by="baseline")
+    rows = over_series(place, RANKS._replace(judge="itself"), halves, resampled, by="baseline")
+    rows += over_series(place, CEILING._replace(baseline="hardware"), halves, resampled, of_halves, by="baseline")
     if len(drawn) > 1:
         pairs = np.mean([repeated("cycles", "cycles", *pair) for pair in combinations(drawn, 2)], axis=0)
-        rows.append(once(whose, RANKS._replace(judge="another_series"), pairs, resampled))
-        rows.append(
-            once(whose, CEILING._replace(baseline="hardware", judge="another_series"), pairs, resampled, of_series)
-        )
-    for name, said in judges.items():
+        ceiling = CEILING._replace(baseline="hardware", judge="another_series")
+        rows.append(once(place, RANKS._replace(judge="another_series"), pairs, resampled))
+        rows.append(once(place, ceiling, pairs, resampled, of_series))
+    for name, judge in judges.items():
         by_series = {
-            number: np.array([_agreement(said, block, of_blocks[block]) for block in blocks])
+            number: np.array([_agreement(judge, block, of_blocks[block]) for block in blocks])
             for number, of_blocks in drawn.items()
         }
-        rows += over_series(whose, RANKS._replace(judge=name), by_series, resampled, by="baseline")
+        rows += over_series(place, RANKS._replace(judge=name), by_series, resampled, by="baseline")
     return rows
 
 
 def of_halves(correlation: np.ndarray) -> np.ndarray:
-    """What a perfect judge correlates with all trials, from the correlation of their halves; 0 if that is below 0."""
+    """Correlation of a perfect judge with all trials, from the correlation of their halves; 0 if that is negative."""
     agreeing = np.maximum(correlation, 0.0)
     return np.sqrt(2 * agreeing / (1 + agreeing))
 
 
 def of_series(correlation: np.ndarray) -> np.ndarray:
-    """What a perfect judge correlates with one series, from the correlation of two."""
+    """Correlation of a perfect judge with one series, from the correlation of two series."""
     return np.sqrt(np.maximum(correlation, 0.0))
 
 
@@ -256,9 +256,9 @@ def _varies(rows: pd.DataFrame) -> bool:
     return all(bool(np.ptp(rows[name].to_numpy())) for name in ("cycles", "even_cycles", "odd_cycles"))
 
 
-def _agreement(said: Cycles, block: str, rows: pd.DataFrame) -> float:
-    """Rank correlation of a judge with hardware on one block; 0 where it tells no orders apart."""
-    cycles = np.array([said[block, tuple(order)] for order in rows["order"]])
+def _agreement(judged: Cycles, block: str, rows: pd.DataFrame) -> float:
+    """Rank correlation of a judge with hardware on one block; 0 if the judge gives all orders the same cycles."""
+    cycles = np.array([judged[block, tuple(order)] for order in rows["order"]])
     return spearman(cycles, rows["cycles"].to_numpy()) if np.ptp(cycles) else 0.0
 
 
@@ -268,8 +268,8 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def outcomes(name: str, series: Mapping[int, Series]) -> pd.DataFrame:
-    """How many blocks every series timed, and why others were not, the most frequent first: rows of `outcomes`."""
-    blocks = pd.concat([one.blocks for one in series.values()]).sort_values("reason", ascending=False, kind="stable")
+    """Rows of `outcomes`: numbers of blocks that every series timed, and reasons for others, most frequent first."""
+    blocks = pd.concat([run.blocks for run in series.values()]).sort_values("reason", ascending=False, kind="stable")
     ends = blocks.drop_duplicates("block_id")
     named = ends.assign(outcome=ends["reason"].where(ends["reason"] != "", "timed")).sort_values("block_id")
     counted = named.groupby(["outcome", "processor"], as_index=False).agg(

@@ -1,4 +1,4 @@
-"""Task `imitation`: schedules of blocks of all lengths against GCC's orders, whole sets and their parts."""
+"""Task `imitation`: schedules of blocks of all lengths against GCC's orders, on whole sets and on parts of them."""
 
 from __future__ import annotations
 
@@ -24,63 +24,65 @@ _LEGAL_ORDERS = [1, 2, 3, 5, 10, 30, 100, 1000, 10**6, 10**12]
 _CONFIDENCES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
-def evaluate(given: Inputs) -> Evaluation:
+def evaluate(inputs: Inputs) -> Evaluation:
     """Every metric of every method, decoder and seed, and exact matches of parts of the sets.
 
-    Parts are of the first seed alone, for each decoder, with Wilson's intervals (1927).
-    Raises ValueError for schedules that are not of their set's blocks.
+    Parts have the first seed alone, for each decoder, with Wilson's intervals (1927).
+    Raises ValueError if the blocks of a schedule are not those of its set.
     """
-    code = given.every("blocks", ["masked_code"], chain(*given.members.values()))["masked_code"]
+    code = inputs.every("blocks", ["masked_code"], chain(*inputs.members.values()))["masked_code"]
     classes = code.map(instruction_class)
-    beliefs = {tuple(place(path, "confidence").values()): path for path in given.paths("confidence")}
+    beliefs = {tuple(place(path, "confidence").values()): path for path in inputs.paths("confidence")}
     values: Measured = defaultdict(lambda: defaultdict(dict))
     first: dict[tuple[str, str, str], int] = {}
     pieces: list[dict[str, Any]] = []
-    for one, decoder, _, metrics in measured(given):
+    for schedule, decoder, _, metrics in measured(inputs):
         for metric, of_blocks in metrics.items():
-            values[one.set, one.target, one.method, decoder][Quantity(metric)][one.seed] = of_blocks
-        if first.setdefault((one.set, one.target, one.method), one.seed) == one.seed:
-            of_place = _place(given, one.set, one.target, one.method, one.seed) | {"decoder": decoder}
-            pieces += _parts(given, of_place, metrics["exact_match"], given.graphs[one.set], classes)
+            values[schedule.set, schedule.target, schedule.method, decoder][Quantity(metric)][schedule.seed] = of_blocks
+        if first.setdefault((schedule.set, schedule.target, schedule.method), schedule.seed) == schedule.seed:
+            of_place = _place(inputs, schedule.set, schedule.target, schedule.method, schedule.seed) | {
+                "decoder": decoder
+            }
+            pieces += _parts(inputs, of_place, metrics["exact_match"], inputs.graphs[schedule.set], classes)
     for (name, target, method), seed in first.items():
-        if table := beliefs.get((given.experiment, name, target, method, str(seed))):
-            of_place = _place(given, name, target, method, seed)
-            pieces += _by_confidence(given, of_place, tables.read("confidence", table))
-    return Evaluation(results(summarised(given, values)), parts(pieces))
+        if table := beliefs.get((inputs.experiment, name, target, method, str(seed))):
+            of_place = _place(inputs, name, target, method, seed)
+            pieces += _by_confidence(inputs, of_place, tables.read("confidence", table))
+    return Evaluation(results(summarised(inputs, values)), parts(pieces))
 
 
-def _place(given: Inputs, name: str, target: str, method: str, seed: int) -> dict[str, str]:
-    return given.place(name, target=target, method=method, decoder="none", seed=str(seed), metric="exact_match")
+def _place(inputs: Inputs, name: str, target: str, method: str, seed: int) -> dict[str, str]:
+    return inputs.place(name, target=target, method=method, decoder="none", seed=str(seed), metric="exact_match")
 
 
 def _parts(
-    given: Inputs, of_place: dict[str, str], exact: np.ndarray, graphs: pd.DataFrame, classes: pd.Series
+    inputs: Inputs, of_place: dict[str, str], exact: np.ndarray, graphs: pd.DataFrame, classes: pd.Series
 ) -> Iterator[dict[str, Any]]:
     """Rows by length, by number of legal orders and by instruction class."""
     for by, column, ends in (("length", "n_instructions", _LENGTHS), ("legal_orders", "n_legal_orders", _LEGAL_ORDERS)):
         for rank, name, inside in ranges(graphs[column].to_numpy(float), ends):
-            yield from _share(given, of_place, by, name, rank, exact[inside])
+            yield from _share(inputs, of_place, by, name, rank, exact[inside])
     of_block = classes.loc[graphs.index].to_numpy()
     for rank, name in enumerate(sorted(set(of_block))):
-        yield from _share(given, of_place, "instruction_class", name, rank, exact[of_block == name])
+        yield from _share(inputs, of_place, "instruction_class", name, rank, exact[of_block == name])
 
 
-def _by_confidence(given: Inputs, of_place: dict[str, str], table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Rows by what the network thought of its order: what a reliability diagram shows."""
+def _by_confidence(inputs: Inputs, of_place: dict[str, str], table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows by the network's confidence in its order, as a reliability diagram shows them."""
     number = np.searchsorted(_CONFIDENCES, table["confidence"], "right") - 1
     for rank, (low, high) in enumerate(zip(_CONFIDENCES, [*_CONFIDENCES[1:], 1.0], strict=True)):
         inside = table[number == rank]
         if len(inside):
             mean, name = float(inside["confidence"].mean()), f"{low:.2f}-{high:.2f}"
-            yield from _share(given, of_place, "confidence", name, rank, inside["exact_match"].to_numpy(), mean)
+            yield from _share(inputs, of_place, "confidence", name, rank, inside["exact_match"].to_numpy(), mean)
 
 
 def _share(
-    given: Inputs, of_place: dict[str, str], by: str, name: str, rank: int, exact: np.ndarray, mean: float = np.nan
+    inputs: Inputs, of_place: dict[str, str], by: str, name: str, rank: int, exact: np.ndarray, mean: float = np.nan
 ) -> Iterator[dict[str, Any]]:
-    """The row of the share of exact matches, if there is a block."""
+    """The row of the share of exact matches, if a block is inside."""
     if len(exact):
         test = binomtest(int(exact.sum()), len(exact))
-        interval = test.proportion_ci(given.intervals.confidence, "wilson")
+        interval = test.proportion_ci(inputs.intervals.confidence, "wilson")
         numbers = (test.statistic, interval.low, interval.high)
         yield part(of_place, by, name, rank, numbers, len(exact), confidence=mean)

@@ -1,4 +1,4 @@
-"""An experiment's tables, each with what its path says of it (places.py): what a task evaluates."""
+"""The tables of an experiment, which a task evaluates, with the names in their paths (places.py)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles
 
 @dataclass(frozen=True)
 class Scheduled:
-    """One table `schedules` and what its path says of it."""
+    """One table `schedules` and the names in its path."""
 
     set: str
     target: str
@@ -34,7 +34,7 @@ class Scheduled:
     path: Path
 
     def orders(self) -> dict[str, dict[str, Order]]:
-        """Decoder -> block_id -> order, legal orders alone."""
+        """Decoder -> block_id -> legal order."""
         table = tables.read("schedules", self.path, ["block_id", "decoder", "order", "status"])
         table = table[table["status"] == "ok"]
         return {str(decoder): dict(_pairs(rows)) for decoder, rows in table.groupby("decoder", sort=True)}
@@ -46,7 +46,7 @@ def _pairs(table: pd.DataFrame) -> Iterator[tuple[str, Order]]:
 
 
 class Inputs:
-    """What an experiment is evaluated from."""
+    """Settings and tables of an experiment."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Inputs:
         dependencies: Mapping[str, str] | None = None,
         **paths: list[Path] | None,
     ) -> None:
-        """dependencies: of a set, full where it has no entry; paths: of tables by name, none where no task needs it."""
+        """dependencies: set -> its mode, full without an entry; paths: name of a table -> its files."""
         self.experiment, self.intervals = experiment, intervals
         self.judges, self._dependencies = judges or {}, dependencies or {}
         self._paths = paths
 
     def paths(self, name: str, **fields: str) -> list[Path]:
-        """Where the tables of a name lie, sorted: those whose places say these fields."""
+        """Sorted paths of the tables of a name, only those with these names in their paths."""
         paths = sorted(self._paths.get(name) or [])
         return [path for path in paths if not fields or fields.items() <= place(path, name).items()]
 
@@ -75,28 +75,28 @@ class Inputs:
         return {"experiment": self.experiment, "set": name, "dependencies": self.mode(name)} | columns
 
     def bootstrap(self, n_blocks: int) -> Bootstrap:
-        """What gives the experiment's intervals for numbers of these many blocks."""
+        """Bootstrap for the experiment's intervals, for numbers of `n_blocks` blocks."""
         return Bootstrap(n_blocks, self.intervals.bootstrap_samples, self.intervals.confidence)
 
     def every(self, name: str, columns: list[str], block_ids: Iterable[str], **fields: str) -> pd.DataFrame:
-        """Rows of these blocks in the tables `name` of several corpora, each block once, indexed by block_id."""
+        """Rows of these blocks in the tables `name` of all corpora, each block once, indexed by block_id."""
         paths = self.paths(name, **fields)
         if not paths:
             raise ValueError(f"no table {name} is among the inputs; the experiment's task needs one")
-        wanted = tables.of_blocks(block_ids)
-        frames = [tables.read(name, path, ["block_id", *columns], wanted) for path in paths]
+        of_blocks = tables.of_blocks(block_ids)
+        frames = [tables.read(name, path, ["block_id", *columns], of_blocks) for path in paths]
         return pd.concat(frames).drop_duplicates("block_id").set_index("block_id")
 
     @cached_property
     def members(self) -> dict[str, list[str]]:
         """Set -> its block_ids, ascending: the sequence in which blocks are resampled."""
-        found = {}
+        by_set = {}
         for path in self.paths("sets"):
             ids = tables.read("sets", path, ["block_id"])["block_id"]
             if ids.empty:
                 raise ValueError(f"{path}: the set has no block; make it anew")
-            found[place(path, "sets")["set"]] = sorted(ids)
-        return found
+            by_set[place(path, "sets")["set"]] = sorted(ids)
+        return by_set
 
     @cached_property
     def graphs(self) -> dict[str, pd.DataFrame]:
@@ -105,7 +105,7 @@ class Inputs:
         Raises ValueError for a block without a DAG.
         """
         columns = ["n_instructions", "before", "after", "n_legal_orders"]
-        found: dict[str, pd.DataFrame] = {}
+        by_set: dict[str, pd.DataFrame] = {}
         for mode in sorted({self.mode(name) for name in self.members}):
             ids = {name: blocks for name, blocks in self.members.items() if self.mode(name) == mode}
             graphs = self.every("dags", columns, chain(*ids.values()), dependencies=mode)
@@ -114,26 +114,26 @@ class Inputs:
                     raise ValueError(
                         f"{len(missing)} blocks of {name} have no DAG, {missing[0]} first; make DAGs and sets anew"
                     )
-                found[name] = graphs.loc[blocks]
-        return found
+                by_set[name] = graphs.loc[blocks]
+        return by_set
 
     def lengths(self, name: str) -> pd.Series:
         """block_id -> instructions, of the blocks of a set."""
         return self.graphs[name]["n_instructions"]
 
     def scheduled(self) -> list[Scheduled]:
-        """Tables `schedules`, sorted: the seeds of a method follow each other."""
-        found = []
+        """Tables `schedules`, sorted by set, target, method and seed."""
+        schedules = []
         for path in self.paths("schedules"):
-            said = place(path, "schedules")
-            found.append(Scheduled(said["set"], said["target"], said["method"], int(said["seed"]), path))
-        return sorted(found, key=lambda one: (one.set, one.target, one.method, one.seed))
+            names = place(path, "schedules")
+            schedules.append(Scheduled(names["set"], names["target"], names["method"], int(names["seed"]), path))
+        return sorted(schedules, key=lambda schedule: (schedule.set, schedule.target, schedule.method, schedule.seed))
 
     def judged(self) -> Iterator[tuple[str, str, Cycles]]:
-        """Set, judge and cycles of the orders that the judge knows, for each table `latency` that is not empty."""
+        """Set, judge and cycles of orders (NaN: unknown to the judge), for each table `latency` with rows."""
         for path in tqdm(self.paths("latency"), "judged", unit="table", file=sys.stderr):
-            said = place(path, "latency")
+            names = place(path, "latency")
             table = tables.read("latency", path, ["block_id", "order", "cycles", "status"])
             if len(table):
                 cycles = table["cycles"].where(table["status"] == "ok", np.nan)
-                yield said["set"], said["judge"], dict(zip(_pairs(table), cycles, strict=True))
+                yield names["set"], names["judge"], dict(zip(_pairs(table), cycles, strict=True))

@@ -1,10 +1,10 @@
-"""How well simulated targets rank schedules as their execution on this machine does, and how well that repeats.
+"""Agreement of simulated targets with executions on this machine in the ranks of schedules, and its repeatability.
 
-Within a graph: the rank correlation between a target's makespans and those measured by one pair of processes, its mean
-over the pairs. The control is that between two pairs of processes, the same schedules measured twice. Both are of one
-pair's figures, so a perfect simulator would not reach 1: it reaches about the root of the control (attenuation of a
-correlation by the error of one of its two sides; Spearman 1904). A measurement is the fastest of a pair's repeats:
-whatever else this machine does only ever adds time. How much it did is said as the share of runs without disturbance.
+Within a graph, the agreement is the rank correlation between a target's makespans and those that one pair of processes
+measured, as a mean over the pairs. The control is the correlation between two pairs of processes that measured the
+same schedules. Both use figures of one pair, so a perfect simulator would not reach 1, but about the root of the
+control (attenuation of a correlation by the error of one of its two sides; Spearman 1904). A measurement is the
+fastest of a pair's repeats: other jobs on this machine only add time. The share of undisturbed runs is reported.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-THIS_MACHINE = "this_machine"  # the target that is the measurement itself; of the control, in other processes
+THIS_MACHINE = "this_machine"  # the target of the measurement itself; for the control, by other processes
 SCHEDULE = ["method", "seed", "schedule"]
-_LEAST_SCHEDULES = 3  # of a graph, that differ: for a correlation to say anything
+_LEAST_SCHEDULES = 3  # distinct ones of a graph with a correlation
 
 
 def fastest(timings: pd.DataFrame) -> pd.DataFrame:
@@ -31,15 +31,15 @@ def fastest(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct(measured: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `fastest`; methods that found the same schedule share its runs, and it stays under one name alone."""
+    """Rows of `fastest` without duplicates: methods with the same schedule share its runs; one of their names stays."""
     return measured[~measured.duplicated()]
 
 
 def rank_correlations(measured: pd.DataFrame, simulated: pd.DataFrame) -> Iterator[tuple[str, float]]:
-    """(target, Spearman's rank correlation) of one graph; none of too few schedules, or where a target has no ranks.
+    """(target, Spearman's rank correlation) of one graph; nothing for too few schedules or for a constant target.
 
     measured: from `distinct`; simulated: rows of table simulated_timings of the same graph.
-    Raises ValueError naming the schedule and the target where one was not simulated.
+    Raises ValueError naming the schedule and the target if one was not simulated.
     """
     if len(measured) < _LEAST_SCHEDULES:
         return
@@ -54,16 +54,16 @@ def rank_correlations(measured: pd.DataFrame, simulated: pd.DataFrame) -> Iterat
 def costs(measured: pd.DataFrame, of_target: pd.DataFrame) -> np.ndarray:
     """(schedules,) simulated seconds of the rows of `measured`. of_target: simulated_timings of one graph and target.
 
-    Raises ValueError naming the schedule where one was not simulated.
+    Raises ValueError naming the schedule if one was not simulated.
     """
-    found = of_target.set_index(SCHEDULE)["seconds"].reindex(measured.index)
-    if found.isna().any():
-        method, seed, schedule = found[found.isna()].index[0]
+    seconds = of_target.set_index(SCHEDULE)["seconds"].reindex(measured.index)
+    if seconds.isna().any():
+        method, seed, schedule = seconds[seconds.isna()].index[0]
         graph_id, target = of_target[["graph_id", "target"]].iloc[0]
         raise ValueError(
             f"graph {graph_id}: schedule {schedule} of {method}, seed {seed}, was timed and has no cost on {target}"
         )
-    return found.to_numpy()
+    return seconds.to_numpy()
 
 
 def relative_difference(measured: pd.DataFrame) -> float:

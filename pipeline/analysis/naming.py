@@ -1,9 +1,9 @@
-"""Instructions without their names: what is left of one when registers, or constants too, may be called otherwise.
+"""Shapes of instructions up to renamed registers, or up to renamed registers and constants.
 
-A *name* is a register or a constant; an instruction uses it in a *role* (operand 0, base, ...). A *shape* is all the
-rest: opcode, operand sizes, scale, prefixes. The stack pointer and what is no general or vector register keep their
-names. A register that an opcode uses without naming it (`mul`, `cqo`) is a name in a role of that opcode, so that no
-renaming can take it from there.
+A *name* is a register or a constant; an instruction uses it in a *role* (operand 0, base, ...). A *shape* is the rest:
+opcode, operand sizes, scale, prefixes. The stack pointer, and registers that are neither general nor vector registers,
+are never renamed. An implicit register of an opcode (`mul`, `cqo`) is a name in a role of that opcode, so that no
+renaming moves it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _DISPLACEMENT, _IMMEDIATE, _REGISTER = 1, 2, 3  # classes of names; registers: _
 _ROLES = {"base": 16, "index": 17, "displacement": 18, "implicit": 32}  # operands: their number; immediates: 8 more
 _HIGH = (Register.AH, Register.BH, Register.CH, Register.DH)
 IMMEDIATE_KINDS = {value for name, value in vars(OpKind).items() if name.startswith("IMMEDIATE")}
-_info = InstructionInfoFactory()
+_ACCESSES = InstructionInfoFactory()
 
 
 class Shapes(NamedTuple):
     """U distinct instructions under one notion of renaming."""
 
-    shape: np.ndarray  # (U,) int64: equal for instructions that differ in names alone
+    shape: np.ndarray  # (U,) int64: equal for instructions that differ only in names
     bounds: np.ndarray  # (U + 1,) int64: names of instruction u are bounds[u] : bounds[u + 1]
     role: np.ndarray  # int64
     name: np.ndarray  # int64: equal for the same register or constant, across instructions
@@ -39,7 +39,7 @@ _Use = tuple[int, _Name]  # role, name
 
 @cache
 def _register(register: Register_) -> tuple[object, int, int]:
-    """What of a register belongs to the shape, its class (0: keeps its name), and the whole register."""
+    """The part of a register that belongs to the shape, its class (0: never renamed), and the whole register."""
     whole = RegisterExt.full_register(register)
     vector = RegisterExt.is_vector_register(register)
     if not vector and (not RegisterExt.is_gpr(register) or whole == Register.RSP):
@@ -48,11 +48,11 @@ def _register(register: Register_) -> tuple[object, int, int]:
 
 
 def _uses(instruction: Instruction) -> Iterator[tuple[int, _Name | None, object]]:
-    """(role, name or none, what belongs to the shape) of all operands, and of registers used without being named."""
+    """(role, name or None, part of the shape) of all operands, and of implicit registers."""
     named: set[int] = set()
 
-    def register(role: int, one: Register_) -> tuple[int, _Name | None, object]:
-        rest, kind, whole = _register(one)
+    def register(role: int, used_register: Register_) -> tuple[int, _Name | None, object]:
+        rest, kind, whole = _register(used_register)
         named.add(whole)
         return role, ((kind, whole) if kind else None), rest
 
@@ -71,13 +71,13 @@ def _uses(instruction: Instruction) -> Iterator[tuple[int, _Name | None, object]
                 yield _ROLES["displacement"], (_DISPLACEMENT, instruction.memory_displacement), None
         else:
             yield k, None, operand
-    for k, used in enumerate(_info.info(instruction).used_registers()):
+    for k, used in enumerate(_ACCESSES.info(instruction).used_registers()):
         if RegisterExt.full_register(used.register) not in named:
             yield register(_ROLES["implicit"] + k, used.register)
 
 
 def _described(code: bytes) -> dict[str, tuple[object, list[_Use]]]:
-    """Notion -> shape of an instruction, and the names that it uses."""
+    """Notion -> shape of an instruction, and its names."""
     instruction = Decoder(64, code).decode()
     prefixes = (instruction.has_lock_prefix, instruction.has_rep_prefix, instruction.has_repne_prefix)
     uses = list(_uses(instruction))
@@ -92,7 +92,7 @@ def _described(code: bytes) -> dict[str, tuple[object, list[_Use]]]:
 
 
 def shapes(encodings: list[bytes]) -> dict[str, Shapes]:
-    """NOTIONS -> what is left of U distinct masked instructions."""
+    """NOTIONS -> shapes and names of U distinct masked instructions."""
     numbers: dict[str, dict[object, int]] = {notion: {} for notion in NOTIONS}
     described: dict[str, list[tuple[int, list[_Use]]]] = {notion: [] for notion in NOTIONS}
     for code in encodings:

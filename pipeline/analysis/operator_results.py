@@ -1,4 +1,4 @@
-"""The projection operator's tables, `residuals` and `peers`, as rows of table `results`."""
+"""Rows of table `results` from the projection operator's tables `residuals` and `peers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.analysis.rows import Quantity, Row, results, row
 
 ALONE = "extrapolated_alone"  # `extrapolated` without its fall-back
 OURS = ("extrapolated", "nearest")  # the two that end at a feasible point
-LARGE = 32  # growth is that of sizes from here on: below, starting the threads and the arrays counts
+LARGE = 32  # least size for the growth: start-up costs dominate smaller ones
 _RESIDUALS = ("residual_median", "residual_p99", "residual_max", "within_share", "straggler_share")
 _SPEED = {  # metric -> column of table `peers`
     "seconds_per_batch": "seconds_per_batch",
@@ -22,18 +22,18 @@ _SPEED = {  # metric -> column of table `peers`
 def residual_rows(table: pd.DataFrame, shown: list[int]) -> pd.DataFrame:
     """Table `residuals` as rows of `results`, experiment `residuals`, of the softmax proposals.
 
-    Rows of the method's default number of iterations say `none` for it; each number of `shown` has rows besides.
+    Rows at the method's default number of iterations have `none` there; each number of `shown` has further rows.
     """
     rows: list[Row] = []
-    for found in table[table["proposal"] == "softmax"].to_dict("records"):
-        after = ["none"] if found["is_default"] else []
-        after += [str(found["iterations"])] if found["iterations"] in shown else []
-        place = {"experiment": "residuals", "method": found["method"], "lengths": str(found["n_instructions"])}
+    for case in table[table["proposal"] == "softmax"].to_dict("records"):
+        after = ["none"] if case["is_default"] else []
+        after += [str(case["iterations"])] if case["iterations"] in shown else []
+        place = {"experiment": "residuals", "method": case["method"], "lengths": str(case["n_instructions"])}
         rows += [
-            row(place, name, found[name], n=found["n_blocks"], iterations=iterations)
+            row(place, name, case[name], n=case["n_blocks"], iterations=iterations)
             for iterations in after
             for name in _RESIDUALS
-            if not np.isnan(found[name])
+            if not np.isnan(case[name])
         ]
     return results(rows)
 
@@ -51,10 +51,10 @@ def speed_rows(speed: pd.DataFrame) -> pd.DataFrame:
         place = {"experiment": "operator_speed", "method": peer, "lengths": str(n)}
         rows += [row(place, metric, case[column], n=case["items"]) for metric, column in _SPEED.items()]
         if peer in OURS:
-            for other in sorted(set(corpus["peer"]) - {*OURS, "cyclic"}):
-                slower = seconds.get((other, n), np.nan) / case["seconds_per_batch"]
-                what = Quantity("speedup", "ratio", other, lengths=str(n))
-                rows.append(row(place, what, slower, n=case["items"]))
+            for slower_peer in sorted(set(corpus["peer"]) - {*OURS, "cyclic"}):
+                slower = seconds.get((slower_peer, n), np.nan) / case["seconds_per_batch"]
+                quantity = Quantity("speedup", "ratio", slower_peer, lengths=str(n))
+                rows.append(row(place, quantity, slower, n=case["items"]))
     grown = speed[speed["dags"] == "random"]
     for peer, slope in exponents(grown).items():
         place = {"experiment": "operator_speed", "method": peer}
@@ -67,10 +67,10 @@ def exponents(speed: pd.DataFrame, smallest: int = LARGE) -> dict[str, float]:
 
     A peer without two such sizes has none.
     """
-    found = {}
+    slopes = {}
     timed = speed[(speed["n_instructions"] >= smallest) & speed["seconds_per_batch"].notna()]
-    for peer, own in timed.groupby("peer", sort=False):
-        if own["n_instructions"].nunique() > 1:
-            slope = np.polyfit(np.log(own["n_instructions"]), np.log(own["seconds_per_batch"]), 1)[0]
-            found[str(peer)] = float(slope)
-    return found
+    for peer, of_peer in timed.groupby("peer", sort=False):
+        if of_peer["n_instructions"].nunique() > 1:
+            slope = np.polyfit(np.log(of_peer["n_instructions"]), np.log(of_peer["seconds_per_batch"]), 1)[0]
+            slopes[str(peer)] = float(slope)
+    return slopes

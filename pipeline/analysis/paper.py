@@ -1,4 +1,4 @@
-"""The numbers of the POCSNet paper (Jain & Amarasinghe, 2019) that stand beside ours; its only copy."""
+"""Numbers of the POCSNet paper (Jain & Amarasinghe, 2019), for comparison with ours."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TABLE_1: dict[str, dict[str, float]] = {name: dict(zip(_METRICS, row, strict=Tru
 # The random valid order was also the networks' input: our `input_order`.
 TABLE_2: dict[str, float] = {"gcc": 2.3396, "popocs_20": 2.3430, "input_order": 2.3464}
 
-# "On par with GCC" means: costs less than a random legal order did in the paper (0.29% of GCC's cycles).
+# "On par with GCC": fewer extra cycles than a random legal order has in the paper (0.29% of GCC's cycles).
 ON_PAR_SHARE: float = TABLE_2["input_order"] / TABLE_2["gcc"] - 1
 
 
 def difference(scheduler: str, baseline: str, metric: str) -> float | None:
-    """The paper's value of `scheduler` less that of `baseline` in Table 1; None where it gives none."""
+    """The paper's value of `scheduler` less that of `baseline` in Table 1; None if a value is missing."""
     try:
         return TABLE_1[scheduler][metric] - TABLE_1[baseline][metric]
     except KeyError:

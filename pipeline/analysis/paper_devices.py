@@ -1,7 +1,7 @@
-"""The numbers of "Robust Scheduling with GFlowNets" (Zhang et al., ICLR 2023) that stand beside ours; its only copy.
+"""The numbers of "Robust Scheduling with GFlowNets" (Zhang et al., ICLR 2023) for comparison with ours.
 
-Speedups are seconds of all operations over the makespan; four devices. Its real graphs are not public, its targets'
-strengths are not printed: what can be compared is the order of the methods, and how much list scheduling loses.
+Speedups are seconds of all operations over the makespan, on four devices. Its real graphs are not public, and it does
+not print the strengths of its targets: only the order of the methods and the loss of list scheduling are comparable.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Task `placement`: makespans of placed graphs against the default, the experts, peers and the best known.
 
 A member is a graph on a link. Columns of table `results`: `target` is a link, or `all` of them; `set` likewise; `n`
-members. Geometric means for ratios; intervals resample families of graphs, their members, and seeds. Baselines beside
-the peers: `default` (one device, memory waived), `expert` (on each member the best of the experts' placements, and of
-one device where its memory is enough), `best` (the best known of all methods and seeds) and `optimum` (the best known
-where it is as short as the bound). `lengths` is `head_room` for members on which the baseline can be beaten by as much
-as the paper beats it.
+counts members. Ratios have geometric means; intervals resample families of graphs, their members, and seeds. Baselines
+beside the peers: `default` (one device, without a memory limit), `expert` (on each member the best of the experts'
+placements, and of one device if its memory is enough), `best` (the best known of all methods and seeds) and `optimum`
+(the best known if it is as short as the bound). `lengths` is `head_room` for members on which the best known beats the
+baseline by at least the paper's gain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pandas as pd
 
 from pipeline.analysis.evaluation import Evaluation
 from pipeline.analysis.ratios import RatioBootstrap
-from pipeline.analysis.rows import Quantity, Row, estimated, part, parts, results, row
+from pipeline.analysis.rows import Quantity, Row, families, of_seed, over_families, part, parts, results, row
 from pipeline.config.intervals import Intervals
 
 JUDGE, ALL, HDP = "simulator", "all", "hdp"
@@ -46,7 +46,7 @@ Table = dict[str, dict[int, Placed]]  # method -> seed -> its schedules
 
 @dataclass(frozen=True)
 class References:
-    """What all methods are compared with, (N,) seconds each; NaN where there is none."""
+    """Baselines of all methods, (N,) seconds each; NaN where there is none."""
 
     default: np.ndarray
     expert: np.ndarray
@@ -60,8 +60,8 @@ def evaluate(
     """Results and parts of an experiment.
 
     costs: table placement_costs with a column `graph_set`; peers: methods that all others are compared with; experts:
-    methods of which the best on each member is the baseline `expert`. Raises ValueError for a schedule that is shorter
-    than its bound.
+    methods whose best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is
+    shorter than its bound.
     """
     faster = costs[costs["seconds"] * _ROUNDING < costs["bound"]]
     if len(faster):
@@ -88,28 +88,28 @@ def evaluate(
 def tabled(costs: pd.DataFrame, members: pd.DataFrame) -> Table:
     """Every method's schedules, in the sequence of the members.
 
-    Members of a set on which a method was not run with a seed have the schedules of its first seed there.
+    A member that a method did not schedule with some seed has the schedule of the method's first seed.
     """
     keys = pd.MultiIndex.from_frame(members[["graph_id", "link"]])
     table: Table = {}
     for method, of_method in costs.groupby("method", sort=True):
         by_seed = {int(str(seed)): frame.set_index(["graph_id", "link"]) for seed, frame in of_method.groupby("seed")}
         first = by_seed[min(by_seed)]
-        for seed, own in by_seed.items():
-            of = pd.concat([own, first.loc[~first.index.isin(own.index)]]).reindex(keys)
+        for seed, rows in by_seed.items():
+            filled = pd.concat([rows, first.loc[~first.index.isin(rows.index)]]).reindex(keys)
             curves = [
                 (evaluations, seconds) if isinstance(evaluations, np.ndarray) else (np.zeros(0), np.zeros(0))
-                for evaluations, seconds in zip(of["evaluations"], of["best_seconds"], strict=True)
+                for evaluations, seconds in zip(filled["evaluations"], filled["best_seconds"], strict=True)
             ]
-            table.setdefault(str(method), {})[seed] = Placed(of["seconds"].to_numpy(float), curves)
+            table.setdefault(str(method), {})[seed] = Placed(filled["seconds"].to_numpy(float), curves)
     return table
 
 
 def _references(table: Table, members: pd.DataFrame, experts: Sequence[str]) -> References:
     alone = members["alone"].to_numpy(float)
     feasible = np.where(members["fits_alone"].to_numpy(bool), alone, np.nan)
-    by_expert = [one.seconds for name in experts if name in table for one in table[name].values()]
-    every = [one.seconds for by_seed in table.values() for one in by_seed.values()]
+    by_expert = [schedules.seconds for name in experts if name in table for schedules in table[name].values()]
+    every = [schedules.seconds for by_seed in table.values() for schedules in by_seed.values()]
     best = np.fmin.reduce([feasible, *every])
     bound = members["bound"].to_numpy(float)
     return References(
@@ -121,142 +121,123 @@ def _references(table: Table, members: pd.DataFrame, experts: Sequence[str]) -> 
 
 
 def _rows(
-    place: Mapping[str, str], table: Table, known: References, peers: Sequence[str], bootstrap: RatioBootstrap
+    place: Mapping[str, str], table: Table, references: References, peers: Sequence[str], bootstrap: RatioBootstrap
 ) -> Iterator[Row]:
-    """What every method's schedules cost, over seeds."""
+    """Rows of every method over seeds."""
     for method, by_seed in table.items():
-        whose = {**place, "method": method}
-        for baseline, reference in vars(known).items():
-            yield from _compared(whose, by_seed, baseline, dict.fromkeys(by_seed, reference), known, bootstrap)
+        of_method = {**place, "method": method}
+        for baseline, reference in vars(references).items():
+            yield from _compared(of_method, by_seed, baseline, dict.fromkeys(by_seed, reference), references, bootstrap)
         for peer in peers:
             if peer != method and peer in table:
                 seeds = by_seed if len(by_seed) > 1 else table[peer]
-                other = {seed: _of_seed(table[peer], seed).seconds for seed in seeds}
-                own = {seed: _of_seed(by_seed, seed) for seed in seeds}
-                yield from _compared(whose, own, peer, other, known, bootstrap)
-        placed = {seed: (~np.isnan(one.seconds)).astype(float) for seed, one in by_seed.items()}
-        yield from _named(estimated(whose, Quantity("placed_share", judge=JUDGE), placed, bootstrap), len(by_seed))
-        yield _share_of_head_room(whose, by_seed, known, bootstrap)
+                of_peer = {seed: of_seed(table[peer], seed).seconds for seed in seeds}
+                of_seeds = {seed: of_seed(by_seed, seed) for seed in seeds}
+                yield from _compared(of_method, of_seeds, peer, of_peer, references, bootstrap)
+        placed = {seed: (~np.isnan(schedules.seconds)).astype(float) for seed, schedules in by_seed.items()}
+        yield over_families(of_method, Quantity("placed_share", judge=JUDGE), placed, bootstrap)
+        yield _share_of_head_room(of_method, by_seed, references, bootstrap)
         if method != HDP and HDP in table:
             ratios = {
-                seed: np.log(_evaluations_over(_of_seed(by_seed, seed).curves, of_hdp.curves))
+                seed: np.log(_evaluations_over(of_seed(by_seed, seed).curves, of_hdp.curves))
                 for seed, of_hdp in table[HDP].items()
             }
-            what = Quantity("evaluations", "ratio", HDP, JUDGE)
-            yield from _named(estimated(whose, what, ratios, bootstrap, np.exp), len(ratios))
+            quantity = Quantity("evaluations", "ratio", HDP, JUDGE)
+            yield over_families(of_method, quantity, ratios, bootstrap, np.exp)
 
 
 def _compared(
-    whose: Mapping[str, str],
+    place: Mapping[str, str],
     by_seed: Mapping[int, Placed],
     baseline: str,
     reference: Mapping[int, np.ndarray],
-    known: References,
+    references: References,
     bootstrap: RatioBootstrap,
 ) -> Iterator[Row]:
-    """Makespans over those of a baseline; once more on the members where there is as much to be won as in the paper."""
-    what = Quantity("makespan", "ratio", baseline, JUDGE)
-    ratios = {seed: np.log(one.seconds / reference[seed]) for seed, one in by_seed.items()}
-    yield from _named(estimated(whose, what, ratios, bootstrap, np.exp), len(by_seed))
+    """Makespans over those of a baseline: on all members, and on those with as much head room as in the paper."""
+    quantity = Quantity("makespan", "ratio", baseline, JUDGE)
+    ratios = {seed: np.log(schedules.seconds / reference[seed]) for seed, schedules in by_seed.items()}
+    yield over_families(place, quantity, ratios, bootstrap, np.exp)
     if baseline in PAPER_GAINS:
-        least = {seed: known.best / of > 1 - PAPER_GAINS[baseline] for seed, of in reference.items()}
+        least = {seed: references.best / of > 1 - PAPER_GAINS[baseline] for seed, of in reference.items()}
         of_some = {seed: np.where(least[seed], np.nan, ratio) for seed, ratio in ratios.items()}
-        rows = estimated(whose, what._replace(lengths=HEAD_ROOM), of_some, bootstrap, np.exp)
-        yield from _named(rows, len(by_seed))
+        yield over_families(place, quantity._replace(lengths=HEAD_ROOM), of_some, bootstrap, np.exp)
 
 
 def _share_of_head_room(
-    whose: Mapping[str, str], by_seed: Mapping[int, Placed], known: References, bootstrap: RatioBootstrap
+    place: Mapping[str, str], by_seed: Mapping[int, Placed], references: References, bootstrap: RatioBootstrap
 ) -> Row:
     """sum(1 - seconds / expert) / sum(1 - best / expert)."""
-    won = np.stack([1 - one.seconds / known.expert for one in by_seed.values()])
-    there = np.broadcast_to(1 - known.best / known.expert, won.shape)
-    found = bootstrap.ratio(won, there)
-    what = Quantity("share_of_head_room", baseline=EXPERT, judge=JUDGE)
-    over = _over(found.low, len(by_seed))
-    return row(whose, what, found.value, found.low, found.high, found.n, over, seed=ALL)
+    won = np.stack([1 - schedules.seconds / references.expert for schedules in by_seed.values()])
+    winnable = np.broadcast_to(1 - references.best / references.expert, won.shape)
+    estimate = bootstrap.ratio(won, winnable)
+    quantity = Quantity("share_of_head_room", baseline=EXPERT, judge=JUDGE)
+    over = families(estimate.low, len(by_seed))
+    return row(place, quantity, estimate.value, estimate.low, estimate.high, estimate.n, over, seed=ALL)
 
 
-def _evaluations_over(own: Sequence[Curve], of_hdp: Sequence[Curve]) -> np.ndarray:
+def _evaluations_over(curves: Sequence[Curve], of_hdp: Sequence[Curve]) -> np.ndarray:
     """(N,) evaluations until within `NEAR` of HDP's final value, over those that HDP itself needs.
 
-    A method that never comes there counts with all of its evaluations: less than it would need.
+    A method that never reaches this value counts with all of its evaluations, which is less than it would need.
     """
-    ratios = np.full(len(own), np.nan)
-    for i, ((counts, seconds), (hdp_counts, hdp_seconds)) in enumerate(zip(own, of_hdp, strict=True)):
+    ratios = np.full(len(curves), np.nan)
+    for i, ((counts, seconds), (hdp_counts, hdp_seconds)) in enumerate(zip(curves, of_hdp, strict=True)):
         if len(counts) and len(hdp_counts):
             goal = (1 + NEAR) * hdp_seconds[-1]
-            there = np.flatnonzero(seconds <= goal)
-            needed = counts[there[0]] if len(there) else counts[-1]
+            reached = np.flatnonzero(seconds <= goal)
+            needed = counts[reached[0]] if len(reached) else counts[-1]
             ratios[i] = needed / hdp_counts[np.flatnonzero(hdp_seconds <= goal)[0]]
     return ratios
 
 
-def _convergence(place: Mapping[str, str], table: Table, known: References) -> Iterator[dict[str, object]]:
-    """The best so far over the best known after so many evaluations: geometric means over members and seeds.
+def _convergence(place: Mapping[str, str], table: Table, references: References) -> Iterator[dict[str, object]]:
+    """The best so far over the best known, by number of evaluations: geometric means over members and seeds.
 
-    Of members on which every seed has a valid schedule by then; from the count on from which these are all that the
-    method places at all.
+    A curve starts at the number of evaluations by which every seed has a valid schedule of each member that it places.
     """
     for method, by_seed in table.items():
-        most = max((int(counts[-1]) for one in by_seed.values() for counts, _ in one.curves if len(counts)), default=0)
+        curves = [curve for schedules in by_seed.values() for curve in schedules.curves]
+        most = max((int(counts[-1]) for counts, _ in curves if len(counts)), default=0)
         for rank, count in enumerate(GRID):
             if count > most or most <= 1:
                 continue
-            so_far = np.array([[_at(curve, count) for curve in one.curves] for one in by_seed.values()])
-            placed = np.array([~np.isnan(one.seconds) for one in by_seed.values()])
+            so_far = np.array([[_at(curve, count) for curve in schedules.curves] for schedules in by_seed.values()])
+            placed = np.array([~np.isnan(schedules.seconds) for schedules in by_seed.values()])
             if np.isnan(so_far[placed]).any():
                 continue
-            ratios = np.log(so_far / known.best)
+            ratios = np.log(so_far / references.best)
             numbers = (float(np.exp(np.nanmean(ratios))), np.nan, np.nan)
-            whose = _whose(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": BEST}
-            yield part(whose, "evaluations", str(count), rank, numbers, int((~np.isnan(ratios)).any(0).sum()))
+            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": BEST}
+            yield part(columns, "evaluations", str(count), rank, numbers, int((~np.isnan(ratios)).any(0).sum()))
 
 
 def _at(curve: Curve, count: int) -> float:
-    """The least cost after so many evaluations; NaN before the first valid schedule."""
+    """The least cost after `count` evaluations; NaN before the first valid schedule."""
     counts, seconds = curve
     before = np.flatnonzero(counts <= count)
     return float(seconds[before[-1]]) if len(before) else np.nan
 
 
 def _by_graph(
-    place: Mapping[str, str], table: Table, known: References, members: pd.DataFrame
+    place: Mapping[str, str], table: Table, references: References, members: pd.DataFrame
 ) -> Iterator[dict[str, object]]:
-    """Each graph: seconds of the references, and every method's over the expert's with the least and most seed."""
+    """Rows of each graph: seconds of the references; every method's ratio to the expert, with least and most."""
     for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
-        for name, reference in vars(known).items():
-            whose = _whose(place, name) | {"metric": "seconds"}
-            yield part(whose, "graph", graph, i, (float(reference[i]), np.nan, np.nan), int(operations))
+        for name, reference in vars(references).items():
+            columns = _part_columns(place, name) | {"metric": "seconds"}
+            yield part(columns, "graph", graph, i, (float(reference[i]), np.nan, np.nan), int(operations))
         for method, by_seed in table.items():
-            ratios = np.array([one.seconds[i] for one in by_seed.values()]) / known.expert[i]
+            ratios = np.array([schedules.seconds[i] for schedules in by_seed.values()]) / references.expert[i]
             if np.isnan(ratios).all():
                 numbers = (np.nan, np.nan, np.nan)
             else:
                 numbers = float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))
-            whose = _whose(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
-            yield part(whose, "graph", graph, i, numbers, int(operations))
+            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
+            yield part(columns, "graph", graph, i, numbers, int(operations))
 
 
-def _whose(place: Mapping[str, str], method: str) -> dict[str, object]:
+def _part_columns(place: Mapping[str, str], method: str) -> dict[str, object]:
     """Columns of table `parts`."""
-    own: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
-    return own | {"judge": JUDGE, "method": method, "decoder": "none", "seed": ALL}
-
-
-def _of_seed(by_seed: Mapping[int, Placed], seed: int) -> Placed:
-    """The schedules with this seed; those of the first one of a method that has not got it."""
-    return by_seed[seed] if seed in by_seed else next(iter(by_seed.values()))
-
-
-def _named(rows: Sequence[Row], seeds: int) -> Iterator[Row]:
-    """The row over all seeds, with what its interval is of."""
-    for one in rows:
-        if one["seed"] == ALL:
-            yield one | {"interval_of": _over(one["low"], seeds)}
-
-
-def _over(low: float, seeds: int) -> str:
-    if np.isnan(low):
-        return "none"
-    return "families and seeds" if seeds > 1 else "families"
+    columns: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
+    return columns | {"judge": JUDGE, "method": method, "decoder": "none", "seed": ALL}

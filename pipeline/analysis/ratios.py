@@ -1,4 +1,4 @@
-"""Intervals of a ratio of two sums over members of clusters: what part of all that can be won is won."""
+"""Intervals for the ratio of two sums over members of clusters, such as the share of the possible gain."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _SEED = 2020
 
 
 class RatioBootstrap(ClusterBootstrap):
-    """Resamples as `ClusterBootstrap`; each resample's ratio is that of its own two sums."""
+    """Resamples of `ClusterBootstrap`, each with the ratio of its two sums."""
 
     def ratio(self, parts: np.ndarray, wholes: np.ndarray) -> Estimate:
         """The mean over seeds of sum(parts) / sum(wholes).
 
-        parts, wholes: (seeds, n); a member that is NaN in one of them enters with that seed in neither. Seeds are
-        resampled as in `Bootstrap.estimates`. NaN where the sum of the wholes is not above 0.
+        parts, wholes: (seeds, n); a NaN in one of them excludes that member and seed from both. Seeds are resampled as
+        in `Bootstrap.estimates`. NaN if the sum of the wholes is not above 0.
         """
         enters = ~(np.isnan(parts) | np.isnan(wholes))
         used = np.where(enters, parts, 0.0), np.where(enters, wholes, 0.0)
         above, below = (values.sum(1) for values in used)
         if (below <= 0).any():
             return Estimate(np.nan, np.nan, np.nan, 0)
-        won, there = (values @ self._counts.T for values in used)  # (seeds, samples)
-        resampled = np.divide(won, there, out=np.full_like(won, np.nan), where=there > 0)
+        part, whole = (values @ self._counts.T for values in used)  # (seeds, samples)
+        resampled = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
         centre, seeds = resampled.mean(0), len(parts)
         if seeds > 1:
             drawn = np.random.default_rng([_SEED, *resampled.shape]).integers(0, seeds, resampled.shape)

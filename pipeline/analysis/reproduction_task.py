@@ -15,7 +15,7 @@ from pipeline.analysis.inputs import Cycles, Inputs
 from pipeline.analysis.rows import Quantity, results, row
 from pipeline.places import place
 
-# Which methods are compared in what, block by block, with which other one.
+# Baseline, the methods that are compared with it block by block, and the metrics.
 COMPARISONS: list[tuple[str, list[str], list[str]]] = [
     (
         "sinkhorn",
@@ -26,34 +26,34 @@ COMPARISONS: list[tuple[str, list[str], list[str]]] = [
 ]
 
 
-def evaluate(given: Inputs) -> Evaluation:
+def evaluate(inputs: Inputs) -> Evaluation:
     """Every metric of every method, decoder and seed.
 
-    Differences to `gcc` are to GCC's own order, block by block, over the blocks that enter the metric; those to
-    another method are to its orders with the same decoder and seed. Cycles are of blocks whose schedule is valid and
-    known to the judge. `train_blocks` counts the training blocks of methods that have a decoder, that is, of the
-    trained ones. Raises ValueError for schedules, DAGs and judged orders that do not belong together.
+    Differences to `gcc` compare with GCC's order, block by block, over the blocks that enter the metric; differences to
+    another method compare with its orders by the same decoder and seed. Cycles are of blocks with a valid schedule that
+    the judge knows. `train_blocks` counts the training blocks of methods with a decoder, which are the trained ones.
+    Raises ValueError for schedules, DAGs and judged orders that do not belong together.
     """
     judged: dict[str, dict[str, Cycles]] = defaultdict(dict)
-    for name, judge, cycles in given.judged():
+    for name, judge, cycles in inputs.judged():
         judged[name][judge] = cycles
     values: Measured = defaultdict(lambda: defaultdict(dict))
-    for one, decoder, found, metrics in measured(given):
+    for schedule, decoder, of_set, metrics in measured(inputs):
         numbers = {Quantity(metric): of_blocks for metric, of_blocks in metrics.items()}
-        for judge, cycles in judged[one.set].items():
-            unit = "cycles" if given.judges[judge].iterations == 1 else "cycles per iteration"
-            numbers |= _cycles(judge, unit, found, cycles)
-        for what, of_blocks in numbers.items():
-            values[one.set, one.target, one.method, decoder][what][one.seed] = of_blocks
-    compared = {whose: quantities | _differences(whose, values) for whose, quantities in values.items()}
+        for judge, cycles in judged[schedule.set].items():
+            unit = "cycles" if inputs.judges[judge].iterations == 1 else "cycles per iteration"
+            numbers |= _cycles(judge, unit, of_set, cycles)
+        for quantity, of_blocks in numbers.items():
+            values[schedule.set, schedule.target, schedule.method, decoder][quantity][schedule.seed] = of_blocks
+    compared = {key: quantities | _differences(key, values) for key, quantities in values.items()}
     trained = {(name, target, method) for name, target, method, decoder in values if decoder != "none"}
-    return Evaluation(results([*summarised(given, compared), *_training(given, sorted(trained))]))
+    return Evaluation(results([*summarised(inputs, compared), *_training(inputs, sorted(trained))]))
 
 
-def _cycles(judge: str, unit: str, found: pd.DataFrame, judged: Cycles) -> dict[Quantity, np.ndarray]:
-    """Cycles of the valid schedules, and their difference to GCC's order, each (B,) with NaN for the others."""
-    of_order, of_gcc = np.full(len(found), np.nan), np.full(len(found), np.nan)
-    for number, (block, order, status) in enumerate(zip(found.index, found["order"], found["status"], strict=True)):
+def _cycles(judge: str, unit: str, of_set: pd.DataFrame, judged: Cycles) -> dict[Quantity, np.ndarray]:
+    """Cycles of the valid schedules, and their difference to GCC's order, each (B,) with NaN elsewhere."""
+    of_order, of_gcc = np.full(len(of_set), np.nan), np.full(len(of_set), np.nan)
+    for number, (block, order, status) in enumerate(zip(of_set.index, of_set["order"], of_set["status"], strict=True)):
         if status == "ok":
             try:
                 of_order[number] = judged[block, tuple(order.tolist())]
@@ -66,25 +66,25 @@ def _cycles(judge: str, unit: str, found: pd.DataFrame, judged: Cycles) -> dict[
     }
 
 
-def _differences(whose: Whose, values: Mapping[Whose, Mapping[Quantity, Values]]) -> dict[Quantity, Values]:
-    """Metric less the baseline's, block by block and seed by seed, for the COMPARISONS of a method."""
-    name, target, method, decoder = whose
-    found: dict[Quantity, Values] = {}
+def _differences(key: Whose, values: Mapping[Whose, Mapping[Quantity, Values]]) -> dict[Quantity, Values]:
+    """Metric minus the baseline's, block by block and seed by seed, for the COMPARISONS of a method."""
+    name, target, method, decoder = key
+    differences: dict[Quantity, Values] = {}
     for baseline, methods, metrics in COMPARISONS:
-        other = values.get((name, target, baseline, decoder))
-        if method in methods and other is not None:
+        compared = values.get((name, target, baseline, decoder))
+        if method in methods and compared is not None:
             for metric in metrics:
-                ours, theirs = values[whose][Quantity(metric)], other[Quantity(metric)]
+                ours, theirs = values[key][Quantity(metric)], compared[Quantity(metric)]
                 if paired := {seed: ours[seed] - theirs[seed] for seed in ours if seed in theirs}:
-                    found[Quantity(metric, "difference", baseline)] = paired
-    return found
+                    differences[Quantity(metric, "difference", baseline)] = paired
+    return differences
 
 
-def _training(given: Inputs, trained: list[tuple[str, str, str]]) -> list[dict]:
+def _training(inputs: Inputs, trained: list[tuple[str, str, str]]) -> list[dict]:
     """Rows of the training blocks of each trained method."""
     blocks = {}
-    for path in given.paths("splits"):
+    for path in inputs.paths("splits"):
         split = tables.read("splits", path, ["split"])["split"]
         blocks[place(path, "splits")["dependencies"]] = int((split == "training").sum())
-    places = [given.place(name, target=target, method=method, seed="all") for name, target, method in trained]
+    places = [inputs.place(name, target=target, method=method, seed="all") for name, target, method in trained]
     return [row(of, "train_blocks", (n := blocks[of["dependencies"]]), n=n) for of in places]

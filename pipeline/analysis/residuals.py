@@ -1,12 +1,11 @@
-"""How far POPOCS leaves the constraints of a block violated, and after how many iterations.
+"""Violations of a block's constraints that POPOCS leaves, by number of iterations.
 
-Methods: `cyclic`, `extrapolated` (as the operator gives it: blocks whose iterations end above the
-tolerance, the stragglers, are finished by `nearest`), `extrapolated_alone` (its iterations only,
-stragglers left as they are), `nearest`.
+Methods: `cyclic`, `extrapolated` (the operator's default: `nearest` finishes the stragglers, the blocks whose
+iterations end above the tolerance), `extrapolated_alone` (its iterations only, with stragglers), `nearest`.
 
-Residuals are those of float32 results, taken in float64. The kernels compute in float64 and stop there, so
-rounding the matrix to float32 comes on top: up to (2n - 3) * 2**-24 in the gap of a dependency, which
-is 4.6e-6 at n = 40. A block that stops just below the tolerance can come out just above it.
+Residuals are of float32 results, computed in float64. The kernels compute and stop in float64, so rounding to float32
+adds up to (2n - 3) * 2**-24 in the gap of a dependency, 4.6e-6 at n = 40. A block that stops just below the tolerance
+can end just above it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def measure(precedes: np.ndarray, settings: Residuals) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
 
     def add(kind: str, method: str, iterations: int, matrix: torch.Tensor, stragglers: float = np.nan) -> None:
-        left = residual(matrix, orders).numpy()
+        violations = residual(matrix, orders).numpy()
         rows.append(
             {
                 **common,
@@ -57,10 +56,10 @@ def measure(precedes: np.ndarray, settings: Residuals) -> pd.DataFrame:
                 "method": method,
                 "iterations": iterations,
                 "is_default": iterations == ITERATIONS[method.removesuffix("_alone")],
-                "residual_median": np.median(left),
-                "residual_p99": np.quantile(left, 0.99),
-                "residual_max": left.max(),
-                "within_share": (left <= settings.tolerance).mean(),
+                "residual_median": np.median(violations),
+                "residual_p99": np.quantile(violations, 0.99),
+                "residual_max": violations.max(),
+                "within_share": (violations <= settings.tolerance).mean(),
                 "straggler_share": stragglers,
             }
         )

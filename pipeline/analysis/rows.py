@@ -1,4 +1,4 @@
-"""Rows of tables `results` and `parts`: what does not apply is filled in, units and the like follow from the rest."""
+"""Rows of tables `results` and `parts`, with defaults for columns that do not apply, and units by metric."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pipeline.schemas.results import KEY
 from pipeline.schemas.results import SCHEMA as RESULTS
 
 Row = dict[str, Any]
+Place = Mapping[str, str]  # columns of table `results` that say what a number is of
 Transform = Callable[[Any], Any]  # of numbers or arrays
 _DEFAULTS = dict.fromkeys(KEY, "none") | {"set": "all", "dependencies": "full", "lengths": "all", "comparison": "value"}
 _OF_PART = {"comparison": "value", "baseline": "none", "judge": "none", "confidence": np.nan}
-_UNITS = {  # of what is no share
+_UNITS = {  # of metrics that are no shares
     "cycles": "cycles",
     "violations_per_block": "dependencies",
     "microseconds_per_block": "microseconds",
@@ -41,19 +42,19 @@ _UNITS = {  # of what is no share
 
 
 class Quantity(NamedTuple):
-    """What is measured; columns of table `results`."""
+    """A measured quantity: columns of table `results`."""
 
     metric: str
     comparison: str = "value"
     baseline: str = "none"
     judge: str = "none"
     lengths: str = "all"
-    unit: str = ""  # empty: as the metric's name has it
+    unit: str = ""  # empty: the unit of the metric (_UNITS)
 
 
 def row(
-    place: Mapping[str, str],
-    what: Quantity | str,
+    place: Place,
+    quantity: Quantity | str,
     value: float,
     low: float = np.nan,
     high: float = np.nan,
@@ -63,10 +64,10 @@ def row(
 ) -> Row:
     """A row of table `results`.
 
-    place, columns: any of its columns; over: what the interval is of, where there is one.
+    place, columns: any of its columns; over: what the interval is over, if there is one.
     """
-    named = (Quantity(what) if isinstance(what, str) else what)._asdict()
-    filled = _DEFAULTS | named | dict(place) | columns
+    quantity = Quantity(quantity) if isinstance(quantity, str) else quantity
+    filled = _DEFAULTS | quantity._asdict() | dict(place) | columns
     if not filled["unit"]:
         filled["unit"] = "ratio" if filled["comparison"] == "ratio" else _UNITS.get(filled["metric"], "share")
     numbers = {"value": value, "low": low, "high": high, "n": n}
@@ -74,24 +75,39 @@ def row(
 
 
 def estimated(
-    place: Mapping[str, str],
-    what: Quantity,
-    by_seed: Mapping[Any, np.ndarray],
-    bootstrap: Bootstrap,
-    back: Transform = float,
+    place: Place, quantity: Quantity, by_seed: Mapping[Any, np.ndarray], bootstrap: Bootstrap, back: Transform = float
 ) -> list[Row]:
-    """A row of the mean over blocks for each seed, and one over the seeds; means and intervals are taken `back`.
+    """A row of the mean over blocks for each seed, and one over the seeds.
 
-    by_seed: seed -> a number for each block, NaN where the block does not enter.
+    by_seed: seed -> a number for each block, NaN if the block does not enter; back: transforms means and intervals.
     """
     each, over_seeds = bootstrap.estimates(np.stack(list(by_seed.values())))
-    rows = [_estimate(place, what, found, back, "blocks", str(s)) for s, found in zip(by_seed, each, strict=True)]
-    return [*rows, _estimate(place, what, over_seeds, back, "blocks and seeds" if len(rows) > 1 else "blocks", "all")]
+    rows = [_estimate(place, quantity, numbers, back, seed=str(s)) for s, numbers in zip(by_seed, each, strict=True)]
+    over = "blocks and seeds" if len(rows) > 1 else "blocks"
+    return [*rows, _estimate(place, quantity, over_seeds, back, over)]
+
+
+def over_families(
+    place: Place, quantity: Quantity, by_seed: Mapping[Any, np.ndarray], bootstrap: Bootstrap, back: Transform = float
+) -> Row:
+    """The row over the seeds alone, with an interval over families of graphs, and over seeds if there are several."""
+    result = estimated(place, quantity, by_seed, bootstrap, back)[-1]
+    return result | {"interval_of": families(result["low"], len(by_seed))}
+
+
+def families(low: float, n_seeds: int) -> str:
+    """What an interval over families of graphs is of; `low` is NaN without an interval."""
+    return "none" if np.isnan(low) else "families and seeds" if n_seeds > 1 else "families"
+
+
+def of_seed(by_seed: Mapping[int, Any], seed: int) -> Any:
+    """The entry of this seed; the first one of a method that does not have it."""
+    return by_seed[seed] if seed in by_seed else next(iter(by_seed.values()))
 
 
 def over_series(
-    place: Mapping[str, str],
-    what: Quantity,
+    place: Place,
+    quantity: Quantity,
     by_series: Mapping[int, np.ndarray],
     bootstrap: Bootstrap,
     back: Transform = float,
@@ -99,27 +115,27 @@ def over_series(
 ) -> list[Row]:
     """A row of the mean over blocks for each series of measurements, and one over the series, of seed `all`.
 
-    by_series: number of a series -> a number for each block, the same blocks in all, NaN where one does not enter;
-    by: the column, judge or baseline, in which `<it>_series_<number>` stands for a single series.
+    by_series: number of a series -> a number for each block, the same blocks in all, NaN if a block does not enter;
+    by: the column, judge or baseline, that has `<value>_series_<number>` for a single series.
     """
     each, over_all = bootstrap.estimates(np.stack(list(by_series.values())))
     rows = []
     for number, estimate in zip(by_series, each, strict=True):
-        of_series = what._replace(**{by: f"{getattr(what, by)}_series_{number}"})
-        rows.append(_estimate(place, of_series, estimate, back, "blocks", "all"))
-    return [*rows, _estimate(place, what, over_all, back, "blocks and series" if len(rows) > 1 else "blocks", "all")]
+        of_series = quantity._replace(**{by: f"{getattr(quantity, by)}_series_{number}"})
+        rows.append(_estimate(place, of_series, estimate, back))
+    return [*rows, _estimate(place, quantity, over_all, back, "blocks and series" if len(rows) > 1 else "blocks")]
 
 
-def once(
-    place: Mapping[str, str], what: Quantity, values: np.ndarray, bootstrap: Bootstrap, back: Transform = float
+def once(place: Place, quantity: Quantity, values: np.ndarray, bootstrap: Bootstrap, back: Transform = float) -> Row:
+    """The row of seed `all`, of numbers without seeds, one for each block."""
+    return _estimate(place, quantity, bootstrap.estimates(values[None])[1], back)
+
+
+def _estimate(
+    place: Place, quantity: Quantity, estimate: Estimate, back: Transform, over: str = "blocks", seed: str = "all"
 ) -> Row:
-    """The row of seed `all` of numbers that no seed is behind, one for each block."""
-    return _estimate(place, what, bootstrap.estimates(values[None])[1], back, "blocks", "all")
-
-
-def _estimate(place: Mapping[str, str], what: Quantity, found: Estimate, back: Transform, over: str, seed: str) -> Row:
-    value, low, high = (float(back(number)) for number in (found.value, found.low, found.high))
-    return row(place, what, value, low, high, found.n, over, seed=seed)
+    value, low, high = (float(back(number)) for number in (estimate.value, estimate.low, estimate.high))
+    return row(place, quantity, value, low, high, estimate.n, over, seed=seed)
 
 
 def results(rows: Iterable[Row]) -> pd.DataFrame:
@@ -129,7 +145,7 @@ def results(rows: Iterable[Row]) -> pd.DataFrame:
 
 
 def ranges(values: np.ndarray, ends: Sequence[float]) -> Iterator[tuple[int, str, np.ndarray]]:
-    """Rank, name and members of the ranges that begin at `ends`: `2-3`, `4`, `1e+03+`; those without a member too."""
+    """Rank, name and members of the ranges that begin at `ends`: `2-3`, `4`, `1e+03+`; a range may be empty."""
     number = np.searchsorted(ends, values, "right") - 1
     for rank, low in enumerate(ends):
         high = ends[rank + 1] - 1 if rank + 1 < len(ends) else None
@@ -140,7 +156,7 @@ def ranges(values: np.ndarray, ends: Sequence[float]) -> Iterator[tuple[int, str
 def part(
     place: Mapping[str, Any], by: str, name: str, rank: int, numbers: tuple[float, float, float], n: int, **columns: Any
 ) -> dict[str, Any]:
-    """A row of the table; numbers: value, low, high."""
+    """A row of table `parts`; numbers: value, low, high."""
     value, low, high = numbers
     whole = {**_OF_PART, **place, **columns, "by": by, "part": name, "rank": rank, "n": n}
     return whole | {"value": value, "low": low, "high": high}

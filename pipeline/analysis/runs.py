@@ -1,10 +1,11 @@
-"""Tables -> what a tracker should hold: flat runs of trained networks and of methods. No tracker is known here."""
+"""Tables -> the runs that a tracker holds: methods, trainings, and whole experiments. No tracker is known here."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,23 @@ from pipeline.analysis.provenance import Provenance, flat, older
 
 _CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
 _CURVES_OF_POLICIES = ("loss", "mean", "best", "learning_rate")
+_EXACTNESS = (("exact_match", "none"), ("valid_share", "none"), ("kendall_tau_distance", "none"))
+_KEY_METRICS = {  # task -> metrics that its methods are compared by, each with its baseline
+    "reproduction": _EXACTNESS,
+    "imitation": _EXACTNESS,
+    "processors": (("cycles", "gcc"),),
+    "hardware": (("cycles", "gcc"),),
+    "devices": (("makespan", "list_scheduling"),),
+    "policies": (("makespan", "list_scheduling"),),
+    "execution": (("makespan", "list_scheduling"), ("makespan", "expert_layers")),
+    "placement": (("makespan", "expert"),),
+    "fusion": (("run_time", "default"),),
+}
+_JUDGES = ("none", "hardware", "this_machine", "simulator", "fusion_cost")  # beside the processor that is the target
+_DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a method has decides its key metrics
+_OF_TRAINING = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
+_OF_POLICY = ("last/development/best", "training/loss")  # ... and of a trained policy
+_COLUMNS = 10  # key metrics of a run
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _LONGEST = 5000  # characters of a tag
 _TRAINING = ["dependencies", "model", "seed"]
@@ -31,6 +49,7 @@ class Run:
     tags: dict[str, str]
     parameters: dict[str, str]
     metrics: dict[str, float]
+    key_metrics: Sequence[str] = ()  # names of the metrics that runs of the experiment are compared by
     curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
     history: pd.DataFrame | None = None
     files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
@@ -65,10 +84,11 @@ def network(place: dict[str, str], settings: Settings, history: pd.DataFrame, re
     used = rows[(rows["seed"] == place["seed"]) & rows["method"].isin([model, *methods])]
     sizes = rows[(rows["seed"] == "all") & (rows["method"] == model) & rows["metric"].isin(_SIZES)]
     return Run(
-        name="/".join(place.values()),
-        tags={**place, "group": f"{place['experiment']}/{place['dependencies']}"},
+        name=_name(place),
+        tags={**place, "kind": "training"},
         parameters=_parameters(place, _entries(settings, "models").get(model)),
         metrics=_metrics(tidy.main(used), "set", "method", "decoder") | _metrics(sizes, "set"),
+        key_metrics=_OF_TRAINING,
         curves=_curves(history, _CURVES),
     )
 
@@ -81,10 +101,11 @@ def _policy(place: dict[str, str], settings: Settings, history: pd.DataFrame) ->
     last = history[history["step"] == history["step"].max()]
     rows = last.set_index("split")[["loss", "mean", "best"]].stack().items()
     return Run(
-        name="/".join(place.values()),
-        tags={**place, "group": f"{place['experiment']}/{place['model']}"},
+        name=_name(place),
+        tags={**place, "kind": "training"},
         parameters=_parameters(place, _entries(settings, "models").get(place["model"])),
         metrics={f"last/{split}/{metric}": float(value) for (split, metric), value in rows if not pd.isna(value)},
+        key_metrics=_OF_POLICY,
         curves=_curves(history, _CURVES_OF_POLICIES),
     )
 
@@ -98,23 +119,70 @@ def _curves(history: pd.DataFrame, metrics: tuple[str, ...]) -> list[tuple[str, 
     ]
 
 
-def whole(experiment: str, results: pd.DataFrame, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
-    """The run that carries an experiment's tables and the report.
-
-    `results`: the experiment's; `hashes`: SHA-256 of every file of `files`.
-    """
-    name, over_seeds = f"{experiment}/report", results[results["seed"] == "all"]
-    on_graphs = over_seeds[(over_seeds["metric"] == "makespan") & (over_seeds["baseline"] == "list_scheduling")]
-    note = "Tables and report of the experiment: Artifacts, report/index.html."
+def whole(experiment: str, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
+    """The run that carries an experiment's tables and its page. `hashes`: SHA-256 of every file of `files`."""
     return Run(
-        name=name,
-        tags={"experiment": experiment, "group": name, "mlflow.note.content": note},
+        name="tables",
+        tags={"experiment": experiment, "kind": "tables"},
         parameters={"experiment": experiment},
-        metrics=_metrics(tidy.main(over_seeds), "set", "method", "decoder")
-        | _metrics(on_graphs.dropna(subset=["value"]), "set", "target", "method", "decoder"),
+        metrics={},
         files=files,
         hashes=hashes,
     )
+
+
+def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[Run]:
+    """The runs of an experiment's methods, over all seeds. `settings`, `results`: the experiment's."""
+    rows = results[(results["seed"] == "all") & (results["method"] != "none")].dropna(subset=["value"])
+    entries = _entries(settings, "methods") | _entries(settings, "models")
+    runs = []
+    for method, rows_of_method in rows.groupby("method"):
+        place = {"experiment": experiment, "method": str(method)}
+        key_metrics = _key_metrics(settings, rows_of_method)
+        runs.append(
+            Run(
+                name=_name(place),
+                tags={**place, "kind": "method"},
+                parameters=_parameters(place, entries.get(str(method))),
+                metrics=_metrics(rows_of_method, "set", "target", "decoder") | key_metrics,
+                key_metrics=tuple(key_metrics)[:_COLUMNS],
+            )
+        )
+    return runs
+
+
+def _key_metrics(settings: Settings, results: pd.DataFrame) -> dict[str, float]:
+    """Key metrics of a method, as `test_5/atom/cycles.ratio.gcc`; `results`: the method's, over all seeds.
+
+    Their names say neither method nor decoder: all methods of the experiment have the same.
+    """
+    of_all = (results["lengths"] == "all") & (results["iterations"] == "none") & (results["comparison"] != "difference")
+    rows = results[of_all & (results["judge"].isin(_JUDGES) | (results["judge"] == results["target"]))]
+    ranks = {"set": ["all", *settings.get("sets", [])], "target": ["all", *settings.get("targets", [])]}
+    ranks["decoder"] = list(_DECODERS)
+
+    def rank(row: Mapping[Hashable, Any]) -> list[int]:
+        return [names.index(row[column]) if row[column] in names else len(names) for column, names in ranks.items()]
+
+    values: dict[str, float] = {}
+    for metric, baseline in _KEY_METRICS.get(settings.get("task", ""), ()):
+        chosen = rows[(rows["metric"] == metric) & (rows["baseline"] == baseline)]
+        for row in sorted(chosen.to_dict("records"), key=rank):
+            place = [row["set"], *([row["target"]] if row["target"] not in ("none", "gcc") else [])]
+            values.setdefault("/".join([*place, tidy.name(row | {"judge": "none"})]), float(row["value"]))
+    return values
+
+
+def columns(runs: list[Run]) -> list[str]:
+    """The metrics that a table of these runs shows first: key metrics, or those that most runs have."""
+    names = list(dict.fromkeys(name for run in runs for name in run.key_metrics))
+    common = Counter(name for run in runs for name in run.metrics)
+    return names or [name for name, _ in common.most_common(_COLUMNS)]
+
+
+def _name(place: dict[str, str]) -> str:
+    """Name of a run in its experiment."""
+    return "/".join(value for key, value in place.items() if key != "experiment")
 
 
 def published(
@@ -123,27 +191,24 @@ def published(
     results: pd.DataFrame,
     history: pd.DataFrame,
     policies: pd.DataFrame,
+    tables: Run,
 ) -> list[Run]:
-    """The runs of a published experiment: of each of its trainings, or, where there are none, of each method.
+    """The runs of a published experiment: of its methods and trainings, and `tables`, which carries its files.
 
-    Policies have runs of their own beside those of the methods. Settings are those that were recorded with the numbers,
-    none where none were. `settings_now`: tells whether the numbers are older (see `provenance.older`); `results`,
-    `history`, `policies`: the experiment's tables results, history and policy_trainings.
+    Settings are those that were recorded with the numbers, none where none were. `settings_now`: tells whether the
+    numbers are older (see `provenance.older`); `results`, `history`, `policies`: the experiment's tables results,
+    history and policy_trainings.
     """
     experiment, processor = provenance.experiment, provenance.processor
     settings: Settings = {} if isinstance(provenance.settings, str) else provenance.settings
-    runs = [
-        network(
-            {"experiment": experiment} | dict(zip(_TRAINING, map(str, training), strict=True)), settings, own, results
-        )
-        for training, own in history.groupby(_TRAINING)
-    ]
-    if not runs:
-        over_seeds = results[results["seed"] == "all"].dropna(subset=["value"])
-        by_method = over_seeds[over_seeds["method"] != "none"].groupby("method")  # `none`: as how a judge ranks orders
-        runs = [_of_method({"experiment": experiment, "method": str(name)}, settings, own) for name, own in by_method]
-    for (model, seed), own in policies.groupby(["model", "seed"]):
-        runs.append(_policy({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, own))
+    question = {key: value for key, value in (settings_now or {}).items() if key in ("task", "sets", "targets")}
+    runs = methods(experiment, question | settings, results)
+    for training, rows in history.groupby(_TRAINING):
+        place = {"experiment": experiment} | dict(zip(_TRAINING, map(str, training), strict=True))
+        runs.append(network(place, settings, rows, results))
+    for (model, seed), rows in policies.groupby(["model", "seed"]):
+        runs.append(_policy({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, rows))
+    runs.append(tables)
     why = older(provenance, settings_now)
     state = {"older": "yes", "older_why": "; ".join(why)[:_LONGEST]} if why else _OF_NOW
     origin = {
@@ -153,16 +218,6 @@ def published(
         "published": provenance.published,
     }
     return [replace(run, provenance=origin, state=state) for run in runs]
-
-
-def _of_method(place: dict[str, str], settings: Settings, results: pd.DataFrame) -> Run:
-    entries = _entries(settings, "methods") | _entries(settings, "models")
-    return Run(
-        name="/".join(place.values()),
-        tags={**place, "group": place["experiment"]},
-        parameters=_parameters(place, entries.get(place["method"])),
-        metrics=_metrics(results, "set", "target", "decoder"),
-    )
 
 
 def _entries(settings: Settings, key: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Means with bootstrap intervals: resampled over blocks, and over seeds where there are several."""
+"""Means with bootstrap intervals: resamples of blocks, and of seeds if there are several."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _SEED = 2019
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over blocks (and seeds); NaN where no block enters."""
+    """A mean over blocks (and seeds); NaN if no block enters."""
 
     value: float
     low: float
     high: float
-    n: int  # blocks that enter; over seeds: that enter with at least one seed
+    n: int  # blocks that enter; over seeds: blocks that enter with at least one seed
 
 
 class Bootstrap:
     """Percentile intervals from `samples` resamples of the same `n_blocks` blocks.
 
-    The resamples depend on their number and on n_blocks alone. So all metrics of these blocks see the same
-    ones (common random numbers), and an interval does not depend on which others are computed.
+    The resamples depend only on their number and on n_blocks. So all metrics of these blocks have the same resamples
+    (common random numbers), and an interval does not depend on the choice of metrics.
     """
 
     def __init__(self, n_blocks: int, samples: int, confidence: float) -> None:
@@ -35,7 +35,7 @@ class Bootstrap:
             counts[:] = np.bincount(rng.integers(0, n_blocks, n_blocks), minlength=n_blocks)
 
     def _means(self, values: np.ndarray) -> np.ndarray:
-        """Mean of every resample, (samples,); NaN for one without a block that enters."""
+        """Mean of every resample, (samples,); NaN for a resample in which no block enters."""
         enters = ~np.isnan(values)
         if not enters.any():
             return np.full(len(self._counts), np.nan)
@@ -52,13 +52,13 @@ class Bootstrap:
     def estimates(self, values: np.ndarray) -> tuple[list[Estimate], Estimate]:
         """The mean of every seed, and the mean of these means.
 
-        values: (seeds, n_blocks), NaN where a block does not enter with that seed.
+        values: (seeds, n_blocks), NaN if a block does not enter with that seed.
 
-        A seed's interval says how far its mean would move on other blocks. The interval of all seeds adds how
-        far the mean would move with other seeds: every resample draws its blocks, the same for all seeds, and
-        then as many seeds as there are, with replacement. Drawing S of S seeds shows only (S - 1) / S of their
-        variance, a third less with three seeds, so the deviation is stretched by sqrt(S / (S - 1)). One seed
-        says nothing of the spread over seeds: its interval is of the blocks alone.
+        A seed's interval shows how far its mean would move on other blocks. The interval of all seeds also shows how
+        far the mean would move with other seeds: every resample draws its blocks, the same for all seeds, and then as
+        many seeds as there are, with replacement. Drawing S of S seeds has only (S - 1) / S of their variance, a third
+        less with three seeds, so the deviation is multiplied by sqrt(S / (S - 1)). With one seed the interval covers
+        blocks alone.
         """
         entered = ~np.isnan(values)
         sizes = entered.sum(1)

@@ -1,4 +1,4 @@
-"""The tidy table of every number: merging fresh and published rows, its CSV, its tree for `dvc metrics`."""
+"""The tidy table of every number: its fresh and published rows, its CSV, its tree for `dvc metrics`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 FLOAT_FORMAT = "%.6g"
 
-# What `dvc metrics show` lists, of these sets: the main metrics of the aggregate over seeds.
+# `dvc metrics show` lists these metrics over all seeds, of the sets _SETS.
 MAIN_METRICS = [
     "exact_match",
     "exact_match_multi_order",
@@ -24,27 +24,26 @@ _SETS = ["test_5", "test_5_paper"]
 
 
 def merge(fresh: pd.DataFrame, published: pd.DataFrame, beside: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Fresh rows and the published ones of experiments that are not among the fresh, in a fixed order.
+    """Fresh rows, and the published rows of experiments without fresh ones, in a fixed order.
 
-    `beside`: fresh rows that replace none, of an experiment whose other rows are published or not there.
-    All frames need a column `experiment`; other columns are the caller's (results, histories, sweeps).
+    `beside`: fresh rows that replace no published ones. All frames have a column `experiment`, and further columns.
     """
     old = published[~published["experiment"].isin(set(fresh["experiment"]))]
     frames = [frame for frame in (fresh, old, beside) if frame is not None and len(frame)]
-    both = pd.concat(frames, ignore_index=True) if frames else fresh
-    names = [name for name in both.columns if both[name].dtype.kind not in "f"]
-    return both.sort_values(names, kind="stable").reset_index(drop=True)
+    merged = pd.concat(frames, ignore_index=True) if frames else fresh
+    names = [name for name in merged.columns if merged[name].dtype.kind not in "f"]
+    return merged.sort_values(names, kind="stable").reset_index(drop=True)
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """The frame as CSV with six significant digits, counts with all of theirs: same rows, same bytes."""
+    """The frame as CSV with six significant digits, but all digits of counts: same rows, same bytes."""
     return frame.to_csv(index=False, float_format=_text, lineterminator="\n")
 
 
 def _text(value: object) -> str:
     number = float(str(value))
     if not _whole(number):
-        number = float(FLOAT_FORMAT % number)  # it may be whole now: what is read again is written the same
+        number = float(FLOAT_FORMAT % number)  # it may be whole now; then reading and writing again gives the same text
     return f"{number:.0f}" if _whole(number) else FLOAT_FORMAT % number
 
 
@@ -53,24 +52,24 @@ def _whole(number: float) -> bool:
 
 
 def rounded(value: float) -> float:
-    """`value` as the CSV shows it, so that every published form of a number agrees."""
+    """`value` as in the CSV, so that every published form of a number agrees."""
     return float(_text(value))
 
 
 def main(results: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the main metrics, of themselves: no differences, no ratios, nothing that was not measured."""
+    """Measured rows of the main metrics, without differences and ratios."""
     rows = results[results["metric"].isin(MAIN_METRICS) & (results["comparison"] == "value")]
     return rows.dropna(subset=["value"])
 
 
 def name(row: Mapping[Hashable, Any], *columns: str) -> str:
-    """A number's name: what these columns say, then metric, comparison, baseline, judge ..., where they say anything.
+    """A number's name: these columns, then metric, comparison, baseline, judge ..., without defaults.
 
     `test_10_40.none.cycles.ratio.gcc.atom`.
     """
     more = (row[column] for column in ("comparison", "baseline", "judge", "lengths", "iterations"))
-    said = [word for word in more if word not in ("none", "value", "all")]
-    return ".".join([*(row[column] for column in columns), row["metric"], *said])
+    words = [word for word in more if word not in ("none", "value", "all")]
+    return ".".join([*(row[column] for column in columns), row["metric"], *words])
 
 
 def metrics_json(results: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""How far "pick a random ready instruction" is from drawing every legal order equally often."""
+"""Distance of "pick a random ready instruction" from the uniform distribution over legal orders."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Departure(NamedTuple):
 
     n_legal_orders: int
     total_variation: float  # half the sum of |p - 1 / N| over orders; 0: uniform
-    divergence: float  # Kullback-Leibler of p from uniform, sum of p ln(p N), nats: the entropy that is missing
+    divergence: float  # Kullback-Leibler of p from uniform, sum of p ln(p N), nats: the missing entropy
 
 
 def departure(n: int, edges: Iterable[tuple[int, int]]) -> Departure:
     """The distances of one DAG of n instructions, exactly.
 
-    An order's probability is 1 / (product over slots of how many instructions were ready). Dynamic programming
-    over down-sets counts the orders with each product, so no order is enumerated.
+    An order's probability is 1 / (product over slots of the number of ready instructions). Dynamic programming over
+    down-sets counts the orders with each product, without an enumeration of orders.
     """
     needed = [0] * n
     for before, after in edges:
@@ -34,9 +34,9 @@ def departure(n: int, edges: Iterable[tuple[int, int]]) -> Departure:
         for placed, products in layer.items():
             ready = [i for i in range(n) if not placed >> i & 1 and not needed[i] & ~placed]
             for i in ready:
-                found = following.setdefault(placed | 1 << i, Counter())
+                following_products = following.setdefault(placed | 1 << i, Counter())
                 for product, orders in products.items():
-                    found[product * len(ready)] += orders
+                    following_products[product * len(ready)] += orders
         layer = following
     products = layer[(1 << n) - 1]
     total = sum(products.values())
@@ -48,7 +48,7 @@ def departure(n: int, edges: Iterable[tuple[int, int]]) -> Departure:
 
 
 class Spread(NamedTuple):
-    """Total variation from uniform over the blocks of one length that have several legal orders."""
+    """Total variation from uniform, over the blocks of one length that have several legal orders."""
 
     blocks: int
     dags: int  # distinct ones among them
@@ -59,26 +59,26 @@ class Spread(NamedTuple):
 
 
 class Tally:
-    """Distinct DAGs of blocks of at most `largest` instructions, and how many blocks have each."""
+    """Distinct DAGs of blocks of at most `largest` instructions, and the number of blocks with each."""
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self._blocks: Counter[tuple[int, bytes]] = Counter()
 
     def add(self, n_instructions: np.ndarray, offsets: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
-        """More blocks: (B,) lengths, (B + 1,) offsets into before and after (E,), edges of the transitive reduction."""
+        """Add blocks: (B,) lengths, (B + 1,) offsets into before and after (E,), edges of the transitive reduction."""
         pairs = np.stack([before, after], 1).astype(np.uint8)
         for b in np.flatnonzero(n_instructions <= self._largest):
             self._blocks[int(n_instructions[b]), pairs[offsets[b] : offsets[b + 1]].tobytes()] += 1
 
     def spreads(self) -> dict[int, Spread]:
-        """By length, ascending; of lengths with a block of several legal orders."""
+        """Spread by length, ascending, of lengths at which a block has several legal orders."""
         by_length: dict[int, list[tuple[float, int, float]]] = {}
         for (n, edges), blocks in sorted(self._blocks.items()):
-            found = departure(n, zip(edges[::2], edges[1::2], strict=True))
-            if found.n_legal_orders > 1:
-                by_length.setdefault(n, []).append((found.total_variation, blocks, found.divergence))
-        return {n: _spread(found) for n, found in sorted(by_length.items())}
+            measured = departure(n, zip(edges[::2], edges[1::2], strict=True))
+            if measured.n_legal_orders > 1:
+                by_length.setdefault(n, []).append((measured.total_variation, blocks, measured.divergence))
+        return {n: _spread(measured) for n, measured in sorted(by_length.items())}
 
 
 def _spread(departures: list[tuple[float, int, float]]) -> Spread:

@@ -1,10 +1,10 @@
-"""What the report says of the oracle's tables: totals, strata, reasons, sensitivity.
+"""Published tables from the oracle's tables: totals, strata, reasons, sensitivity.
 
-Sensitivity counts swaps of neighbours that share an edge. Raw: the share after which the final state differs. After
-classification: the same share of those that can be observed at all, which leaves out `dead value` (the states differ
-right after the pair, and the rest of the block hides it) and `value coincidence` (the pair by itself differs, from
-other values than the block gives it), both found by experiment; what remains beside `changed` is edges that nothing
-showed to be needed (`over-conservative edge`, with a reason) and what is `unexplained`.
+Sensitivity counts swaps of neighbours that share an edge. Raw sensitivity is the share of swaps that change the final
+state. After classification it is the same share among observable swaps. Experiments show which ones are not: `dead
+value` (the states differ right after the pair, and the rest of the block hides it) and `value coincidence` (the pair
+alone differs with other values than the block gives it). The remaining outcomes beside `changed` are edges without a
+demonstrated need (`over-conservative edge`, with a reason), and `unexplained`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COUNTS = ["blocks", "orders", "state_runs", "different", "states", "aliased_sta
 
 
 def summaries(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """What is published of the two tables: name of a table -> its rows."""
+    """Name of a published table -> its rows."""
     return {
         "results": results(verification, sensitivity),
         "strata": strata(verification),
@@ -37,13 +37,13 @@ def summaries(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> dict[str
 
 
 def _counted(verification: pd.DataFrame) -> pd.DataFrame:
-    """With columns _FACTS, to be added up."""
+    """The table with the columns _FACTS, whose sums are published."""
     runnable = (verification["outcome"] != "not runnable").astype(int)
     return verification.assign(blocks=1, runnable=runnable, orders=verification["orders_tried"])
 
 
 def results(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> pd.DataFrame:
-    """Rows of table `results`: per mode, of all sources (`all`) and of each."""
+    """Rows of table `results`: per mode, of all sources (`all`) and of each source."""
     rows = []
     counted = _counted(verification)
     for mode in sorted(verification["dependencies"].unique()):
@@ -68,7 +68,7 @@ def results(verification: pd.DataFrame, sensitivity: pd.DataFrame) -> pd.DataFra
 
 
 def strata(verification: pd.DataFrame) -> pd.DataFrame:
-    """What ran by source, instruction class and length, per mode."""
+    """Sums by source, instruction class and length, per mode."""
     frame = _counted(verification).rename(columns={"instruction_class": "class"})
     frame["length"] = frame["n_instructions"].map(length_class)
     of = ["source", "class", "length"]
@@ -79,7 +79,7 @@ def strata(verification: pd.DataFrame) -> pd.DataFrame:
 
 
 def reasons(verification: pd.DataFrame) -> pd.DataFrame:
-    """Why blocks did not run, most frequent reason first."""
+    """Reasons of blocks that did not run, most frequent first."""
     lost = verification[verification["outcome"] == "not runnable"]
     return _most_frequent(lost, ["dependencies", "reason"], "blocks")
 
@@ -96,13 +96,13 @@ def kinds(sensitivity: pd.DataFrame) -> pd.DataFrame:
 
 
 def explanations(sensitivity: pd.DataFrame) -> pd.DataFrame:
-    """Why swaps went unseen, with an example of each."""
+    """Explanations of swaps without a changed state, with an example of each."""
     missed = sensitivity[sensitivity["outcome"] != "changed"]
     missed = missed.assign(example=missed["first"] + "; " + missed["second"])
     return _most_frequent(missed, ["dependencies", "outcome", "explanation"], "swaps")
 
 
 def _most_frequent(rows: pd.DataFrame, by: list[str], count: str) -> pd.DataFrame:
-    """How many rows of each group and an example, in each mode the most frequent first."""
+    """Number of rows of each group and an example, in each mode the most frequent first."""
     groups = rows.groupby(by, as_index=False).agg(**{count: ("block_id", "size")}, example=("example", "first"))
     return groups.sort_values([by[0], count, by[-1]], ascending=[True, False, True], ignore_index=True)

@@ -1,1 +1,1 @@
-"""The wing of basic blocks: compiled programs -> blocks -> dependency DAGs -> orders. It knows nothing of `graphs`."""
+"""The wing of basic blocks: compiled programs -> blocks -> dependency DAGs -> orders. It does not import `graphs`."""

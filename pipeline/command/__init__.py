@@ -1,1 +1,1 @@
-"""What people type for code of their own: the console command `learned-schedulers`, one file a verb."""
+"""The console command `learned-schedulers` for users' own code and models: one file per verb."""

@@ -1,4 +1,4 @@
-"""`graph --fuse`: which operations become one kernel, and what TorchInductor makes of a torch module by that."""
+"""`graph --fuse`: plans which operations become one kernel, and compiles and times a torch module by TorchInductor."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ from pipeline import tables
 from pipeline.graphs.compilers.fusion_problem import fusion_problem
 from pipeline.graphs.compilers.inductor.available import missing
 from pipeline.graphs.compilers.rates import frozen_rates
-from pipeline.graphs.plans.fusion_summary import of_fusions, of_kernels, of_unknown
+from pipeline.graphs.plans.fusion_summary import fusions_text, kernels_text, unknown_kinds_text
 from pipeline.graphs.plans.fusions import as_json, best_of, fusions, kernels_of
 from pipeline.graphs.plans.named_module import NamedModule
 from pipeline.graphs.plans.sources import Source
 
-_MOST_OPERATIONS = 600  # of a module that is compiled: Inductor is asked about every pair of its nodes
+_MOST_OPERATIONS = 600  # of a module that is compiled: every pair of its nodes is a question to Inductor
 
 
 def fuse(model: str, source: Source, module: NamedModule | None, seed: int, plan: Path | None) -> None:
-    """Print plans of fusion and write the best one; compile and time the module.
+    """Print fusion plans and write the best one; compile and time the module.
 
-    Raises ValueError where the source does not say what its operations compute and move.
+    Raises ValueError if the source does not give the FLOPs and bytes of its operations.
     """
     graph = source.graph
     if len(graph.seconds):
         raise ValueError(
-            f"{model}: a profiled workload tells run times alone, and fusion needs the FLOPs and bytes of every "
-            "operation: name an ONNX file or module:Class"
+            f"{model}: a profiled workload only has run times, but fusion needs the FLOPs and bytes of every "
+            "operation; name an ONNX file or module:Class"
         )
     if not len(graph):
-        raise ValueError(f"{model}: it has no operations that could be fused")
+        raise ValueError(f"{model}: it has no operations; name a model with operations that can be fused")
     print(
         f"{model}: {len(graph)} operations, {len(graph.children.targets)} edges\n"
-        "Predicted for one core of the processor that the cost of fusion was fitted to: launches, arithmetic, bytes.\n",
+        "Times are predicted from launches, arithmetic and bytes, for one core of the processor that the cost model "
+        "was fitted to.\n",
         flush=True,
     )
     problem = fusion_problem(graph, frozen_rates())
-    tried = fusions(problem, seed)
-    best = best_of(tried)
+    results = fusions(problem, seed)
+    best = best_of(results)
     kernels = kernels_of(problem, best.plan)
-    print(of_fusions(tried, len(graph)))
+    print(fusions_text(results, len(graph)))
     print()
-    print(of_kernels(kernels, source.names))
-    if unknown := of_unknown(graph.kinds):
+    print(kernels_text(kernels, source.names))
+    if unknown := unknown_kinds_text(graph.kinds):
         print(unknown)
     if plan is not None:
         with tables.replacing(plan) as temporary:
@@ -54,20 +55,20 @@ def fuse(model: str, source: Source, module: NamedModule | None, seed: int, plan
 
 
 def _compiled(module: NamedModule, operations: int, seed: int) -> str:
-    """What TorchInductor makes of the module, or why it is not compiled."""
+    """A text about the compiled module, or about the reason why it is not compiled."""
     if operations > _MOST_OPERATIONS:
-        return f"The module is not compiled: it has more than {_MOST_OPERATIONS} operations, which takes too long"
-    if lacking := missing():
-        return f"The module is not compiled: {lacking}"
+        return f"The module is not compiled: it has more than {_MOST_OPERATIONS} operations, which would take too long"
+    if reason := missing():
+        return f"The module is not compiled: {reason}"
     from pipeline.graphs.plans.compiled_module import Failed, compared  # slow to import: torch's compilers
-    from pipeline.graphs.plans.compiled_summary import of_comparison
+    from pipeline.graphs.plans.compiled_summary import comparison_text
 
     try:
         with TemporaryDirectory() as folder:
-            return of_comparison(compared(module, Path(folder), seed, tell=_tell), module.training)
+            return comparison_text(compared(module, Path(folder), seed, tell=_tell), module.training)
     except Failed as error:
         return str(error)
 
 
-def _tell(what: str) -> None:
-    print(f"{what} ...", file=sys.stderr, flush=True)
+def _tell(activity: str) -> None:
+    print(f"{activity} ...", file=sys.stderr, flush=True)

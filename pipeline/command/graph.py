@@ -1,4 +1,4 @@
-"""Place and schedule a neural network of one's own on several devices: no training, no experiment."""
+"""The verb `graph`: place and schedule a user's neural network on several devices, without an experiment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.graphs.plans.trace import trace
 from pipeline.graphs.problems.problem import Problem
 from pipeline.stages.command import explained
 
-_FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # what --fuse takes
+_FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
 
 
 def main(
@@ -33,54 +33,69 @@ def main(
     ],
     devices: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_DEVICES, help="How many. By default as many as a workload says, otherwise 4."),
+        typer.Option(min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, otherwise 4."),
     ] = None,
-    device: Annotated[DeviceName, typer.Option(help="What each is; a workload brings its own times along.")] = "v100",
-    link: Annotated[LinkName, typer.Option(help="Between any two: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")] = (
-        "pcie"
-    ),
+    device: Annotated[DeviceName, typer.Option(help="Kind of the devices; a workload has its own times.")] = "v100",
+    link: Annotated[
+        LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
+    ] = "pcie",
     memory: Annotated[
-        float | None, typer.Option(min=0, help="GB of each. By default the workload's, otherwise the device's.")
+        float | None,
+        typer.Option(min=0, help="Memory of each device in GB. Default: the workload's, otherwise the device's."),
     ] = None,
     size: Annotated[
-        list[str] | None, typer.Option(help="Of a dimension that an ONNX file leaves open: batch=8. Repeatable.")
+        list[str] | None,
+        typer.Option(help="Size of a dimension that an ONNX file leaves open, like batch=8. Repeatable."),
     ] = None,
     input: Annotated[
         list[str] | None,
-        typer.Option(help="Shape of an input of module:Class: 8,3,99,99 or int64:8,128. Repeatable."),
+        typer.Option(help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128. Repeatable."),
     ] = None,
-    training: Annotated[bool, typer.Option("--training", help="Of module:Class, with loss and gradients.")] = False,
+    training: Annotated[
+        bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
+    ] = False,
     by: Annotated[
         By,
         typer.Option(
-            help="classical: the best of six methods; gflownet: the best of 1,000 schedules of a network; go: one "
-            "that changes HEFT's schedule 2,000 times and learns from it."
+            help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
+            "network draws; go: a network that starts from HEFT's schedule and improves it in 2,000 simulations."
         ),
     ] = "classical",
     moves: Annotated[
-        int | None, typer.Option(min=0, help="Schedules that annealing tries. By default as many as take ten seconds.")
+        int | None,
+        typer.Option(min=0, help="Number of schedules that annealing tries. Default: about ten seconds' worth."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all random draws: the same seed, the same schedule.")] = 0,
-    gantt: Annotated[Path | None, typer.Option(help="Chart to write, PNG: the best schedule and one device.")] = None,
-    split: Annotated[Path | None, typer.Option(help="Placement to write, JSON as of Tarnawski et al. 2020.")] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")
+    ] = 0,
+    gantt: Annotated[
+        Path | None, typer.Option(help="PNG file to write: a chart of the best schedule and of one device.")
+    ] = None,
+    split: Annotated[
+        Path | None, typer.Option(help="JSON file to write: the placement, in the form of Tarnawski et al. 2020.")
+    ] = None,
     trace_out: Annotated[
-        Path | None, typer.Option("--trace", help="Schedule to write, JSON for Perfetto (ui.perfetto.dev).")
+        Path | None, typer.Option("--trace", help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
     fuse: Annotated[
-        bool, typer.Option("--fuse", help="Instead: which operations become one kernel; module:Class is compiled, too.")
+        bool,
+        typer.Option("--fuse", help="Plan which operations become one kernel, instead; module:Class is also compiled."),
     ] = False,
-    plan: Annotated[Path | None, typer.Option(help="Of --fuse: the best plan to write, JSON: kernels by name.")] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="JSON file to write with --fuse: the kernels of the best plan, with names.")
+    ] = None,
 ) -> None:
-    """Place and schedule a neural network on several devices by the best of six classical methods, a GFlowNet or GO.
+    """Place and schedule your neural network on several devices by six classical methods, a GFlowNet or GO.
 
-    Printed: each method's predicted makespan, against one device and against a lower bound; then what each device does
-    and the memory that it needs. Operations take what a roofline of the device says (its peaks: real ones take longer),
-    or as profiled in a workload; results travel as the link says. Nothing is run on any device, and no data of a file
-    is run as code. module:Class imports your module, which runs it.
+    The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
+    the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
+    device's peak rates (real operations take longer), or they are the profiled times of a workload; the link gives the
+    time of transfers. Nothing runs on a device, and no content of a file runs as code. But module:Class imports your
+    module, which runs its code.
 
-    --fuse plans kernels for one core instead, by XLA's rules and by GO, and says what each saves by a cost of launches,
-    arithmetic and bytes. Where g++ is there, TorchInductor compiles module:Class as it decides itself and as GO
-    proposes, and both are run and timed here: a minute or two.
+    With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
+    kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
+    by its own decisions and by GO's proposals, and both are timed on this machine, which takes a minute or two.
 
     Examples:
 
@@ -94,9 +109,9 @@ def main(
     learned-schedulers graph mine:Network --input int64:16,128 --training
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
-    Modules of torchvision need an extra: pip install 'learned-schedulers[graphs]'. A dimension's name stands in the
-    message that asks for it. Exit code 1: what is given cannot be read or scheduled, nothing is written then; 2: an
-    option is wrong.
+    Modules of torchvision need an extra: pip install 'learned-schedulers[graphs]'. If an ONNX file leaves a dimension
+    open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is written.
+    Exit code 2: an option is wrong.
     """
     with explained():
         _check_fusing(context, fuse, plan)
@@ -110,14 +125,14 @@ def main(
             return
         problem = on_devices(source, devices, device, link, memory)
         print(_head(model, problem, source, device, link), flush=True)
-        tried = trials(problem, seed, source.groups, moves, by)
-        best = chosen(tried, by)
+        results = trials(problem, seed, source.groups, moves, by)
+        best = chosen(results, by)
         if best.order is None or best.placement is None:
             raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
         times = timeline(problem, best.order, best.placement)
-        print(summary.of_methods(problem, tried, best))
+        print(summary.methods_text(problem, results, best))
         print()
-        print(summary.of_devices(problem, best.order, best.placement, times))
+        print(summary.devices_text(problem, best.order, best.placement, times))
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
             with tables.replacing(path) as temporary:
@@ -126,9 +141,9 @@ def main(
 
 
 def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None:
-    """Raises ValueError where options are given that mean nothing with --fuse, or without it."""
+    """Raises ValueError for options that have no meaning with --fuse, or without it."""
     if plan is not None and not fuse:
-        raise ValueError(f"--plan {plan}: this is what --fuse writes; add --fuse")
+        raise ValueError(f"--plan {plan}: only --fuse writes a plan; add --fuse")
     wrong = [
         parameter.opts[0]
         for parameter in context.command.params
@@ -136,15 +151,15 @@ def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None
         if fuse and parameter.name not in _FUSING
     ]
     if wrong:
-        raise ValueError(f"--fuse plans kernels of one core, nothing runs on devices: leave out {', '.join(wrong)}")
+        raise ValueError(f"--fuse plans kernels for one core and uses no devices; leave out {', '.join(wrong)}")
 
 
 def _check_outputs(model: str, files: dict[str, Path]) -> None:
-    """Raises ValueError where two files to write are the same one, or one is the model."""
+    """Raises ValueError if two files to write are the same, or if one of them is the model."""
     for name, path in files.items():
-        others = [model, *(str(other) for key, other in files.items() if key != name)]
-        if any(path.resolve() == Path(other).resolve() for other in others):
-            raise ValueError(f"--{name} {path}: another file has this name; choose one of its own")
+        used = [model, *(str(output) for key, output in files.items() if key != name)]
+        if any(path.resolve() == Path(file).resolve() for file in used):
+            raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
         if path.is_dir():
             raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
 
@@ -158,12 +173,14 @@ def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> So
     if _is_module(model):
         return export_module(model, inputs, training)
     if inputs or training:
-        raise ValueError(f"{model}: --input and --training are for module:Class; a file tells its inputs itself")
+        raise ValueError(
+            f"{model}: --input and --training are for module:Class; leave them out, because a file has its own inputs"
+        )
     dimensions = {}
     for text in sizes:
         name, _, number = text.rpartition("=")
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
-            raise ValueError(f"--size {text}: write the dimension's name and a whole number above 0: batch=8")
+            raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
     return read_file(path, dimensions)
 
@@ -187,7 +204,7 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, link
 
 
 def _content(name: str, problem: Problem, source: Source, best: Trial, times: Timeline) -> bytes:
-    """What a file holds."""
+    """Content of an output file."""
     assert best.order is not None and best.placement is not None
     if name == "split":
         return split_of(source.ids, best.placement, problem.devices, source.names).encode()

@@ -1,4 +1,4 @@
-"""The console command: one file of this folder is one verb."""
+"""The console command; each other file of this folder is one verb or a part of one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pipeline.command import graph, order, split
+from pipeline.command import blocks, graph, order, split
 from pipeline.stages.command import explained
 
 
@@ -22,8 +22,9 @@ app = typer.Typer(
     cls=_Verbs,
     no_args_is_help=True,
     rich_markup_mode=None,  # brackets are what they mean
-    help="Schedule code and neural networks of your own with what this laboratory has.",
+    help="Schedule your own compiled code and neural networks with the methods of this laboratory.",
 )
+app.command("blocks")(blocks.main)
 app.command("order")(order.main)
 app.command("graph")(graph.main)
 app.command("split")(split.main)
@@ -31,12 +32,12 @@ app.command("split")(split.main)
 
 @app.callback()
 def _verbs() -> None:
-    """Keep the verb's name necessary, however many there are."""
+    """Make the verb's name necessary, for any number of verbs."""
 
 
 def main() -> None:
-    """What the console command runs."""
-    # A user's blocks are no table of results: matrix products of this processor's maker, a quarter of the time less.
+    """Entry point of the console command."""
+    # A user's results need not be equal on all processors, and MKL's AVX2 kernels save a quarter of the time.
     os.environ["MKL_CBWR"] = "AVX2"
     app()
 

@@ -1,4 +1,4 @@
-"""Print a part of params.yaml as the pipeline takes it: `python -m pipeline.config experiments.quick.models.popocs`."""
+"""Print a resolved part of params.yaml: `python -m pipeline.config experiments.quick.models.popocs`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def main(
     ] = "",
     params: Annotated[Path, typer.Option(help="The file to read.")] = Path("params.yaml"),
 ) -> None:
-    """Print the resolved form of a key: with all that it takes over from what it is based on."""
+    """Print the resolved value of a key, with everything that it inherits from its base."""
     try:
-        data = parsed(params)
-        validate(resolve(data), str(params))
-        value = lookup(data, key) if key else resolve(data)
+        contents = parsed(params)
+        validate(resolve(contents), str(params))
+        value = lookup(contents, key) if key else resolve(contents)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`base: name`: an entry of params.yaml says what it is based on, and only what differs."""
+"""`base: name`: an entry of params.yaml names the entry that it is based on, and has only the differences."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def resolve(params: dict[str, Any]) -> dict[str, Any]:
     """The parameters with every `base` filled in, and without the section `bases`.
 
     `base: name` is the entry of that name beside this one, or else in the section `bases`. Keys of the entry win;
-    mappings are merged key by key. Raises ConfigError naming the key where a base does not exist or leads in a circle.
+    mappings are merged key by key. Raises ConfigError naming the key of a base that is missing or forms a circle.
     """
     bases = params.get(BASES) or {}
     return {key: _resolved(value, (key,), params, bases) for key, value in params.items() if key != BASES}
 
 
 def lookup(params: dict[str, Any], key: str) -> Any:
-    """The resolved value of a dotted key, such as `experiments.quick.models.popocs`. Raises ConfigError for none."""
+    """The resolved value of a dotted key, such as `experiments.quick.models.popocs`. Raises ConfigError without one."""
     value: Any = resolve(params)
     for part in _parts(value, key):
         value = value[part]
@@ -29,7 +29,7 @@ def lookup(params: dict[str, Any], key: str) -> Any:
 
 
 def _parts(value: Any, key: str) -> list[str]:
-    """The key's parts; a name may hold dots itself, as `sinkhorn_lr_0.002`."""
+    """The key's parts; a name may contain dots, such as `sinkhorn_lr_0.002`."""
     parts: list[str] = []
     rest = key
     while rest:
@@ -52,7 +52,7 @@ def _resolved(value: Any, place: tuple[str, ...], siblings: dict[str, Any], base
 
 
 def _based(
-    value: dict[str, Any], place: tuple[str, ...], siblings: dict[str, Any], bases: dict[str, Any], seen: list[int]
+    value: dict[str, Any], place: tuple[str, ...], siblings: dict[str, Any], bases: dict[str, Any], entries: list[int]
 ) -> dict[str, Any]:
     if BASE not in value:
         return value
@@ -61,15 +61,15 @@ def _based(
     base, around = (beside, siblings) if isinstance(beside, dict) else (bases.get(name), bases)
     if not isinstance(base, dict):
         raise ConfigError(f"{key} is {name!r}; beside it are {sorted(siblings)}, in {BASES} {sorted(bases)}")
-    if id(base) in seen:
+    if id(base) in entries:
         raise ConfigError(f"{key} is {name!r}, which is based on this entry again: break the circle")
-    merged = _merged(_based(base, (*place, name), around, bases, [*seen, id(value)]), value)
+    merged = _merged(_based(base, (*place, name), around, bases, [*entries, id(value)]), value)
     return {part: merged[part] for part in merged if part != BASE}
 
 
-def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = copy.deepcopy(base)
-    for key, value in own.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else value
+    for key, value in changes.items():
+        mappings = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if mappings else value
     return merged

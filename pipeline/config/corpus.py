@@ -1,4 +1,4 @@
-"""Where blocks come from: sources and compiled programs."""
+"""Sources of blocks, and compiled programs."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class CProgram(Section):
     sources: Annotated[list[str], Field(min_length=1)]
     exclude: list[str] = []
     flags: list[str] = []
-    copies: dict[str, str] = {}  # path -> the file of the archive it becomes a copy of
-    overlay: str | None = None  # folder whose files are laid over the archive's
+    copies: dict[str, str] = {}  # path of a copy -> its original in the archive
+    overlay: str | None = None  # folder whose files replace those of the archive
 
 
 class Compiled(Section):

@@ -1,4 +1,4 @@
-"""How dependencies are told, and how legal orders are drawn."""
+"""Modes of dependencies, and samplers of legal orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices and the links between them, by name: what their data sheets say."""
+"""Devices and the links between them, by name, with the figures of their data sheets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Duration = Annotated[float, Field(ge=0)]
 
 
 class Device(Section):
-    """What graphs/corpus/roofline.py computes run times from."""
+    """Figures from which graphs/corpus/roofline.py computes run times."""
 
     flops_per_second: Rate
     bytes_per_second: Rate  # of its own memory
@@ -22,16 +22,16 @@ class Device(Section):
 
 
 class Link(Section):
-    """Between any two devices; results do not queue on it."""
+    """A link between any two devices; results do not queue on it."""
 
     bytes_per_second: Rate
     seconds: Duration  # of every transfer, however small
 
 
 class Machines(Section):
-    """What the schedules of a set are made for and judged on."""
+    """Devices and targets that the schedules of a set are made for and judged on."""
 
-    device: Device | None  # of which they are; none: the graphs bring their run times along
+    device: Device | None  # all devices are of this kind; none: the graphs bring their run times along
     devices: Positive
     memory_bytes: Rate | None = None  # of each device; none: the device's own
     links: dict[str, Link]

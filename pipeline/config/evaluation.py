@@ -1,4 +1,4 @@
-"""What is measured of every experiment."""
+"""Settings of the measurements of every experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments: a task, the sets it is tried on, its methods and networks, who judges, and the seeds."""
+"""Experiments: a task, its sets, methods, networks, judges and seeds."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from pipeline.config.timing import TimingSettings
 from pipeline.config.whole_graph import Generalised
 
 Seeds = Annotated[list[int], Field(min_length=1)]
-GCC = "gcc"  # the target of orders that are to be GCC's
+GCC = "gcc"  # the target of orders that imitate GCC
 
 
 class _Experiment(Section):
-    """What all experiments share."""
+    """Settings that all experiments share."""
 
-    sets: Annotated[list[str], Field(min_length=1)]  # of blocks that the methods are tried on
+    sets: Annotated[list[str], Field(min_length=1)]  # of blocks, for the evaluation of the methods
     methods: list[str] = []  # names of section `methods`
     judges: list[str] = []  # names of section `judges`
     seeds: Seeds = [0]
     other_seeds: dict[str, Seeds] = {}  # of single networks
     untrained_seeds: Seeds | None = None  # of methods without a network; as `seeds` by default
-    targets: list[str] = [GCC]  # what orders are made for: GCC's own, or names of section `processors`
-    dependencies: Annotated[list[Dependencies], Field(min_length=1)] = ["full"]  # with which networks are trained
+    targets: list[str] = [GCC]  # of the orders: GCC, or names of section `processors`
+    dependencies: Annotated[list[Dependencies], Field(min_length=1)] = ["full"]  # of the trainings of networks
 
     def seeds_of(self, name: str) -> list[int]:
         """Seeds of a network."""
@@ -40,14 +40,14 @@ class _Experiment(Section):
 
 
 class Reproduction(_Experiment):
-    """POCSNet's own: networks for blocks of one length."""
+    """POCSNet's experiment: networks for blocks of one length."""
 
     task: Literal["reproduction"]
     models: dict[str, Training]
 
 
 class Shown(Section):
-    """What the page shows of one target: curves, and example blocks as timelines."""
+    """Curves and example blocks, as timelines, that the page shows of one target."""
 
     target: str
     set: str
@@ -57,7 +57,7 @@ class Shown(Section):
 
 
 class Evidence(Section):
-    """Whose wrong blocks are sorted by kind, and which sets are searched for equal blocks."""
+    """The set and seed whose wrong blocks are classified, and the sets that are searched for equal blocks."""
 
     set: str
     seed: int
@@ -66,7 +66,7 @@ class Evidence(Section):
 
 
 class Imitation(_Experiment):
-    """GCC's orders of blocks of all lengths."""
+    """Imitation of GCC's orders, for blocks of all lengths."""
 
     task: Literal["imitation"]
     models: dict[str, Ordering] = {}
@@ -84,7 +84,7 @@ class Processors(_Experiment):
     """The best orders for processors."""
 
     task: Literal["processors"]
-    models: dict[str, Ordering] = {}  # networks that learn the best orders that were found
+    models: dict[str, Ordering] = {}  # networks that learn the best known orders
     shown: Shown | None = None
 
     @model_validator(mode="after")
@@ -105,7 +105,7 @@ class Hardware(_Experiment):
 
 
 class GraphTarget(StrEnum):
-    """What schedules of graphs are judged on, beside links with real figures (graphs/devices/judging.py)."""
+    """Targets of schedules of graphs, beside links with real figures (graphs/devices/judging.py)."""
 
     PROXY = auto()
     NOISY = auto()
@@ -114,15 +114,15 @@ class GraphTarget(StrEnum):
 
 
 class ShownGraphs(Section):
-    """Whose schedules the page draws."""
+    """Set and methods of the schedules that the page draws."""
 
     set: str
     methods: Annotated[list[str], Field(min_length=1)]  # from left to right
     graphs: Positive
 
 
-def _kind(given: object) -> str:
-    operator = "operator" in given if isinstance(given, dict) else isinstance(given, SlotNetwork)
+def _kind(model: object) -> str:
+    operator = "operator" in model if isinstance(model, dict) else isinstance(model, SlotNetwork)
     return "slots" if operator else "policy"
 
 
@@ -130,22 +130,22 @@ GraphNetwork = Annotated[Annotated[SlotNetwork, Tag("slots")] | Annotated[Policy
 
 
 class OnGraphs(_Experiment):
-    """Schedules of computation graphs: sets, methods and targets are those of that wing."""
+    """Schedules of computation graphs, with sets, methods and targets of that wing."""
 
     models: dict[str, GraphNetwork] = {}
-    networks: str | None = None  # experiment whose networks its methods use where it trains none of that name
+    networks: str | None = None  # experiment that trains the networks of its methods that are not in `models`
     targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
 
 
 class Devices(OnGraphs):
-    """What schedules of computation graphs cost by the simulator of devices."""
+    """Makespans of schedules of computation graphs on simulated devices."""
 
     task: Literal["devices"]
     shown: ShownGraphs | None = None
 
 
 class Policies(OnGraphs):
-    """As `devices`, of methods that are learned; and each of them compared with some peers."""
+    """As `devices`, with learned methods; each of them is also compared with some peers."""
 
     task: Literal["policies"]
     shown: ShownGraphs | None = None
@@ -159,15 +159,15 @@ class Policies(OnGraphs):
 
 
 class Execution(OnGraphs):
-    """Schedules of computation graphs, executed on two cores of the machine at hand; targets: beside what is said."""
+    """Schedules of computation graphs, executed on two cores of the machine at hand, and simulated on the targets."""
 
     task: Literal["execution"]
-    places: str | None = None  # link of section `links` that its methods are told: they place, in little memory
+    places: str | None = None  # link of section `links`, for methods that place in little memory
     execution: ExecutionSettings
 
 
 class ShownPlacement(Section):
-    """Whose schedules of one graph the page draws."""
+    """Set, graph and methods of the placed schedules that the page draws."""
 
     set: str
     graph: str  # name and variant: `gnmt_8 forward`
@@ -180,10 +180,10 @@ class Placement(OnGraphs):
 
     task: Literal["placement"]
     devices: Positive = 4
-    seeds_of_sets: dict[str, Seeds] = {}  # of sets that have fewer
+    seeds_of_sets: dict[str, Seeds] = {}  # for sets with fewer seeds
     models: dict[str, Generalised] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
-    experts: list[str] = []  # methods that place as people do: the best of them on each graph is one baseline
+    experts: list[str] = []  # methods that place as human experts do: the best of them on each graph is one baseline
     shown: ShownPlacement | None = None
 
     @model_validator(mode="after")
@@ -194,17 +194,17 @@ class Placement(OnGraphs):
 
 
 ALONE = "alone"  # the target of plans of fusion: all kernels one after the other on one device
-THIS_MACHINE = "this_machine"  # whose kernels the frozen rates are of (graphs/compilers/frozen)
+THIS_MACHINE = "this_machine"  # the machine of the frozen rates (graphs/compilers/frozen)
 
 
 class ShownFusion(Section):
-    """Whose plans of a part of one graph the page draws."""
+    """Set, graph and methods of the plans that the page draws."""
 
     set: str
     graph: str  # name and variant: `gnmt_8 forward`
     target: str
     methods: Annotated[list[str], Field(min_length=1)]
-    operations: tuple[int, int]  # the first and the last one that are drawn, by their numbers
+    operations: tuple[int, int]  # numbers of the first and the last drawn one
 
 
 class Fusion(OnGraphs):
@@ -212,7 +212,7 @@ class Fusion(OnGraphs):
 
     task: Literal["fusion"]
     machine: str = THIS_MACHINE  # or a device of section `devices`
-    devices: Positive = 4  # that links are between
+    devices: Positive = 4  # between which the links are
     models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
     shown: ShownFusion | None = None
@@ -231,7 +231,7 @@ Experiment = Annotated[
 
 
 class Trials(Section):
-    """Short trainings on the development split."""
+    """Short trainings, measured on the development split."""
 
     dependencies: Dependencies
     seed: int

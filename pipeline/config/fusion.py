@@ -1,4 +1,4 @@
-"""Methods that fuse the operations of graphs, and networks that learn to."""
+"""Methods that fuse the operations of graphs, and networks that learn to fuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.config.whole_graph import WholeGraph
 
 
 class Rule(Section):
-    """A published rule, nothing fused at all, or the best of all plans of a small graph."""
+    """A published rule, no fusion at all, or the best of all plans of a small graph."""
 
     method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
 
@@ -27,10 +27,10 @@ class Rule(Section):
 
 
 class Annealing(Section):
-    """Random changes of levels, accepted as in simulated annealing; without heat only what is no worse."""
+    """Random changes of levels, accepted as in simulated annealing; at temperature 0 no change to a worse plan."""
 
     method: Literal["annealing"]
-    evaluations: Positive = 1000  # plans whose cost is asked
+    evaluations: Positive = 1000  # plans whose cost is computed
     hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
     cold: Annotated[float, Field(ge=0)] = 3e-5
     draws: bool = True
@@ -42,11 +42,11 @@ class Annealing(Section):
 
 
 class GoFusion(Section):
-    """GO's head for fusion: changes of levels are drawn from what a network says."""
+    """GO's head for fusion: a network gives the probabilities of changes of levels."""
 
     method: Literal["go"]
     evaluations: Positive = 1000
-    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    model: str | None = None  # a network that was trained on other graphs; none: it starts untrained
     learns: bool = True  # from its own evaluations
     settings: WholeGraph = WholeGraph()
     draws: bool = True
@@ -63,7 +63,7 @@ class GoJoint(Section):
     method: Literal["go_joint"]
     evaluations: Positive = 1000
     tasks: Literal["together", "separate", "placement"] = "together"
-    fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, where together
+    fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, if tasks is `together`
     learns: bool = True
     settings: WholeGraph = WholeGraph()
     draws: bool = True
@@ -78,14 +78,14 @@ FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminat
 
 
 class FusionSet(Section):
-    """Graphs of networks that are cached in graphs/corpus/exported, as they are, or connected parts of them."""
+    """Graphs of networks that are cached in graphs/corpus/exported, whole or as connected parts."""
 
     networks: Annotated[list[str], Field(min_length=1)]
     variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
     operations: tuple[Positive, Positive] = (1, 100_000)  # of whole graphs; those with fewer or more are left out
-    parts: Annotated[int, Field(ge=0)] = 0  # drawn of every graph, different ones; 0: the graphs as they are
+    parts: Annotated[int, Field(ge=0)] = 0  # distinct parts drawn from every graph; 0: whole graphs
     part_operations: tuple[Positive, Positive] = (6, 16)
-    most_choices: Positive = 12  # operations of a part that may be fused into their readers, and at least two of them
+    most_choices: Positive = 12  # operations of a part, at least two, that may be fused into their readers
     head_room: bool = False  # only frozen parts on which some plan is better than every default
     seed: int = 0  # of the draw of parts
 
@@ -94,10 +94,10 @@ class FusionNetwork(Section):
     """One network that learns to fuse from many graphs."""
 
     training: Annotated[list[str], Field(min_length=1)]  # sets
-    development: str  # set that it is measured on meanwhile
+    development: str  # set of the measurements during training
     updates: Positive  # steps of the optimiser
     problems: Positive = 16  # graphs of an update
     decay: Annotated[float, Field(ge=0)] = 0.01  # weight of the scores' mean square
-    restart: Positive = 60  # times that a graph is drawn, then it begins anew
+    restart: Positive = 60  # draws of a graph until its search starts again
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
     settings: WholeGraph = WholeGraph()

@@ -1,4 +1,4 @@
-"""Named choices of computation graphs, and which of them count."""
+"""Named sets of computation graphs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Exported(Section):
     variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
     operations: Sizes = (25, 1000)  # of whole graphs and of parts
     whole: bool = True  # whole graphs as well
-    parts: Annotated[int, Field(ge=0)] = 0  # drawn of every graph, whatever its size (graphs/corpus/parts.py)
+    parts: Annotated[int, Field(ge=0)] = 0  # drawn from every graph of any size (graphs/corpus/parts.py)
     seed: int = 0  # of the draw of parts
 
 
 class Synthetic(Section):
-    """Random graphs (graphs/corpus/synthetic.py): run times and sizes are drawn, and stand for no device."""
+    """Random graphs (graphs/corpus/synthetic.py), with random run times and sizes of no real device."""
 
     kind: Literal["synthetic"]
     families: Annotated[list[str], Field(min_length=1)]
@@ -35,7 +35,7 @@ class Synthetic(Section):
 
 
 class Workloads(Section):
-    """Profiled graphs as JSON files; of several devices all are alike here, and operations may be on any."""
+    """Profiled graphs as JSON files; all their devices count as equal, and an operation may be on any of them."""
 
     kind: Literal["workloads"]
     include: Annotated[list[str], Field(min_length=1)]  # paths and patterns
@@ -45,16 +45,16 @@ GraphSource = Annotated[Exported | Synthetic | Workloads, Field(discriminator="k
 
 
 class GraphSet(Section):
-    """Graphs on so many devices that are alike."""
+    """Graphs on several equal devices."""
 
     sources: Annotated[list[GraphSource], Field(min_length=1)]
-    device: str | None = None  # of section `devices`, that tells run times and memory; of synthetic graphs alone: none
+    device: str | None = None  # of section `devices`, for run times and memory; none for synthetic graphs
     devices: Positive = 4
-    memory_bytes: Annotated[float, Field(gt=0)] | None = None  # of each device, where it is not the device's own
+    memory_bytes: Annotated[float, Field(gt=0)] | None = None  # of each device; by default the device's own memory
 
     @property
     def timed(self) -> bool:
-        """Whether all run times are those of real devices, so that links with real figures can be compared to them."""
+        """Whether all run times are of real devices, so that links with real figures fit them."""
         return all(source.kind != "synthetic" for source in self.sources)
 
     @model_validator(mode="after")
@@ -69,15 +69,15 @@ class ExecutedSet(Section):
 
     executes: str  # name of that set
     coarsening: Coarsening
-    # What the graphs bring along or the machine has; read as the same fields of GraphSet are.
+    # These have the same names as fields of GraphSet; the graphs bring run times along.
     device: ClassVar[None] = None
     devices: ClassVar[int] = 2
     memory_bytes: ClassVar[None] = None
     timed: ClassVar[bool] = True
 
 
-def _kind(given: object) -> str:
-    executes = "executes" in given if isinstance(given, dict) else isinstance(given, ExecutedSet)
+def _kind(entry: object) -> str:
+    executes = "executes" in entry if isinstance(entry, dict) else isinstance(entry, ExecutedSet)
     return "executed" if executes else "chosen"
 
 

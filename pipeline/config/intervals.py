@@ -1,4 +1,4 @@
-"""Intervals of all numbers."""
+"""Settings of the intervals of all numbers."""
 
 from __future__ import annotations
 

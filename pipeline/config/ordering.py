@@ -15,17 +15,17 @@ class Encoder(Section):
     layers: Positive
     heads: Positive  # of attention
     expansion: Positive  # of the perceptrons
-    relations: bool  # whether the dependency DAG is seen
-    positions: bool = False  # whether the order in which the instructions are shown is seen
-    following: bool = False  # whether the instructions behind the block are seen
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of what a layer of attention adds to an instruction
+    relations: bool  # whether it sees the dependency DAG
+    positions: bool = False  # whether it sees the input order of the instructions
+    following: bool = False  # whether it sees the instructions after the block
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the sum that a layer of attention adds to an instruction
     token_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of an instruction's tokens
 
 
 class Head(Section):
     kind: Literal["pointer", "pairwise", "sinkhorn", "popocs"]
     hidden: Positive  # of pointer and pairwise
-    beam: Positive  # of pointer: beginnings kept
+    beam: Positive  # of pointer: width of the beam search
     iterations: Positive  # of sinkhorn
 
 
@@ -34,7 +34,7 @@ class Ordering(Section):
     head: Head
     training: str  # names of sets
     development: str = "development"
-    machines: list[str] = []  # processors whose best orders are learned; none: GCC's orders are
+    machines: list[str] = []  # processors whose best orders it learns; none: it learns GCC's orders
     blocks: Positive | None = None  # of the training set, drawn by the seed; all by default
     min_count: Positive
     batch_instructions: Positive
@@ -44,14 +44,14 @@ class Ordering(Section):
     weight_decay: Annotated[float, Field(ge=0)]
     measurements: Positive = 20  # on the development blocks, over the training, at equal distances
     patience: Positive
-    precision: Literal["bfloat16", "float32"] = "float32"  # of the steps of training; all else is float32
+    precision: Literal["bfloat16", "float32"] = "float32"  # of the training steps; everything else is float32
     threads: Positive
 
 
 def modules(settings: Ordering, decoding: bool = False) -> list[str]:
-    """Modules of a network that are imported by name: its encoder and its head; `decoding`: the other decoders too.
+    """Modules of a network that are imported by name: its encoder and head; with `decoding`, the other decoders too.
 
-    A training needs no decoder but the head's own, by which it measures itself.
+    A training measures itself by the head's own decoder.
     """
     head = settings.head.kind
     names = [f"pipeline.blocks.models.encoders.{settings.encoder.kind}", f"pipeline.blocks.models.heads.{head}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ from pipeline.config.experiments import (
     Trials,
 )
 from pipeline.config.fusion import FusionEntry, FusionSet
-from pipeline.config.graph_methods import GraphEntry
+from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
 from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
@@ -48,7 +48,7 @@ from pipeline.config.verification import Verification
 
 
 class Network(Section):
-    """A trained network behind a method: of which experiment, its name there, its settings."""
+    """A trained network of a method: its experiment, its name there, its settings."""
 
     experiment: str
     model: str
@@ -81,23 +81,23 @@ class Params(Section):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Params:
-        _known("split.sources", self.split.sources, self.corpus.sources)
+        _check_names("split.sources", self.split.sources, self.corpus.sources)
         if self.compiled.source in self.corpus.sources:
             raise ValueError(f"compiled.source is {self.compiled.source!r}, a name of corpus.sources; give it another")
         on_graphs = self.on_graphs
-        _known("report.experiments", self.report.experiments, set(self.experiments) - set(on_graphs))
+        _check_names("report.experiments", self.report.experiments, set(self.experiments) - set(on_graphs))
         simulated = {name for name, chosen in on_graphs.items() if isinstance(chosen, Devices)}
-        _known("report.graph_experiments", self.report.graph_experiments, simulated)
+        _check_names("report.graph_experiments", self.report.graph_experiments, simulated)
         for name, graphs in self.graph_sets.items():
             if isinstance(graphs, ExecutedSet):
-                originals = [one for one, of in self.graph_sets.items() if isinstance(of, GraphSet)]
-                _known(f"graph_sets.{name}.executes", [graphs.executes], originals)
+                originals = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, GraphSet)]
+                _check_names(f"graph_sets.{name}.executes", [graphs.executes], originals)
             elif graphs.device is not None:
-                _known(f"graph_sets.{name}.device", [graphs.device], self.devices)
+                _check_names(f"graph_sets.{name}.device", [graphs.device], self.devices)
         for name, placed in self.placement_sets.items():
-            _known(f"placement_sets.{name}.device", [placed.device], self.devices)
+            _check_names(f"placement_sets.{name}.device", [placed.device], self.devices)
         for name, processor in self.processors.items():
-            _known(f"processors.{name}.best", [processor.best], self.methods)
+            _check_names(f"processors.{name}.best", [processor.best], self.methods)
         for name, experiment in self.experiments.items():
             self._experiment_is_whole(f"experiments.{name}", name, experiment)
         return self
@@ -110,92 +110,90 @@ class Params(Section):
             self._fusion_is_whole(key, experiment)
             return
         if isinstance(experiment, OnGraphs):
-            _known(f"{key}.sets", experiment.sets, self.graph_sets)
-            _known(f"{key}.methods", experiment.methods, self.graph_methods)
-            _known(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
-            networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
-            if experiment.networks is not None:
-                _known(f"{key}.networks", [experiment.networks], self.on_graphs)
-            borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
-            _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
+            _check_names(f"{key}.sets", experiment.sets, self.graph_sets)
+            _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
+            _check_names(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
+            self._networks_exist(key, experiment, self.graph_methods)
             learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
-            _known(f"{key}.models", learned, self.graph_sets)
+            _check_names(f"{key}.models", learned, self.graph_sets)
             if isinstance(experiment, Execution):
-                executed = [one for one, of in self.graph_sets.items() if isinstance(of, ExecutedSet)]
-                _known(f"{key}.sets", experiment.sets, executed)
+                executed = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, ExecutedSet)]
+                _check_names(f"{key}.sets", experiment.sets, executed)
                 if experiment.places is not None:
-                    _known(f"{key}.places", [experiment.places], self.links)
+                    _check_names(f"{key}.places", [experiment.places], self.links)
             elif experiment.shown is not None:
-                _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-                _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+                _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+                _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
             return
-        _known(f"{key}.sets", experiment.sets, self.sets)
-        _known(f"{key}.judges", experiment.judges, self.judges)
-        _known(f"{key}.methods", experiment.methods, self.methods)
-        _known(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
+        _check_names(f"{key}.sets", experiment.sets, self.sets)
+        _check_names(f"{key}.judges", experiment.judges, self.judges)
+        _check_names(f"{key}.methods", experiment.methods, self.methods)
+        _check_names(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
         if isinstance(experiment, Hardware):
             for method in experiment.methods:
                 self.network(name, method)
             return
-        _known(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         for method in experiment.methods:
             self.network(name, method)
         if isinstance(experiment, Reproduction):
             return
-        if both := sorted(set(experiment.methods) & set(experiment.models)):
-            raise ValueError(f"{key}.models has {both}, which are names of its methods")
+        if ambiguous := sorted(set(experiment.methods) & set(experiment.models)):
+            raise ValueError(f"{key}.models has {ambiguous}, which are names of its methods")
         learned = [split for model in experiment.models.values() for split in (model.training, model.development)]
-        _known(f"{key}.models", learned, self.sets)
+        _check_names(f"{key}.models", learned, self.sets)
         if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
-    def _placement_is_whole(self, key: str, experiment: Placement) -> None:
-        _known(f"{key}.sets", experiment.sets, self.placement_sets)
-        _known(f"{key}.methods", experiment.methods, self.graph_methods)
-        _known(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _known(f"{key}.seeds_of_sets", experiment.seeds_of_sets, experiment.sets)
-        _known(f"{key}.targets", experiment.targets, self.links)
+    def _networks_exist(
+        self, key: str, experiment: OnGraphs, methods: Mapping[str, GraphMethodSettings | FusionEntry]
+    ) -> None:
+        """Check that the experiment trains or borrows the networks of its methods."""
         if experiment.networks is not None:
-            _known(f"{key}.networks", [experiment.networks], self.on_graphs)
+            _check_names(f"{key}.networks", [experiment.networks], self.on_graphs)
         borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
-        networks = [network for method in experiment.methods if (network := self.graph_methods[method].network)]
-        _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
+        networks = [network for method in experiment.methods if (network := methods[method].network)]
+        _check_names(f"{key}.methods", networks, [*experiment.models, *borrowed])
+
+    def _placement_is_whole(self, key: str, experiment: Placement) -> None:
+        _check_names(f"{key}.sets", experiment.sets, self.placement_sets)
+        _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
+        _check_names(f"{key}.seeds_of_sets", experiment.seeds_of_sets, experiment.sets)
+        _check_names(f"{key}.targets", experiment.targets, self.links)
+        self._networks_exist(key, experiment, self.graph_methods)
         for name, model in experiment.models.items():
-            _known(f"{key}.models.{name}", [*model.training, model.development], self.placement_sets)
-            _known(f"{key}.models.{name}.links", model.links, self.links)
+            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.placement_sets)
+            _check_names(f"{key}.models.{name}.links", model.links, self.links)
         if experiment.shown is not None:
-            _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _known(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
-            _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+            _check_names(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
+            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
 
     def _fusion_is_whole(self, key: str, experiment: Fusion) -> None:
-        _known(f"{key}.sets", experiment.sets, self.fusion_sets)
-        _known(f"{key}.methods", experiment.methods, self.fusion_methods)
-        _known(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _known(f"{key}.targets", experiment.targets, [ALONE, *self.links])
-        _known(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
-        if experiment.networks is not None:
-            _known(f"{key}.networks", [experiment.networks], self.on_graphs)
-        borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
-        networks = [network for method in experiment.methods if (network := self.fusion_methods[method].network)]
-        _known(f"{key}.methods", networks, [*experiment.models, *borrowed])
+        _check_names(f"{key}.sets", experiment.sets, self.fusion_sets)
+        _check_names(f"{key}.methods", experiment.methods, self.fusion_methods)
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
+        _check_names(f"{key}.targets", experiment.targets, [ALONE, *self.links])
+        _check_names(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
+        self._networks_exist(key, experiment, self.fusion_methods)
         for name, model in experiment.models.items():
-            _known(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
+            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
         if experiment.shown is not None:
-            _known(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _known(f"{key}.shown.target", [experiment.shown.target], experiment.targets)
-            _known(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
+            _check_names(f"{key}.shown.target", [experiment.shown.target], experiment.targets)
+            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
 
     def fusion_seeds(self, experiment: Fusion, method: str) -> list[int]:
-        """Seeds of a method that fuses: one where it draws nothing."""
-        own = experiment.seeds if self.fusion_methods[method].draws else experiment.seeds[:1]
-        return experiment.other_seeds.get(method, own)
+        """Seeds of a method that fuses; one for a method without random draws."""
+        seeds = experiment.seeds if self.fusion_methods[method].draws else experiment.seeds[:1]
+        return experiment.other_seeds.get(method, seeds)
 
     def placement_seeds(self, experiment: Placement, set: str, method: str) -> list[int]:
-        """Seeds of a method on a set: one where it draws nothing, and only those that the set has."""
-        own = experiment.seeds if self.graph_methods[method].draws else experiment.seeds[:1]
-        there = experiment.seeds_of_sets.get(set, experiment.seeds)
-        return [seed for seed in experiment.other_seeds.get(method, own) if seed in there]
+        """Seeds of a method on a set: one for a method without random draws, and only seeds of the set."""
+        seeds = experiment.seeds if self.graph_methods[method].draws else experiment.seeds[:1]
+        seeds_of_set = experiment.seeds_of_sets.get(set, experiment.seeds)
+        return [seed for seed in experiment.other_seeds.get(method, seeds) if seed in seeds_of_set]
 
     @property
     def on_graphs(self) -> dict[str, OnGraphs]:
@@ -203,22 +201,22 @@ class Params(Section):
         return {name: chosen for name, chosen in self.experiments.items() if isinstance(chosen, OnGraphs)}
 
     def trained_by(self, experiment: str, network: str) -> str:
-        """The experiment on graphs that trains a network of this one's methods: itself, or the one that it names."""
+        """The experiment that trains a network of this one's methods: this one, or the one in `networks`."""
         chosen = self.on_graphs[experiment]
         return experiment if chosen.networks is None or network in chosen.models else chosen.networks
 
     def graph_targets(self, experiment: OnGraphs, name: str) -> list[str]:
-        """What schedules of a set are judged on: links with real figures where its run times are real ones, too."""
+        """Targets of a set's schedules; links with real figures only if its run times are real ones, too."""
         return [target for target in experiment.targets if target in list(GraphTarget) or self.graph_sets[name].timed]
 
     def methods_of(self, experiment: str) -> list[str]:
-        """Names of an experiment's methods; its networks for all lengths are methods by themselves."""
+        """Names of an experiment's methods; each of its networks for all lengths is a method, too."""
         chosen = self.experiments[experiment]
-        own = chosen.models if isinstance(chosen, Imitation | Processors) else {}
-        return [*chosen.methods, *own]
+        networks = chosen.models if isinstance(chosen, Imitation | Processors) else {}
+        return [*chosen.methods, *networks]
 
     def entry(self, experiment: str, method: str) -> Entry:
-        """What makes the schedules of an experiment's method."""
+        """Entry of an experiment's method."""
         chosen = self.experiments[experiment]
         if isinstance(chosen, Imitation | Processors) and method in chosen.models:
             return entry("ordering", model=method)
@@ -233,23 +231,23 @@ class Params(Section):
         model = self.entry(experiment, method).model
         if model is None:
             return None
-        of, _, name = model.rpartition(".")
-        chosen = self.experiments.get(of or experiment)
-        there = {} if chosen is None or isinstance(chosen, Hardware | OnGraphs) else chosen.models
-        if name not in there:
+        owner, _, name = model.rpartition(".")
+        chosen = self.experiments.get(owner or experiment)
+        networks = {} if chosen is None or isinstance(chosen, Hardware | OnGraphs) else chosen.models
+        if name not in networks:
             raise ValueError(
-                f"methods.{method}.model is {model!r}, which experiments.{of or experiment} has not ({sorted(there)}); "
-                f"train it there, or leave {method} out of experiments.{experiment}.methods"
+                f"methods.{method}.model is {model!r}, which experiments.{owner or experiment} has not "
+                f"({sorted(networks)}); train it there, or leave {method} out of experiments.{experiment}.methods"
             )
-        return Network(experiment=of or experiment, model=name, settings=there[name])
+        return Network(experiment=owner or experiment, model=name, settings=networks[name])
 
     def serves(self, experiment: str, method: str, target: str) -> bool:
-        """Whether a method of the experiment is run for a target."""
+        """Whether a method of the experiment makes orders for a target."""
         chosen = self.experiments[experiment]
         if isinstance(chosen, Processors) and method in chosen.models:
             return target in chosen.models[method].machines
-        wanted = self.entry(experiment, method).processors
-        return wanted is None or target in wanted or target == GCC
+        processors = self.entry(experiment, method).processors
+        return processors is None or target in processors or target == GCC
 
     def seeds(self, experiment: str, method: str) -> list[int]:
         """Seeds of an experiment's method."""
@@ -260,30 +258,30 @@ class Params(Section):
         return chosen.seeds_of(network.model)
 
 
-def _known(key: str, names: Iterable[str], there: Iterable[str]) -> None:
-    if unknown := sorted(set(names) - set(there)):
-        raise ValueError(f"{key} names {unknown}; there are {sorted(there)}: correct the name, or add the entry")
+def _check_names(key: str, names: Iterable[str], existing: Iterable[str]) -> None:
+    if unknown := sorted(set(names) - set(existing)):
+        raise ValueError(f"{key} names {unknown}; there are {sorted(existing)}: correct the name, or add the entry")
 
 
-def validate(data: object, where: str = "params.yaml") -> Params:
+def validate(contents: object, where: str = "params.yaml") -> Params:
     """Settings from parsed and resolved YAML. Raises ConfigError naming every faulty key."""
     try:
-        return Params.model_validate(data)
+        return Params.model_validate(contents)
     except ValidationError as error:
         raise explain(error, where) from error
 
 
 def parsed(path: Path) -> dict[str, Any]:
-    """The file as it stands. Raises ConfigError naming it where it is missing or no YAML."""
+    """Contents of the file, unresolved. Raises ConfigError naming the file if it is missing or no YAML."""
     try:
-        data = yaml.safe_load(path.read_text())
+        contents = yaml.safe_load(path.read_text())
     except FileNotFoundError as error:
         raise ConfigError(f"{path} is missing; run from the repository's root") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not YAML: {error}") from error
-    if not isinstance(data, dict):
+    if not isinstance(contents, dict):
         raise ConfigError(f"{path} holds no mapping of sections")
-    return data
+    return contents
 
 
 def load(path: Path = Path("params.yaml")) -> Params:

@@ -1,4 +1,4 @@
-"""Sets of whole graphs that are to be placed on devices with little memory."""
+"""Sets of whole graphs, for placement on devices with little memory."""
 
 from __future__ import annotations
 

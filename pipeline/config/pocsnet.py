@@ -1,4 +1,4 @@
-"""How POCSNet's network is trained."""
+"""Settings of a training of POCSNet's network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks that build schedules of computation graphs operation by operation, and how they are trained."""
+"""Training of networks that build schedules of computation graphs operation by operation."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pydantic import Field, model_validator
 from pipeline.config.section import Positive, Section
 
 Sigma = Annotated[float, Field(gt=0)]
-SigmaUnit = Literal["speedup", "mean_run_time"]  # the paper's | what a delay of the end by the mean run time costs
+SigmaUnit = Literal["speedup", "mean_run_time"]  # the paper's | a delay of the makespan by the mean run time
 
 
 class Policy(Section):
-    """One training. Zhang et al. 2023 where nothing else is said."""
+    """One training, as in Zhang et al. 2023 except where a comment differs."""
 
-    training: Annotated[list[str], Field(min_length=1)]  # sets of graphs; each is drawn from equally often
-    development: str  # set that it is measured on meanwhile
-    most_operations: Positive = 100  # of a graph that it is trained or measured on
+    training: Annotated[list[str], Field(min_length=1)]  # sets of graphs, drawn from with equal probability
+    development: str  # set of the measurements during training
+    most_operations: Positive = 100  # of a graph for training or measurement
     objective: Literal["gflownet", "ppo"] = "gflownet"
     reads: Literal["once", "every_step"] = "once"  # the graph once, or the whole state at every step
     sequence: Literal["any", "by_start"] = "any"  # in which operations may be added (graphs/environment/batched.py)
     backward: Literal["learned", "uniform"] = "learned"  # P_B; by_start has none
-    start: Literal["list", "nothing"] = "list"  # preferred before training: list scheduling's choice, or nothing
-    targets: Literal["proxy", "drawn"] = "proxy"  # what makespans are of; drawn: transfers and noise anew at every step
+    start: Literal["list", "nothing"] = "list"  # preference of the untrained policy: list scheduling's choice, or none
+    targets: Literal["proxy", "drawn"] = "proxy"  # of the makespans; drawn: random transfers and noise at every step
     width: Positive = 64  # of the encoder
     layers: Positive = 3
     hidden: Positive = 64  # of the heads
@@ -32,10 +32,10 @@ class Policy(Section):
     least_sigma: Sigma = 0.01  # drawn log-uniform between these two
     most_sigma: Sigma = 1.0
     sigma_unit: SigmaUnit = "speedup"
-    loss_weight: Literal["none", "sigma"] = "sigma"  # sigma: so that gradients are as large for every sigma
+    loss_weight: Literal["none", "sigma"] = "sigma"  # sigma: gradients have the same size for every sigma
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     warmup: Positive = 50  # steps
-    entropy: Annotated[float, Field(ge=0)] = 0.01  # weight of the entropy in PPO's loss at first; it falls to 0
+    entropy: Annotated[float, Field(ge=0)] = 0.01  # first weight of the entropy in PPO's loss; it falls to 0
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Processors that orders are made for, and the models that judge."""
+"""Processors as targets of orders, and the processor models that judge."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ class Judge(Section):
     """llvm-mca's model of a processor."""
 
     cpu: str  # llvm-mca's name of it
-    iterations: Positive  # of the block, one after the other: 1 is a single pass
+    iterations: Positive  # of the block in sequence; 1 is a single pass
 
 
 class Processor(Section):
-    """A processor that orders are made for."""
+    """A processor as a target of orders."""
 
     cpu: str  # llvm-mca's name of it
     best: str  # method that finds the best orders to learn

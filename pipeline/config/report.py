@@ -1,4 +1,4 @@
-"""What the report shows."""
+"""Experiments that the report evaluates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near the operators come to the constraints."""
+"""Settings of the residuals of the projection operators."""
 
 from __future__ import annotations
 

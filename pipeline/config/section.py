@@ -1,4 +1,4 @@
-"""What the sections of params.yaml share: unknown or mistyped keys are refused with their place."""
+"""Base of all sections of params.yaml: it refuses unknown or mistyped keys and names their place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def explain(error: ValidationError, where: str) -> ConfigError:
 
 
 def section(kind: type[T], text: str) -> T:
-    """One section of the settings from the JSON that Snakemake hands to a stage.
+    """One section of the settings, from the JSON that Snakemake passes to a stage.
 
     `kind` is any type pydantic can validate, such as `Split` or `dict[str, Scheduler]`.
     Raises ConfigError naming every faulty key.

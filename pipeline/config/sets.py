@@ -1,4 +1,4 @@
-"""Which blocks are learned from, and which are held out."""
+"""Sets of blocks, for training and evaluation."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Split(Section):
 
 
 class BlockSet(Section):
-    """Blocks named by where they come from and by a share of their ids, so that new sources move none."""
+    """Blocks by their sources and by a share of their ids, so that a new source moves no block to another set."""
 
     corpus: Literal["released", "compiled"] = "released"
     sources: Annotated[list[str], Field(min_length=1)]
-    input: Literal["drawn", "before_scheduling"] = "drawn"  # the order that is shown; the latter of compiled alone
-    dependencies: Dependencies = "full"  # by which its orders are legal
-    held_out: bool = False  # POCSNet's test blocks in their order there, instead of all but these
+    input: Literal["drawn", "before_scheduling"] = "drawn"  # the input order; the latter only of the compiled corpus
+    dependencies: Dependencies = "full"  # of the legal orders
+    held_out: bool = False  # only POCSNet's test blocks, in their order there; else all others
     share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)
     lengths: tuple[Positive, Positive] = (2, 64)
     programs: list[str] = ["*"]  # any of these patterns ...

@@ -1,4 +1,4 @@
-"""Networks that give the operations of small computation graphs slots, and what they learn from."""
+"""Networks that assign slots to the operations of small computation graphs, and their training examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.section import Positive, Section
 
 
 class JobExamples(Section):
-    """How the best orders are found that a network learns from."""
+    """Search for the best orders, from which a network learns."""
 
     most_operations: Positive  # a graph with more is left out
     seconds: Annotated[float, Field(gt=0)]  # of CP-SAT's deterministic time for each graph
@@ -18,14 +18,14 @@ class JobExamples(Section):
 
 class SlotNetwork(Section):
     training: Annotated[list[str], Field(min_length=1)]  # sets of graphs that it learns from
-    development: str  # set of graphs that it is measured on meanwhile
+    development: str  # set of graphs of the measurements during training
     operator: Literal["popocs", "sinkhorn"]  # sinkhorn: the same network without the projection onto the precedence
-    start: Literal["ranking", "nothing"]  # what the scores are before training: list scheduling's ranking, or none
+    start: Literal["ranking", "nothing"]  # scores of the untrained network: list scheduling's ranking, or none
     width: Positive
     layers: Positive
     heads: Positive
     expansion: Positive  # of the perceptrons
-    most_operations: Positive  # of a graph that it takes: its arrays have operations^2 entries
+    most_operations: Positive  # of a graph: arrays have operations^2 entries
     batch: Positive  # graphs of a step
     steps: Positive
     learning_rate: Annotated[float, Field(gt=0)]

@@ -1,4 +1,4 @@
-"""How orders are timed on the machine at hand (execution/timing.py)."""
+"""Timing of orders on the machine at hand (execution/timing.py)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pipeline.config.section import Positive, Section
 
 class TimingSettings(Section):
     series: Positive = 1  # of measurements, each by a process of its own
-    minutes_apart: Annotated[float, Field(ge=0)] = 0.0  # that a series waits for behind the one before
+    minutes_apart: Annotated[float, Field(ge=0)] = 0.0  # least time between two series
     seed: int  # of the draw of blocks, orders and start states
     blocks: Positive  # of each set, of those with several legal orders
-    random_orders: Annotated[int, Field(ge=3)]  # of each block, besides those of methods
+    random_orders: Annotated[int, Field(ge=3)]  # of each block, beside the methods' orders
     copies: Positive  # of a block in a round
-    rounds: Positive  # that are timed together, behind one that is not
+    rounds: Positive  # timed together, after one round that is not timed
     trials: Annotated[int, Field(ge=2)]  # of which the fastest counts
-    states: Positive  # start states, of which the first counts from which the block runs
+    states: Positive  # start states; the first one counts from which the block runs

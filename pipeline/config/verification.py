@@ -1,4 +1,4 @@
-"""How many blocks, orders and start states are run to check the dependencies."""
+"""Numbers of blocks, orders and start states that run to check the dependencies."""
 
 from __future__ import annotations
 

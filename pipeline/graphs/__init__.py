@@ -1,1 +1,1 @@
-"""The wing of computation graphs: networks become graphs of operations, graphs become placements and schedules."""
+"""The wing of computation graphs: networks become graphs of operations; graphs become placements and schedules."""

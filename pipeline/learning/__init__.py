@@ -1,1 +1,1 @@
-"""What every training shares: checkpoints, learning rates, sums over processes. It knows no domain; models call it."""
+"""Common parts of all trainings: checkpoints, learning rates, sums over processes. Models of both wings call them."""

@@ -1,4 +1,4 @@
-"""Where an interrupted training goes on: a state under the hash of everything that it came from."""
+"""Checkpoints, from which an interrupted training continues; the hash of all inputs names the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLDER = Path(".cache/checkpoints")
 
 
 class Checkpoint:
-    """The state of one training: of its settings, its input files and the code of its modules."""
+    """The state of one training; its settings, its input files and the code of its modules identify it."""
 
     def __init__(self, modules: Sequence[str], settings: str, inputs: list[Path]) -> None:
         digest = hashlib.sha256(settings.encode())
@@ -27,7 +27,7 @@ class Checkpoint:
         self._path = _FOLDER / f"{digest.hexdigest()}.pt"
 
     def load(self) -> dict[str, Any] | None:
-        """The last state that was saved, or None."""
+        """The last saved state, or None."""
         if not self._path.exists():
             return None
         state: dict[str, Any] = torch.load(self._path, weights_only=True)

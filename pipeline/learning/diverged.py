@@ -1,7 +1,7 @@
-"""The error of a training whose numbers are no longer numbers."""
+"""The error of a training that diverged."""
 
 from __future__ import annotations
 
 
 class Diverged(ValueError):
-    """The network's numbers are no longer finite."""
+    """The numbers of the network are not finite."""

@@ -1,4 +1,4 @@
-"""What the processes of one training (`torchrun`) tell each other: sums and means; alone, a process keeps its own."""
+"""Sums and means over the processes of one training (`torchrun`); with one process they change nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import distributed, nn
 
 
 def sum_gradients(network: nn.Module, terms: int) -> int:
-    """Gradients become the sums over all processes; so does the number of terms, which is returned."""
+    """Replace the gradients by their sums over all processes; returns the sum of `terms` over all processes."""
     if distributed.is_initialized():
         parameters = [p for p in network.parameters() if p.requires_grad]
         flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
@@ -20,8 +20,8 @@ def sum_gradients(network: nn.Module, terms: int) -> int:
 
 
 def mean(total: torch.Tensor, terms: int) -> float:
-    """The sum of `total` over all processes, divided by that of `terms`, at least 1."""
-    both = torch.tensor([float(total), terms], dtype=torch.float64)
+    """The sum of `total` over all processes, divided by that of `terms` (at least 1)."""
+    sums = torch.tensor([float(total), terms], dtype=torch.float64)
     if distributed.is_initialized():
-        distributed.all_reduce(both)
-    return float(both[0] / both[1].clamp_min(1))
+        distributed.all_reduce(sums)
+    return float(sums[0] / sums[1].clamp_min(1))

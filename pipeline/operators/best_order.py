@@ -1,37 +1,39 @@
 """The legal order of the largest weight sum_t X[order[t], t], with a proof, or with a proven gap.
 
-1. The maximum-weight matching within the windows (`matching`) bounds every legal order. Where it is legal,
-   it is the answer.
-2. Else a search over down-sets, layer by layer: sets of instructions that hold the predecessors of their
-   members. Which instructions fill the first t slots decides what can follow, not how they were filled, so
-   the best way to fill each set is all that is kept (dynamic programming). The duals u, v of the matching
-   make every placement of i in slot j cost u_i + v_j - X_ij >= 0, and the total weight is sum u + sum v less
-   the cost. So a set whose cost reaches that of a known order is left out: exact, and on most matrices that
-   leaves few sets.
-3. Where a layer still has more sets than a width, the cheapest are kept. All that was dropped costs at least
-   as much as the cheapest dropped set, which bounds what was lost. The width grows until nothing better can
-   have been dropped, or to `max_states`.
+1. The weight of the maximum-weight matching within the windows (`matching`) is an upper bound on that of every
+   legal order. If the matching is legal, it is the answer.
+2. Otherwise there is a search over down-sets, layer by layer. A down-set contains the predecessors of all its
+   members. The set of instructions in the first t slots decides what can follow, and their order does not, so
+   the search stores only the best order of each set (dynamic programming). With the duals u, v of the matching,
+   instruction i in slot j costs u_i + v_j - X_ij >= 0, and the total weight is sum u + sum v minus the cost. So
+   the search drops a set whose cost reaches that of an existing order. This is exact, and on most matrices
+   few sets remain.
+3. If a layer still has more sets than the width, only the cheapest remain. Every order through a dropped set
+   costs at least as much as the cheapest dropped set, which bounds the loss. The width grows until no dropped
+   set can be better, or to `max_states`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from pipeline.operators.greedy import Orders, expected_slots, read, topological_fill
+from pipeline.operators.affine import Item, item_of
+from pipeline.operators.greedy import Orders, as_partial_orders, expected_slots, topological_fill
 from pipeline.operators.matching import bounded, match
-from pipeline.operators.orders import PartialOrders
+from pipeline.operators.orders import OrderArrays, PartialOrders
 from pipeline.operators.threads import share
 
-_NARROWEST, _WIDER = 16, 8  # widths of the search: the first, and how many times wider each next one is
-_ROUNDING = 1e-13  # of the largest entry, for each slot: costs that differ by less are equal
+_FIRST_WIDTH, _WIDENING = 16, 8  # the first width of the search, and the factor of each next one
+_ROUNDING = 1e-13  # share of the largest entry, for each slot: costs that differ by less are equal
 
 
 @dataclass(frozen=True)
 class Best:
-    """Result of `best_order`: legal orders, whether each is proven best, and the largest loss possible."""
+    """Result of `best_order`: legal orders, whether each is proven to be the best, and its largest possible loss."""
 
     order: np.ndarray  # (B, n) int16
     optimal: np.ndarray  # (B,) bool
@@ -41,89 +43,103 @@ class Best:
 def best_order(matrix: np.ndarray, orders: Orders, max_states: int = 4096) -> Best:
     """The legal orders of the largest total weight sum_t X[order[t], t].
 
-    matrix: (B, n, n), entries cut off at +-1e6, NaN as the smallest. max_states: at most so many down-sets are
-    kept for each number of filled slots; an item that needs more gets the best order found, never lighter
-    than the greedy ones, and a bound on what it may lack. "Best" is up to rounding, 1e-13 n of the largest
-    entry. Of equally heavy orders one is taken, the same one every time.
+    matrix: (B, n, n); entries are cut off at +-1e6, and NaN counts as the smallest. max_states: the largest number
+    of down-sets that the search stores for each number of filled slots. An item that needs more gets a good order,
+    never lighter than the greedy ones, and an upper bound on its loss. "Best" is up to rounding, 1e-13 n of the
+    largest entry. Of equally heavy orders the result is always the same one.
     """
-    orders = read(orders)
+    orders = as_partial_orders(orders)
     weights = bounded(matrix)
     order, rows, columns = match(weights, orders.sizes, orders.first, orders.last)
     optimal, gap = is_legal(order, orders), np.zeros(len(orders))
     rest = np.flatnonzero(~optimal)
     if len(rest):
-        part, own = orders.take(rest), weights[rest]
-        fill, sort = topological_fill(own, part), expected_slots(own, part)
-        heavier = weight_of(own, fill, part.sizes) >= weight_of(own, sort, part.sizes)
-        known = np.where(heavier[:, None], fill, sort)
-        lost = np.zeros(len(rest))
-        share(
-            _search, own, rows[rest], columns[rest], part.sizes, part.offsets, part.before, part.after, part.first,
-            part.last, max_states, known, lost,
-        )  # fmt: skip
-        order[rest], gap[rest] = known, lost
+        rest_orders, rest_weights = orders.take(rest), weights[rest]
+        filled = topological_fill(rest_weights, rest_orders)
+        by_slot = expected_slots(rest_weights, rest_orders)
+        heavier = weight_of(rest_weights, filled, rest_orders.sizes) >= weight_of(
+            rest_weights, by_slot, rest_orders.sizes
+        )
+        rest_order, rest_gap = np.where(heavier[:, None], filled, by_slot), np.zeros(len(rest))
+        arrays = rest_orders.arrays()
+        share(_search, rest_weights, rows[rest], columns[rest], arrays, max_states, rest_order, rest_gap)
+        order[rest], gap[rest] = rest_order, rest_gap
         optimal[rest] = gap[rest] == 0
     return Best(order, optimal, gap)
 
 
 def weight_of(matrix: np.ndarray, order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Total weight (B,) of the real slots of orders (B, n)."""
-    taken = np.take_along_axis(matrix, order[:, None, :].astype(np.int64), 1)[:, 0]  # [b, t] = X[b, order[b, t], t]
-    return np.where(np.arange(matrix.shape[1]) < sizes[:, None], taken, 0.0).sum(1)
+    entries = np.take_along_axis(matrix, order[:, None, :].astype(np.int64), 1)[:, 0]  # [b, t] = X[b, order[b, t], t]
+    return np.where(np.arange(matrix.shape[1]) < sizes[:, None], entries, 0.0).sum(1)
 
 
 def is_legal(order: np.ndarray, orders: PartialOrders) -> np.ndarray:
-    """Whether orders (B, n) hold every dependency, (B,) bool."""
+    """Whether orders (B, n) satisfy every dependency, (B,) bool."""
     slot = np.argsort(order, 1)
     item = np.repeat(np.arange(len(orders)), np.diff(orders.offsets))
     wrong = slot[item, orders.before] > slot[item, orders.after]
     return np.bincount(item[wrong], minlength=len(orders)) == 0
 
 
+class _Table(NamedTuple):
+    """An open-addressed hash table of down-sets; a row is in use if its stamp is that of the current layer."""
+
+    keys: np.ndarray  # (rows, words) uint64, bits of the members
+    states: np.ndarray  # (rows,) int32, index of the set in its layer
+    stamps: np.ndarray  # (rows,) int64
+
+
+class _Layers(NamedTuple):
+    """Scratch of the search for `states` sets in a layer; two layers alternate in `sets` and `costs`."""
+
+    sets: np.ndarray  # (2, states * n, words) uint64, bits of the members
+    costs: np.ndarray  # (2, states * n)
+    parent: np.ndarray  # (states * n,) int32, of each set of the next layer: its best subset in the present layer
+    choice: np.ndarray  # (states * n,) int16, and the instruction that was added to it
+    parents: np.ndarray  # (n, states) int32, `parent` of the remaining sets of every layer
+    choices: np.ndarray  # (n, states) int16, `choice` of the remaining sets of every layer
+
+
 @njit(nogil=True, cache=True)
-def _place(keys: np.ndarray, stamp: int, stamps: np.ndarray, mask: int, key: np.ndarray) -> np.int64:
-    """Where the set `key` is or belongs in the open-addressed table."""
+def _row_of(table: _Table, stamp: int, mask: int, key: np.ndarray) -> np.int64:
+    """The row of the set `key` in the table, or the free row that it belongs to."""
+    keys, stamps = table.keys, table.stamps
     mixed = np.uint64(0)
     for word in range(len(key)):
         mixed = (mixed ^ key[word]) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
-    at = np.int64(mixed & np.uint64(mask))
-    while stamps[at] == stamp:
+    row = np.int64(mixed & np.uint64(mask))
+    while stamps[row] == stamp:
         same = True
         for word in range(len(key)):
-            same = same and keys[at, word] == key[word]
+            same = same and keys[row, word] == key[word]
         if same:
             break
-        at = (at + 1) & mask
-    return at
+        row = (row + 1) & mask
+    return row
 
 
 @njit(nogil=True, cache=True)
 def _pass(
     cost: np.ndarray,
-    size: int,
-    needed: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+    item: Item,
+    predecessors: np.ndarray,
     limit: float,
     width: int,
-    sets: np.ndarray,
-    costs: np.ndarray,
-    mother: np.ndarray,
-    choice: np.ndarray,
-    mothers: np.ndarray,
-    choices: np.ndarray,
-    keys: np.ndarray,
-    places: np.ndarray,
-    stamps: np.ndarray,
+    layers: _Layers,
+    table: _Table,
     stamp: int,
 ) -> tuple[float, float, int]:
-    """One search with at most `width` sets in a layer: cost of the order found, least cost dropped, last stamp.
+    """One search with at most `width` sets in a layer; finds only orders that are cheaper than `limit`.
 
-    Only orders cheaper than `limit` are found. sets and costs hold two layers, the kept and the next; mother
-    and choice say how the next one's sets came about, rows of mothers and choices the same of all kept ones.
+    predecessors: (n, words) uint64, bits. Returns the cost of the best order (infinite if there is none), the least
+    cost of a dropped set, and the last stamp.
     """
-    one = np.uint64(1)
+    first, last, size = item.first, item.last, item.size
+    sets, costs, parent, choice, parents, choices = layers
+    states, stamps = table.states, table.stamps
+    lowest_bit = np.uint64(1)
     mask = 64
     while mask < 2 * width * size:
         mask *= 2
@@ -131,15 +147,15 @@ def _pass(
     old, new, dropped = 0, 1, np.inf
     sets[old, 0] = 0  # nothing placed
     costs[old, 0] = 0.0
-    kept = 1
+    old_count = 1
     key = np.empty(sets.shape[2], np.uint64)
     for slot in range(size):
         stamp += 1  # empties the table
-        found = 0
-        for state in range(kept):
+        new_count = 0
+        for state in range(old_count):
             placed = sets[old, state]
             for i in range(size):
-                word, bit = i >> 6, one << np.uint64(i & 63)
+                word, bit = i >> 6, lowest_bit << np.uint64(i & 63)
                 if slot < first[i] or slot > last[i] or placed[word] & bit:
                     continue
                 total = costs[old, state] + cost[i, slot]
@@ -147,40 +163,40 @@ def _pass(
                     continue
                 ready = True
                 for w in range(len(placed)):
-                    ready = ready and not needed[i, w] & ~placed[w]
+                    ready = ready and not predecessors[i, w] & ~placed[w]
                     key[w] = placed[w]
                 if not ready:
                     continue
                 key[word] |= bit
-                at = _place(keys, stamp, stamps, mask, key)
-                if stamps[at] != stamp:
-                    stamps[at], places[at] = stamp, found
-                    keys[at] = key
-                    sets[new, found] = key
-                    costs[new, found] = total
-                    mother[found], choice[found] = state, i
-                    found += 1
-                elif total < costs[new, places[at]]:
-                    costs[new, places[at]] = total
-                    mother[places[at]], choice[places[at]] = state, i
+                row = _row_of(table, stamp, mask, key)
+                if stamps[row] != stamp:
+                    stamps[row], states[row] = stamp, new_count
+                    table.keys[row] = key
+                    sets[new, new_count] = key
+                    costs[new, new_count] = total
+                    parent[new_count], choice[new_count] = state, i
+                    new_count += 1
+                elif total < costs[new, states[row]]:
+                    costs[new, states[row]] = total
+                    parent[states[row]], choice[states[row]] = state, i
         threshold, equals = np.inf, 0
-        if found > width:  # the cheapest stay, among equals the first found
-            threshold = np.partition(costs[new, :found], width - 1)[width - 1]
+        if new_count > width:  # the cheapest stay, and of equal ones the earliest
+            threshold = np.partition(costs[new, :new_count], width - 1)[width - 1]
             equals = width
-            for state in range(found):
+            for state in range(new_count):
                 equals -= costs[new, state] < threshold
-        kept = 0
-        for state in range(found):
+        old_count = 0
+        for state in range(new_count):
             value = costs[new, state]
             if value < threshold or (value == threshold and equals > 0):
                 equals -= value == threshold
-                sets[new, kept] = sets[new, state]
-                costs[new, kept] = value
-                mothers[slot, kept], choices[slot, kept] = mother[state], choice[state]
-                kept += 1
+                sets[new, old_count] = sets[new, state]
+                costs[new, old_count] = value
+                parents[slot, old_count], choices[slot, old_count] = parent[state], choice[state]
+                old_count += 1
             else:
                 dropped = min(dropped, value)
-        if kept == 0:
+        if old_count == 0:
             return np.inf, dropped, stamp
         old, new = new, old
     return costs[old, 0], dropped, stamp
@@ -193,58 +209,55 @@ def _search(
     weights: np.ndarray,
     rows: np.ndarray,
     columns: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+    orders: OrderArrays,
     max_states: int,
     order: np.ndarray,
     gap: np.ndarray,
 ) -> None:
-    """Makes `order` (B, n) as heavy as it can, in place, and fills `gap` (B,): how much heavier a legal one may be."""
+    """Improve `order` (B, n) in place, and fill `gap` (B,): how much heavier another legal order may be."""
     batch, n, _ = weights.shape
     words = (n + 63) // 64
-    needed, cost = np.empty((n, words), np.uint64), np.empty((n, n))
-    room = 0  # the width that the scratch is for: most items need little
+    predecessors, cost = np.empty((n, words), np.uint64), np.empty((n, n))
+    room = 0  # largest width that fits the scratch; most items need little
     for b in range(start, batch, stride):
-        size = sizes[b]
-        needed[:size] = 0
-        for e in range(offsets[b], offsets[b + 1]):
-            needed[after[e], before[e] >> 6] |= np.uint64(1) << np.uint64(before[e] & 63)
+        item = item_of(orders, b)
+        first, last, size, before, after = item
+        predecessors[:size] = 0
+        for e in range(len(before)):
+            predecessors[after[e], before[e] >> 6] |= np.uint64(1) << np.uint64(before[e] & 63)
         largest = 0.0
         for i in range(size):
-            for j in range(first[b, i], last[b, i] + 1):
+            for j in range(first[i], last[i] + 1):
                 cost[i, j] = max(rows[b, i] + columns[b, j] - weights[b, i, j], 0.0)
                 largest = max(largest, abs(weights[b, i, j]))
         rounding = _ROUNDING * size * largest
         best = 0.0
         for slot in range(size):
             best += cost[order[b, slot], slot]
-        width, dropped = min(_NARROWEST, max_states), 0.0
+        width, dropped = min(_FIRST_WIDTH, max_states), 0.0
         while best - dropped > rounding:
             if width > room:
-                room, table = width, 64
-                while table < 2 * room * n:
-                    table *= 2
-                sets, costs = np.empty((2, room * n, words), np.uint64), np.empty((2, room * n))
-                mother, choice = np.empty(room * n, np.int32), np.empty(room * n, np.int16)
-                mothers, choices = np.empty((n, room), np.int32), np.empty((n, room), np.int16)
-                keys, places = np.empty((table, words), np.uint64), np.empty(table, np.int32)
-                stamps = np.zeros(table, np.int64)
-                stamp = stamps[0]  # not the number 0: `_pass` would be compiled for it by itself
+                room, table_rows = width, 64
+                while table_rows < 2 * room * n:
+                    table_rows *= 2
+                layers = _Layers(
+                    np.empty((2, room * n, words), np.uint64), np.empty((2, room * n)),
+                    np.empty(room * n, np.int32), np.empty(room * n, np.int16),
+                    np.empty((n, room), np.int32), np.empty((n, room), np.int16),
+                )  # fmt: skip
+                stamps = np.zeros(table_rows, np.int64)
+                table = _Table(np.empty((table_rows, words), np.uint64), np.empty(table_rows, np.int32), stamps)
+                stamp = stamps[0]  # not the literal 0, for which numba would compile `_pass` separately
             total, dropped, stamp = _pass(
-                cost, size, needed, first[b], last[b], best - rounding, width,
-                sets, costs, mother, choice, mothers, choices, keys, places, stamps, stamp,
+                cost, item, predecessors, best - rounding, width, layers, table, stamp
             )  # fmt: skip
             if total < best:
                 best = total
                 state = 0
                 for slot in range(size - 1, -1, -1):
-                    order[b, slot] = choices[slot, state]
-                    state = mothers[slot, state]
+                    order[b, slot] = layers.choices[slot, state]
+                    state = layers.parents[slot, state]
             if width >= max_states:
                 break
-            width = min(_WIDER * width, max_states)
+            width = min(_WIDENING * width, max_states)
         gap[b] = best - dropped if best - dropped > rounding else 0.0

@@ -1,8 +1,8 @@
 """Convex sets for EPOCS: small objects with `project` and `violation`.
 
-All act on a batch of vectors y (B, d). Their numbers are shared by the batch, or carry a leading B and
+All of them act on a batch of vectors y (B, d). The batch shares their numbers, or the numbers have a leading B and
 differ for each item; rows of zeros are padding and constrain nothing. Matrices are dense or sparse (COO).
-Put them on the device and in the floating type of y. Gradients go to y, and to dense matrices and right sides.
+They must have the device and the floating type of y. Gradients reach y, dense matrices and right sides.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Protocol
 
 import torch
 
-_FAR = 1e-10  # eigenvalues below this share of the largest are zero: redundant equations
+_CUTOFF = 1e-10  # eigenvalues below this share of the largest count as zero: redundant equations
 
 
 class Constraint(Protocol):
     """A convex set C, for each item of a batch."""
 
     def project(self, y: torch.Tensor) -> torch.Tensor:
-        """(B, d) -> (B, d): the nearest point of C, or of a half-space that holds C and not y."""
+        """(B, d) -> (B, d): the nearest point of C, or of a half-space that contains C but not y."""
         ...
 
     def violation(self, y: torch.Tensor) -> torch.Tensor:
-        """(B, d) -> (B,): by how much the worst of the set's conditions fails; 0 in C."""
+        """(B, d) -> (B,): the largest violation of the set's conditions; 0 in C."""
         ...
 
 
 def _times(matrix: torch.Tensor, y: torch.Tensor, transposed: bool = False) -> torch.Tensor:
-    """A y for every item, or A^T y: A (k, d) or (B, k, d), dense or coalesced COO, with (B, d) -> (B, k)."""
+    """A y of every item, or A^T y: A (k, d) or (B, k, d), dense or coalesced COO, with (B, d) -> (B, k)."""
     if not matrix.is_sparse:
         matrix = matrix.mT if transposed else matrix
         return (matrix @ y.unsqueeze(-1)).squeeze(-1) if matrix.dim() == 3 else y @ matrix.mT
@@ -36,18 +36,18 @@ def _times(matrix: torch.Tensor, y: torch.Tensor, transposed: bool = False) -> t
     if transposed:
         row, column = column, row
     count = matrix.shape[-1] if transposed else matrix.shape[-2]
-    if items:  # one vector for each item: (B * k,), entry by entry
-        out = y.new_zeros(len(y) * count)
-        return out.index_add(0, items[0] * count + row, matrix.values() * y[items[0], column]).view(len(y), count)
+    if items:  # a matrix for each item
+        flat = y.new_zeros(len(y) * count)
+        return flat.index_add(0, items[0] * count + row, matrix.values() * y[items[0], column]).view(len(y), count)
     return y.new_zeros(len(y), count).index_add(1, row, matrix.values() * y[:, column])
 
 
 def _readable(matrix: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """The matrix, dense or coalesced COO. Raises ValueError where the right side does not fit it."""
+    """The matrix, dense or coalesced COO. Raises ValueError if the right side does not fit it."""
     if matrix.dim() not in (2, 3):
-        raise ValueError(f"matrix: {tuple(matrix.shape)} where (k, d) or (B, k, d) is needed")
+        raise ValueError(f"matrix: shape {tuple(matrix.shape)}, but (k, d) or (B, k, d) is needed")
     if right.dim() not in (1, 2) or right.shape[-1] != matrix.shape[-2]:
-        raise ValueError(f"right: {tuple(right.shape)} where (..., {matrix.shape[-2]}) is needed")
+        raise ValueError(f"right: shape {tuple(right.shape)}, but (..., {matrix.shape[-2]}) is needed")
     return matrix.coalesce() if matrix.is_sparse else matrix
 
 
@@ -66,10 +66,10 @@ def _worst(values: torch.Tensor) -> torch.Tensor:
 
 @dataclass(eq=False)
 class AffineEqualities:
-    """A y = b. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k). Redundant rows are welcome.
+    """A y = b. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k). Redundant rows are allowed.
 
-    project: y - A^T (A A^T)^+ (A y - b). The pseudo-inverse, (k, k) for each item that has its own matrix, is
-    computed once; contradictory equations are met in the sense of least squares, and `violation` shows it.
+    project: y - A^T (A A^T)^+ (A y - b). The pseudo-inverse is computed once, (k, k) for each matrix. Contradictory
+    equations are solved in the sense of least squares; then `violation` stays above 0.
     """
 
     matrix: torch.Tensor
@@ -79,7 +79,7 @@ class AffineEqualities:
     def __post_init__(self) -> None:
         self.matrix = _readable(self.matrix, self.right)
         dense = _dense(self.matrix).double()
-        self._inverse = torch.linalg.pinv(dense @ dense.mT, rtol=_FAR, hermitian=True).to(self.matrix.dtype)
+        self._inverse = torch.linalg.pinv(dense @ dense.mT, rtol=_CUTOFF, hermitian=True).to(self.matrix.dtype)
 
     def project(self, y: torch.Tensor) -> torch.Tensor:
         return y - self._back(_times(self.matrix, y) - self.right)
@@ -91,17 +91,17 @@ class AffineEqualities:
     def violation(self, y: torch.Tensor) -> torch.Tensor:
         return _worst((_times(self.matrix, y) - self.right).abs())
 
-    def _back(self, rest: torch.Tensor) -> torch.Tensor:
-        return _times(self.matrix, _times(self._inverse, rest), transposed=True)
+    def _back(self, excess: torch.Tensor) -> torch.Tensor:
+        return _times(self.matrix, _times(self._inverse, excess), transposed=True)
 
 
 @dataclass(eq=False)
 class HalfSpaces:
-    """A y <= b, many at once. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k).
+    """A y <= b, many half-spaces at once. A: (k, d) or (B, k, d), dense or sparse; b: (k,) or (B, k).
 
     project: with gaps g = max(0, A y - b) and w = g / |a|^2, the projection onto the one half-space
-    sum_k w_k (a_k y - b_k) <= 0, which holds them all: y - (sum w g / |A^T w|^2) A^T w. That is the
-    simultaneous projection, extrapolated (Pierra 1984); with one row it is the projection itself.
+    sum_k w_k (a_k y - b_k) <= 0, which contains their intersection: y - (sum w g / |A^T w|^2) A^T w. This is the
+    extrapolated simultaneous projection (Pierra 1984); with one row it is the exact projection.
     """
 
     matrix: torch.Tensor
@@ -137,7 +137,7 @@ class HalfSpaces:
 
 @dataclass(eq=False)
 class Box:
-    """low <= y <= high, numbers or tensors (d,) or (B, d), infinite where open; low = high = 0 masks an entry."""
+    """low <= y <= high: numbers or tensors (d,) or (B, d), infinite without a bound; low = high = 0 masks an entry."""
 
     low: torch.Tensor | float
     high: torch.Tensor | float
@@ -166,9 +166,9 @@ class NonNegative:
 
 @dataclass(eq=False)
 class Simplex:
-    """y >= 0 with sum y = total > 0, along the last axis of y seen as (B, *shape); shape None: (d,).
+    """y >= 0 with sum y = total > 0, along the last axis of y as (B, *shape); shape None: (d,).
 
-    project: y - theta, cut off at 0, theta by sorting (Held, Wolfe, Crowder 1974).
+    project: max(0, y - theta), where theta comes from sorting (Held, Wolfe, Crowder 1974).
     """
 
     total: float = 1.0
@@ -179,8 +179,8 @@ class Simplex:
         ordered = rows.sort(-1, descending=True).values
         excess = ordered.cumsum(-1) - self.total
         count = torch.arange(1, rows.shape[-1] + 1, dtype=y.dtype, device=y.device)
-        held = (ordered * count > excess).sum(-1, keepdim=True).clamp_min(1)
-        theta = excess.gather(-1, held - 1) / held
+        positive = (ordered * count > excess).sum(-1, keepdim=True).clamp_min(1)
+        theta = excess.gather(-1, positive - 1) / positive
         return (rows - theta).relu().reshape(y.shape)
 
     def violation(self, y: torch.Tensor) -> torch.Tensor:

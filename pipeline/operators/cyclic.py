@@ -5,15 +5,15 @@ non-negativity, and then, one after the other, onto the half-space of every depe
 
     <X[b, :], v> - <X[a, :], v> >= 1,    v = (1, ..., n)    (8).
 
-Deviations: the printed algorithm lacks the ReLU, which the slides have; it writes the half-space's
-normal with entries +-1, where equation (8) has +-v, used here.
+Deviations from the printed algorithm: it lacks the ReLU, which the slides have. It writes the half-space's
+normal with entries +-1; this module uses the +-v of equation (8).
 
-Made fast without changing the numbers: every half-space looks at X only through the expected slots
-x = X v and moves X only along v, so the sequence over dependencies runs on the n numbers x, and X
+A reformulation saves time without changing the numbers. Every half-space depends on X only through the expected
+slots x = X v, and moves X only along v. So the sequence over dependencies works on the n numbers x, and X
 follows in one step, X += (x' - x) v^T / |v|^2.
 
-Numba kernels over the items of a batch from `start` on in strides, float64; the gradient runs the
-iterations again and keeps only which constraints were active.
+Numba kernels, float64, for items start, start + stride, ... of a batch. The gradient repeats the iterations and
+stores only which constraints were active.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pipeline.operators.affine import OPTIONS
+from pipeline.operators.affine import OPTIONS, most_edges
+from pipeline.operators.orders import OrderArrays
 
 
 @njit(**OPTIONS)
@@ -37,7 +38,7 @@ def _iterate(
     positive: np.ndarray,
     active: np.ndarray,
 ) -> None:
-    """`iterations` in place; positive (K, n, n) and active (K, E) keep what was active, or have length 0."""
+    """Iterate in place; positive (K, n, n) and active (K, E) record the active constraints, or have length 0."""
     norm, share = size * (size + 1) * (2 * size + 1) / 6, 1.0 / size
     for k in range(iterations):
         for j in range(size):
@@ -63,7 +64,7 @@ def _iterate(
         for e in range(len(before)):
             gap = 1 - (moved[after[e]] - moved[before[e]])
             if gap > 0:
-                moved[after[e]] += 0.5 * gap  # the normal is (v, -v), |(v, -v)|^2 = 2 |v|^2: half the gap each
+                moved[after[e]] += 0.5 * gap  # the normal is (v, -v), |(v, -v)|^2 = 2 |v|^2: each moves by half the gap
                 moved[before[e]] -= 0.5 * gap
             if len(active):
                 active[k, e] = gap > 0
@@ -78,24 +79,22 @@ def cyclic_forward(
     start: int,
     stride: int,
     proposal: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
+    orders: OrderArrays,
     iterations: int,
-    found: np.ndarray,
+    result: np.ndarray,
 ) -> None:
-    """Fills found (B, n, n), zeros in the padding."""
+    """Fill result (B, n, n), with zeros in the padding."""
+    sizes, offsets = orders.sizes, orders.offsets
     batch, n, _ = proposal.shape
     matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
     positive, active = np.empty((0, 0, 0), np.bool_), np.empty((0, 0), np.bool_)
     for b in range(start, batch, stride):
         size = sizes[b]
-        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
+        before, after = orders.before[offsets[b] : offsets[b + 1]], orders.after[offsets[b] : offsets[b + 1]]
         matrix[:size, :size] = proposal[b, :size, :size]
-        _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
-        found[b] = 0.0
-        found[b, :size, :size] = matrix[:size, :size]
+        _iterate(matrix, size, before, after, iterations, slots, moved, columns, positive, active)
+        result[b] = 0.0
+        result[b, :size, :size] = matrix[:size, :size]
 
 
 @njit(**OPTIONS)
@@ -104,26 +103,22 @@ def cyclic_backward(
     stride: int,
     proposal: np.ndarray,
     cotangent: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
+    orders: OrderArrays,
     iterations: int,
     gradients: np.ndarray,
 ) -> None:
-    """Fills gradients (B, n, n) with the product of `cotangent` and the derivative of `cyclic_forward`."""
+    """Fill gradients (B, n, n) with the product of `cotangent` and the derivative of `cyclic_forward`."""
+    sizes, offsets = orders.sizes, orders.offsets
     batch, n, _ = proposal.shape
-    most = 0
-    for b in range(batch):
-        most = max(most, offsets[b + 1] - offsets[b])
+    edges = most_edges(offsets)
     matrix, slots, moved, columns = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
-    positive, active = np.empty((iterations, n, n), np.bool_), np.empty((iterations, most), np.bool_)
+    positive, active = np.empty((iterations, n, n), np.bool_), np.empty((iterations, edges), np.bool_)
     for b in range(start, batch, stride):
         size = sizes[b]
         norm, share = size * (size + 1) * (2 * size + 1) / 6, 1.0 / size
-        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
+        before, after = orders.before[offsets[b] : offsets[b + 1]], orders.after[offsets[b] : offsets[b + 1]]
         matrix[:size, :size] = proposal[b, :size, :size]
-        _iterate(matrix, size, a, z, iterations, slots, moved, columns, positive, active)
+        _iterate(matrix, size, before, after, iterations, slots, moved, columns, positive, active)
         matrix[:size, :size] = cotangent[b, :size, :size]
         for k in range(iterations - 1, -1, -1):
             for i in range(size):
@@ -132,11 +127,11 @@ def cyclic_backward(
                     total += matrix[i, j] * (j + 1)
                 slots[i] = total / norm
                 moved[i] = slots[i]
-            for e in range(len(a) - 1, -1, -1):
+            for e in range(len(before) - 1, -1, -1):
                 if active[k, e]:
-                    gap = 0.5 * (moved[z[e]] - moved[a[e]])
-                    moved[z[e]] -= gap
-                    moved[a[e]] += gap
+                    gap = 0.5 * (moved[after[e]] - moved[before[e]])
+                    moved[after[e]] -= gap
+                    moved[before[e]] += gap
             for j in range(size):
                 columns[j] = 0.0
             for i in range(size):

@@ -1,43 +1,39 @@
-"""Greedy decoders: slot by slot the best of the ready instructions, legal by construction."""
+"""Greedy decoders: each slot gets the best ready instruction, so that orders are legal by construction."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from pipeline.operators.orders import PartialOrders, partial_orders
+from pipeline.operators.affine import most_edges
+from pipeline.operators.orders import OrderArrays, PartialOrders, partial_orders
 from pipeline.operators.threads import share
 
 Orders = PartialOrders | np.ndarray
 
 
 def topological_fill(matrix: np.ndarray, orders: Orders) -> np.ndarray:
-    """Slot by slot, the ready instruction with the largest entry; ties go to the lower number, NaN comes last."""
-    return _filled(matrix, False, read(orders))
+    """Give each slot the ready instruction with the largest entry; ties go to the lower number, NaN comes last."""
+    return _greedy(matrix, False, as_partial_orders(orders))
 
 
 def expected_slots(matrix: np.ndarray, orders: Orders) -> np.ndarray:
-    """Instructions by expected slot sum_j j X_ij, the earliest ready one first; ties go to the lower number.
+    """Give each slot the ready instruction with the earliest expected slot sum_j j X_ij; ties go to the lower number.
 
-    The sorted order itself wherever that is legal, as it is for every matrix that satisfies the
+    The result is the sorted order if that is legal, which it is for every matrix that satisfies the
     dependencies. An expected slot that is NaN comes last.
     """
-    return _filled(matrix, True, read(orders))
+    return _greedy(matrix, True, as_partial_orders(orders))
 
 
-def read(orders: Orders) -> PartialOrders:
-    """Partial orders from themselves or from a bool relation (B, n, n)."""
+def as_partial_orders(orders: Orders) -> PartialOrders:
+    """The argument itself if it is `PartialOrders`; else those of a bool relation (B, n, n)."""
     return orders if isinstance(orders, PartialOrders) else partial_orders(orders)
 
 
-def graph(orders: PartialOrders) -> tuple[np.ndarray, ...]:
-    """Sizes and dependencies as the kernels take them."""
-    return orders.sizes, orders.offsets, orders.before, orders.after
-
-
-def _filled(matrix: np.ndarray, by_expected_slot: bool, orders: PartialOrders) -> np.ndarray:
+def _greedy(matrix: np.ndarray, by_expected_slot: bool, orders: PartialOrders) -> np.ndarray:
     order = np.empty(matrix.shape[:2], np.int16)
-    share(_fill, np.ascontiguousarray(matrix, np.float64), by_expected_slot, *graph(orders), order)
+    share(_fill, np.ascontiguousarray(matrix, np.float64), by_expected_slot, orders.arrays(), order)
     return order
 
 
@@ -47,29 +43,24 @@ def _fill(
     stride: int,
     matrix: np.ndarray,
     by_expected_slot: bool,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
+    orders: OrderArrays,
     order: np.ndarray,
 ) -> None:
+    sizes, offsets, before, after = orders.sizes, orders.offsets, orders.before, orders.after
     batch, n, _ = matrix.shape
-    most = 0
-    for b in range(batch):
-        most = max(most, offsets[b + 1] - offsets[b])
     waiting, ready, expected = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    head, following = np.empty(n, np.int64), np.empty(most, np.int64)  # successors as linked lists
+    first_edge, next_edge = np.empty(n, np.int64), np.empty(most_edges(offsets), np.int64)  # linked lists of successors
     for b in range(start, batch, stride):
         size, begin = sizes[b], offsets[b]
         for i in range(n):
             waiting[i] = 0
-            head[i] = -1
+            first_edge[i] = -1
             order[b, i] = i
         for e in range(offsets[b + 1] - begin):
-            a, z = before[begin + e], after[begin + e]
-            waiting[z] += 1
-            following[e] = head[a]
-            head[a] = e
+            a = before[begin + e]
+            waiting[after[begin + e]] += 1
+            next_edge[e] = first_edge[a]
+            first_edge[a] = e
         if by_expected_slot:
             for i in range(size):
                 expected[i] = 0.0
@@ -81,23 +72,23 @@ def _fill(
                 ready[count] = i
                 count += 1
         for slot in range(size):
-            place, best = 0, -np.inf
+            position, best = 0, -np.inf
             for k in range(count):
                 i = ready[k]
                 score = -expected[i] if by_expected_slot else matrix[b, i, slot]
                 if score != score:
                     score = -np.inf
-                if k == 0 or score > best or (score == best and i < ready[place]):
-                    place, best = k, score
-            chosen = ready[place]
+                if k == 0 or score > best or (score == best and i < ready[position]):
+                    position, best = k, score
+            chosen = ready[position]
             order[b, slot] = chosen
             count -= 1
-            ready[place] = ready[count]
-            e = head[chosen]
+            ready[position] = ready[count]
+            e = first_edge[chosen]
             while e >= 0:
-                z = after[begin + e]
-                waiting[z] -= 1
-                if waiting[z] == 0:
-                    ready[count] = z
+                successor = after[begin + e]
+                waiting[successor] -= 1
+                if waiting[successor] == 0:
+                    ready[count] = successor
                     count += 1
-                e = following[e]
+                e = next_edge[e]

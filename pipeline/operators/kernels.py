@@ -1,7 +1,7 @@
-"""The projections over a batch: the items from `start` on in strides, so that threads can share a batch.
+"""The projections of a batch: a kernel handles items start, start + stride, ..., so that threads can share a batch.
 
-An item's numbers do not depend on the others nor on the number of threads. Float64 throughout: at
-the sizes of a block the vectors are short and it costs little.
+An item's numbers depend neither on the other items nor on the number of threads. All numbers are float64: at
+the sizes of a block the vectors are short, so this costs little.
 """
 
 from __future__ import annotations
@@ -9,22 +9,40 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pipeline.operators.affine import OPTIONS, factor_windows, project_affine
-from pipeline.operators.extrapolated import edge_weights, extrapolate, extrapolate_backward
-from pipeline.operators.nearest import face_projection, nearest_scratch, newton
+from pipeline.operators.affine import (
+    OPTIONS,
+    AffineSystem,
+    Item,
+    factor_windows,
+    item_of,
+    most_edges,
+    project_affine,
+)
+from pipeline.operators.extrapolated import Scratch, edge_weights, extrapolate, extrapolate_backward
+from pipeline.operators.nearest import face_projection, newton, newton_scratch
+from pipeline.operators.orders import OrderArrays
 
-LARGEST = 1e6  # proposals are cut off here: beyond, float64 has too few digits left for the constraints
+LARGEST = 1e6  # proposals are cut off at this size: beyond it, float64 has too few digits for the constraints
 
 
 @njit(**OPTIONS)
-def _load(proposal: np.ndarray, first: np.ndarray, last: np.ndarray, size: int, matrix: np.ndarray) -> bool:
-    """Copy what lies in the windows, cut off at +-LARGEST; false where an entry is NaN."""
-    known = True
-    for i in range(size):
+def _load(proposal: np.ndarray, item: Item, matrix: np.ndarray) -> bool:
+    """Copy the entries within the windows, cut off at +-LARGEST; returns false if one of them is NaN."""
+    first, last = item.first, item.last
+    valid = True
+    for i in range(item.size):
         for j in range(first[i], last[i] + 1):
-            known &= not np.isnan(proposal[i, j])
+            valid &= not np.isnan(proposal[i, j])
             matrix[i, j] = min(max(proposal[i, j], -LARGEST), LARGEST)
-    return known
+    return valid
+
+
+@njit(**OPTIONS)
+def _scratch(n: int) -> tuple[AffineSystem, Scratch]:
+    return (
+        AffineSystem(np.empty((n, n)), np.empty(n), np.empty(n)),
+        Scratch(np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)),
+    )
 
 
 @njit(**OPTIONS)
@@ -32,72 +50,60 @@ def forward(
     start: int,
     stride: int,
     proposal: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+    orders: OrderArrays,
     iterations: int,
     tolerance: float,
     exact: bool,
-    found: np.ndarray,
+    projection: np.ndarray,
     multipliers: np.ndarray,
     spent: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Fills found (B, n, n, exact zeros outside the windows), multipliers (M,), spent (B,) and errors (B,).
+    """Fill projection (B, n, n, exact zeros outside the windows), multipliers (M,), spent (B,) and errors (B,).
 
-    At most `iterations` extrapolated steps for each item, `spent`; where they leave a violation above
-    `tolerance`, or `exact` is set, Newton's method projects what they left, spent becomes -1 - iterations,
-    and the error that Newton's method left is kept. An item with a NaN is NaN in its windows.
+    Each item makes at most `iterations` extrapolated steps; `spent` is their number. If they leave a violation
+    above `tolerance`, or if `exact` is set, Newton's method projects their result, `spent` becomes -1 minus the
+    number of steps, and `errors` is the error of Newton's method. An item with a NaN is NaN in its windows.
     """
     batch, n, _ = proposal.shape
-    most = 0
-    for b in range(batch):
-        most = max(most, offsets[b + 1] - offsets[b])
-    matrix, direction, factor = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    pivots, columns, expected, slope = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    weights = np.empty(most)
+    edges = most_edges(orders.offsets)
+    system, scratch = _scratch(n)
+    matrix, weights = np.empty((n, n)), np.empty(edges)
     shifted, history = np.empty((n, n)), np.empty((0, n, n))
-    # Newton's scratch is large; it is made when the first item needs it.
-    made = False
-    gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(0, 0)
+    # Newton's scratch is large, so it is allocated when the first item needs it.
+    allocated = False
+    newton_arrays = newton_scratch(0, 0)
     for b in range(start, batch, stride):
-        size, lo, hi = sizes[b], first[b], last[b]
-        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
+        item = item_of(orders, b)
+        first, last, size = item.first, item.last, item.size
         spent[b], errors[b] = 0, 0.0
         source = matrix
-        if _load(proposal[b], lo, hi, size, matrix):
-            factor_windows(lo, hi, size, factor, pivots)
-            project_affine(matrix, 1.0, lo, hi, size, factor, pivots, columns)
-            edge_weights(lo, hi, a, z, weights)
-            used, worst = extrapolate(
-                matrix, lo, hi, size, a, z, weights, tolerance, iterations,
-                history, direction, expected, slope, factor, pivots, columns,
-            )  # fmt: skip
-            spent[b] = used
+        if _load(proposal[b], item, matrix):
+            factor_windows(item, system)
+            project_affine(matrix, 1.0, item, system)
+            edge_weights(item, weights)
+            steps, worst = extrapolate(matrix, item, weights, tolerance, iterations, history, system, scratch)
+            spent[b] = steps
             if exact or worst > tolerance:
-                if not made:
-                    gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(n, most)
-                    made = True
-                _, errors[b] = newton(
-                    matrix, (lo, hi, size, a, z), shifted, multipliers[offsets[b] : offsets[b + 1]], direction,
-                    weights, gradient, change, free, system, system_pivots, rhs, rows,
-                )  # fmt: skip
-                spent[b] = -1 - used
+                if not allocated:
+                    newton_arrays = newton_scratch(n, edges)
+                    allocated = True
+                item_multipliers = multipliers[orders.offsets[b] : orders.offsets[b + 1]]
+                trial, change = scratch.direction, weights
+                _, errors[b] = newton(matrix, item, shifted, item_multipliers, trial, change, newton_arrays)
+                spent[b] = -1 - steps
                 for i in range(size):
-                    for j in range(lo[i], hi[i] + 1):
+                    for j in range(first[i], last[i] + 1):
                         shifted[i, j] = max(shifted[i, j], 0.0)
                 source = shifted
         else:
             for i in range(size):
-                for j in range(lo[i], hi[i] + 1):
+                for j in range(first[i], last[i] + 1):
                     matrix[i, j] = np.nan
         for i in range(n):
             for j in range(n):
-                inside = i < size and lo[i] <= j <= hi[i]
-                found[b, i, j] = source[i, j] if inside else 0.0
+                inside = i < size and first[i] <= j <= last[i]
+                projection[b, i, j] = source[i, j] if inside else 0.0
 
 
 @njit(**OPTIONS)
@@ -105,61 +111,46 @@ def backward(
     start: int,
     stride: int,
     proposal: np.ndarray,
-    found: np.ndarray,
+    projection: np.ndarray,
     cotangent: np.ndarray,
-    sizes: np.ndarray,
-    offsets: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+    orders: OrderArrays,
     tolerance: float,
     multipliers: np.ndarray,
     spent: np.ndarray,
     gradients: np.ndarray,
 ) -> None:
-    """Fills gradients (B, n, n) with the product of `cotangent` and the derivative of `forward`."""
+    """Fill gradients (B, n, n) with the product of `cotangent` and the derivative of `forward`."""
     batch, n, _ = proposal.shape
-    most, longest = 0, 0
+    edges, longest = most_edges(orders.offsets), 0
     for b in range(batch):
-        most = max(most, offsets[b + 1] - offsets[b])
         longest = max(longest, spent[b] if spent[b] >= 0 else -1 - spent[b])
-    matrix, direction, factor = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    pivots, columns, expected, slope = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    weights, flow = np.empty(most), np.zeros((n, n))
+    system, scratch = _scratch(n)
+    matrix, weights, flow = np.empty((n, n)), np.empty(edges), np.zeros((n, n))
     history = np.empty((2 * longest, n, n))
-    made = False
-    gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(0, 0)
+    allocated = False
+    newton_arrays = newton_scratch(0, 0)
     for b in range(start, batch, stride):
-        size, lo, hi = sizes[b], first[b], last[b]
-        a, z = before[offsets[b] : offsets[b + 1]], after[offsets[b] : offsets[b + 1]]
-        known = _load(proposal[b], lo, hi, size, matrix)
+        item = item_of(orders, b)
+        first, last, size = item.first, item.last, item.size
+        valid = _load(proposal[b], item, matrix)
         for i in range(size):
-            for j in range(lo[i], hi[i] + 1):
-                flow[i, j] = cotangent[b, i, j] if known else np.nan
-        if known:
+            for j in range(first[i], last[i] + 1):
+                flow[i, j] = cotangent[b, i, j] if valid else np.nan
+        if valid:
             if spent[b] < 0:
-                if not made:
-                    gradient, change, free, system, system_pivots, rhs, rows = nearest_scratch(n, most)
-                    made = True
-                face_projection(
-                    found[b], multipliers[offsets[b] : offsets[b + 1]], (lo, hi, size, a, z), flow,
-                    gradient, change, free, system, system_pivots, rhs, rows,
-                )  # fmt: skip
-            used = spent[b] if spent[b] >= 0 else -1 - spent[b]
-            factor_windows(lo, hi, size, factor, pivots)
-            if used > 0:
-                project_affine(matrix, 1.0, lo, hi, size, factor, pivots, columns)
-                edge_weights(lo, hi, a, z, weights)
-                extrapolate(
-                    matrix, lo, hi, size, a, z, weights, tolerance, used,
-                    history, direction, expected, slope, factor, pivots, columns,
-                )  # fmt: skip
-            extrapolate_backward(
-                flow, used, history, lo, hi, size, a, z, weights,
-                direction, expected, slope, factor, pivots, columns,
-            )  # fmt: skip
+                if not allocated:
+                    newton_arrays = newton_scratch(n, edges)
+                    allocated = True
+                item_multipliers = multipliers[orders.offsets[b] : orders.offsets[b + 1]]
+                face_projection(projection[b], item_multipliers, item, flow, newton_arrays)
+            steps = spent[b] if spent[b] >= 0 else -1 - spent[b]
+            factor_windows(item, system)
+            if steps > 0:
+                project_affine(matrix, 1.0, item, system)
+                edge_weights(item, weights)
+                extrapolate(matrix, item, weights, tolerance, steps, history, system, scratch)
+            extrapolate_backward(flow, steps, history, item, weights, system, scratch)
         for i in range(n):
             for j in range(n):
-                inside = i < size and lo[i] <= j <= hi[i] and not abs(proposal[b, i, j]) > LARGEST
+                inside = i < size and first[i] <= j <= last[i] and not abs(proposal[b, i, j]) > LARGEST
                 gradients[b, i, j] = flow[i, j] if inside else 0.0

@@ -10,9 +10,9 @@ from torch.nn.functional import one_hot
 def cross_entropy(matrix: torch.Tensor, slots: torch.Tensor, floor: float) -> torch.Tensor:
     """Mean negative log likelihood of the true slots, nats per instruction.
 
-    matrix: (B, n, n); slots: (B, n) true slot of each instruction. The paper does not say what becomes
-    of entries <= 0, which POPOCS leaves. Below `floor` the logarithm goes on as its tangent, so such
-    entries still learn.
+    matrix: (B, n, n); slots: (B, n) true slot of each instruction. POPOCS leaves entries <= 0, and the paper does
+    not define the loss of those. Here the tangent continues the logarithm below `floor`, so that such entries
+    still have a gradient.
     """
     entries = matrix.gather(-1, slots.unsqueeze(-1)).squeeze(-1)
     tangent = np.log(floor) + (entries - floor) / floor
@@ -23,9 +23,9 @@ def fenchel_young(proposal: torch.Tensor, matrix: torch.Tensor, slots: torch.Ten
     """A loss made for projections: its gradient in the proposal is the projected matrix minus the true permutation.
 
     Blondel, Martins, Niculae 2020, proposition 2, with the Euclidean projection onto the constraints (`nearest`)
-    or the entropic one (Sinkhorn); unlike a likelihood it still learns where the projection is flat. It is a
-    descent direction only of a true projection: with `extrapolated`, whose point is another one, it diverges. The
-    value is a surrogate of the same gradient, plus the squared distance to the truth, which has none.
+    or the entropic one (Sinkhorn). Unlike a likelihood, it has a gradient where the projection is flat. This is a
+    descent direction only for a true projection: with `extrapolated`, which returns another point, training
+    diverges. The value is the squared distance to the true permutation; a surrogate gives the gradient.
     proposal, matrix: (B, n, n), before and after the projection; slots: (B, n).
     """
     difference = (matrix - one_hot(slots, matrix.shape[-1])).detach()

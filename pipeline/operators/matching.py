@@ -1,8 +1,8 @@
-"""Maximum-weight matching of instructions to slots for a batch, with its dual: the proof that it is the best.
+"""Maximum-weight matching of instructions to slots for a batch, with its dual, which proves that it is optimal.
 
-Shortest augmenting paths (Jonker, Volgenant 1987, without their initial reductions but the rows' own): O(n^3)
-for an item. scipy's `linear_sum_assignment` finds the same matchings, one item at a time, without duals;
-`best_order` needs them, and a loop over small items spends most of its time in Python.
+The algorithm is shortest augmenting paths (Jonker, Volgenant 1987; of their initial reductions only that of the
+rows): O(n^3) for an item. scipy's `linear_sum_assignment` finds the same matchings, but without the duals that
+`best_order` needs, and a loop over small items spends most of its time in Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.operators.threads import share
 
 
 def bounded(matrix: np.ndarray) -> np.ndarray:
-    """The matrix as finite float64: entries cut off at +-1e6, NaN as -1e6."""
+    """The matrix as finite float64: entries are cut off at +-1e6, and NaN becomes -1e6."""
     finite = np.clip(np.ascontiguousarray(matrix, np.float64), -LARGEST, LARGEST)
     finite[np.isnan(finite)] = -LARGEST
     return finite
@@ -24,8 +24,8 @@ def bounded(matrix: np.ndarray) -> np.ndarray:
 def hungarian(matrix: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
     """Maximum-weight perfect matching of instructions to slots (POCSNet, equation 10).
 
-    sizes: (B,) real instructions of each item, default all. A matrix that satisfies every dependency
-    can still round to an order that violates one.
+    sizes: (B,) number of real instructions of each item, default all. Even a matrix that satisfies every
+    dependency can round to an order that violates one.
     """
     size, n, _ = matrix.shape
     sizes = np.full(size, n, np.int64) if sizes is None else np.asarray(sizes, np.int64)
@@ -40,7 +40,7 @@ def match(
     """Matchings within windows, and duals u (B, n) of the instructions and v (B, n) of the slots.
 
     u_i + v_j >= X_ij for every slot j in first[b, i] .. last[b, i], with equality on the matching, up to
-    rounding; so no order within the windows weighs more than sum u + sum v. The windows must allow a perfect
+    rounding. So no order within the windows weighs more than sum u + sum v. The windows must allow a perfect
     matching. Returns (order (B, n) int16, u, v); a dual beyond an item's size is 0.
     """
     batch, n, _ = weights.shape
@@ -62,7 +62,7 @@ def _match(
     rows: np.ndarray,
     columns: np.ndarray,
 ) -> None:
-    """Fills order, rows and columns of `match`."""
+    """Fill `order` and the duals (rows: u, columns: v) of `match`."""
     batch, n, _ = weights.shape
     slot_of, holder, previous = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     distance, reached = np.empty(n), np.empty(n, np.bool_)
@@ -72,7 +72,7 @@ def _match(
             order[b, i] = i
             slot_of[i] = -1
             holder[i] = -1
-        for i in range(size):  # each row's best slot, where it is still free
+        for i in range(size):  # a row gets its best slot if that is still free
             best = first[b, i]
             for j in range(first[b, i] + 1, last[b, i] + 1):
                 if w[i, j] > w[i, best]:
@@ -88,7 +88,7 @@ def _match(
                 distance[j] = np.inf
                 reached[j] = False
             row, length, end = free, 0.0, -1
-            while end < 0:  # Dijkstra over the slots; the lengths u + v - X are not negative
+            while end < 0:  # Dijkstra's algorithm over the slots; the lengths u + v - X are not negative
                 offset, low, high = length + u[row], first[b, row], last[b, row]
                 nearest, shortest = -1, np.inf
                 for j in range(size):
@@ -112,7 +112,7 @@ def _match(
                 if reached[j] and j != end:
                     u[holder[j]] -= length - distance[j]
                     v[j] += length - distance[j]
-            while end >= 0:  # along the path every row takes the slot it was reached from
+            while end >= 0:  # along the path, each slot gets the row that reached it
                 row = previous[end]
                 holder[end] = row
                 slot_of[row], end = end, slot_of[row]

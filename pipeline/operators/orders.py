@@ -1,8 +1,9 @@
-"""A padded batch of partial orders, in the form the operators read."""
+"""A padded batch of partial orders, in the form that the operators read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,14 +12,25 @@ from numba import njit
 MaskLike = np.ndarray | torch.Tensor | None
 
 
+class OrderArrays(NamedTuple):
+    """The arrays of `PartialOrders`, as the compiled kernels read them."""
+
+    sizes: np.ndarray
+    offsets: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
 @dataclass(frozen=True)
 class PartialOrders:
     """B partial orders on at most n instructions.
 
     Item b has sizes[b] instructions, numbered from 0; its dependencies are
-    before[offsets[b] : offsets[b + 1]] -> after[...]. Instruction i has at least first[b, i]
-    instructions before it and n - 1 - last[b, i] after it, so in every legal order its slot is in
-    first[b, i] .. last[b, i], and every one of these slots is taken in some legal order.
+    before[offsets[b] : offsets[b + 1]] -> after[...]. Instruction i has first[b, i] ancestors and
+    sizes[b] - 1 - last[b, i] descendants, so every legal order puts it into one of the slots
+    first[b, i] .. last[b, i], its window; and some legal order uses each of these slots.
     """
 
     n: int
@@ -33,12 +45,16 @@ class PartialOrders:
         return len(self.sizes)
 
     def without_windows(self) -> PartialOrders:
-        """The same dependencies with every slot open to every instruction; for `nearest` (see `popocs`)."""
+        """The same dependencies, with every slot open to every instruction; for `nearest` (see `popocs`)."""
         last = np.broadcast_to(self.sizes[:, None].astype(np.int32) - 1, self.last.shape).copy()
         return PartialOrders(self.n, self.sizes, self.offsets, self.before, self.after, np.zeros_like(self.first), last)
 
+    def arrays(self) -> OrderArrays:
+        """The arrays for the compiled kernels."""
+        return OrderArrays(self.sizes, self.offsets, self.before, self.after, self.first, self.last)
+
     def take(self, items: np.ndarray) -> PartialOrders:
-        """The partial orders of some items of the batch."""
+        """The partial orders of the given items of the batch."""
         counts = np.diff(self.offsets)[items]
         offsets = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
         rows = np.repeat(self.offsets[items] - offsets[:-1], counts) + np.arange(offsets[-1])
@@ -54,7 +70,7 @@ class PartialOrders:
         return inside & real[:, :, None] & real[:, None, :]
 
     def padded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Dependencies as (B, E) arrays before, after (0 where there is none) and real (bool)."""
+        """Dependencies as (B, E) arrays: before and after (0 in the padding), and real (bool, false in the padding)."""
         counts = np.diff(self.offsets)
         real = np.arange(counts.max(initial=0)) < counts[:, None]
         before, after = np.zeros(real.shape, np.int64), np.zeros(real.shape, np.int64)
@@ -63,11 +79,11 @@ class PartialOrders:
 
 
 def partial_orders(precedes: np.ndarray | torch.Tensor, mask: MaskLike = None) -> PartialOrders:
-    """Read a batch of DAGs.
+    """Partial orders from a batch of DAGs.
 
-    precedes: (B, n, n) bool, [b, i, k] where i must come before k (the reduction is enough, more does
-    not change the set but is more work). mask: (B, n) bool, true for the real instructions, which
-    come first; None: all are real. Dependencies of masked instructions are ignored.
+    precedes: (B, n, n) bool, [b, i, k] is true if i must come before k. The transitive reduction is enough;
+    further dependencies do not change the set but cost time. mask: (B, n) bool, true for the real
+    instructions, which come first; None: all are real. Dependencies of masked instructions are ignored.
     Raises ValueError for a cycle and for a mask with holes.
     """
     relation = np.ascontiguousarray(_numpy(precedes), dtype=bool)
@@ -88,10 +104,10 @@ def partial_orders(precedes: np.ndarray | torch.Tensor, mask: MaskLike = None) -
 
 
 def buckets(sizes: np.ndarray, growth: float = 1.5) -> list[np.ndarray]:
-    """Indices of items in groups of similar size, smallest first, each item in one group.
+    """Indices of items in groups of similar size, smallest first; each item is in one group.
 
-    sizes: (B,) int. In a group no item has more than `growth` times the instructions of the smallest (or one
-    more), so that padding a group to its longest item costs little. Empty items join the first group.
+    sizes: (B,) int. Within a group, no item has more than `growth` times the instructions of the smallest item
+    (or one more), so that padding a group to its longest item costs little. Empty items join the first group.
     """
     order = np.argsort(sizes, kind="stable")
     groups: list[list[int]] = []
@@ -110,16 +126,16 @@ def _numpy(array: np.ndarray | torch.Tensor) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _scan(relation: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Edge counts, windows, and whether every item is acyclic."""
+    """Number of edges of each item, the ends of the windows (first, last), and whether every item is acyclic."""
     size, n, _ = relation.shape
     counts = np.zeros(size, np.int64)
     first = np.zeros((size, n), np.int32)
     last = np.zeros((size, n), np.int32)
     words = (n + 63) // 64
-    closure = np.zeros((n, words), np.uint64)
+    descendants = np.zeros((n, words), np.uint64)
     order = np.empty(n, np.int64)
     waiting = np.empty(n, np.int64)
-    one = np.uint64(1)
+    lowest_bit = np.uint64(1)
     for b in range(size):
         m = sizes[b]
         waiting[:m] = 0
@@ -128,36 +144,36 @@ def _scan(relation: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarr
                 if relation[b, i, k]:
                     counts[b] += 1
                     waiting[k] += 1
-        found = 0
+        queued = 0
         for i in range(m):
             if waiting[i] == 0:
-                order[found] = i
-                found += 1
-        done = 0
-        while done < found:
-            i = order[done]
-            done += 1
+                order[queued] = i
+                queued += 1
+        visited = 0
+        while visited < queued:
+            i = order[visited]
+            visited += 1
             for k in range(m):
                 if relation[b, i, k]:
                     waiting[k] -= 1
                     if waiting[k] == 0:
-                        order[found] = k
-                        found += 1
-        if found < m:
+                        order[queued] = k
+                        queued += 1
+        if queued < m:
             return counts, first, last, False
-        closure[:m] = 0  # descendants of each instruction, as bits
+        descendants[:m] = 0  # of each instruction, as bits
         for t in range(m - 1, -1, -1):
             i = order[t]
             for k in range(m):
                 if relation[b, i, k]:
                     for word in range(words):
-                        closure[i, word] |= closure[k, word]
-                    closure[i, k // 64] |= one << np.uint64(k % 64)
+                        descendants[i, word] |= descendants[k, word]
+                    descendants[i, k // 64] |= lowest_bit << np.uint64(k % 64)
         for i in range(m):
             last[b, i] = m - 1
         for i in range(m):
             for k in range(m):
-                if closure[i, k // 64] >> np.uint64(k % 64) & one:
+                if descendants[i, k // 64] >> np.uint64(k % 64) & lowest_bit:
                     last[b, i] -= 1
                     first[b, k] += 1
     return counts, first, last, True

@@ -1,15 +1,16 @@
 """POPOCS: soft assignments -> soft permutations that respect a partial order, differentiably.
 
-A matrix X (instruction i in slot j) is feasible where rows and columns sum to 1, X >= 0, and for every
-dependency a -> b the expected slots x = X (0, ..., n - 1) satisfy x_b - x_a >= 1. Three ways to get there:
+A matrix X (instruction i in slot j) is feasible if its rows and columns sum to 1, X >= 0, and for every
+dependency a -> b the expected slots x = X (0, ..., n - 1) satisfy x_b - x_a >= 1. There are three methods, each
+with a module of its name:
 
-- `cyclic`: the paper's loop, a fixed number of iterations; near the set, not in it (`cyclic`).
-- `extrapolated`: a feasible point near the proposal, by parallel over-relaxed projections with a stop
-  for each item; items that need more than `iterations` are finished by `nearest` (`extrapolated`).
-- `nearest`: the nearest feasible point (`nearest`).
+- `cyclic`: the paper's loop with a fixed number of iterations; its result is near the set, not in it.
+- `extrapolated`: a feasible point near the proposal, by parallel over-relaxed projections; each item stops by
+  itself, and `nearest` finishes items that need more than `iterations`.
+- `nearest`: the nearest feasible point.
 
-The last two also hold X at 0 outside each instruction's window: slots that no legal order gives it.
-On the CPU they run in compiled kernels, elsewhere in the PyTorch forms of `reference`.
+The last two also keep X at 0 outside each instruction's window, in slots that no legal order gives it.
+On the CPU the methods run in compiled kernels, elsewhere in the PyTorch forms of `reference`.
 """
 
 from __future__ import annotations
@@ -42,33 +43,33 @@ def popocs(
 ) -> torch.Tensor:
     """Project soft assignments onto the soft permutations that respect partial orders.
 
-    assignment: (B, n, n) float, [b, i, j] of instruction i in slot j: probabilities or scores. Infinite
-    entries and those beyond +-1e6 are cut off there and have no gradient.
-    orders: `PartialOrders` of the batch, made once for many calls, or (B, n, n) bool, [b, i, k] where i
+    assignment: (B, n, n) float, [b, i, j] of instruction i in slot j: probabilities or scores. Entries beyond
+    +-1e6, also infinite ones, are cut off at +-1e6 and have no gradient.
+    orders: `PartialOrders` of the batch, which many calls can share, or (B, n, n) bool, [b, i, k] is true if i
     must come before k. mask: (B, n) bool, true for real instructions; only with a bool relation.
-    iterations: at most so many (default 20 for `cyclic`, 60 for `extrapolated`; `nearest` needs none).
-    tolerance: the largest violation of a sign or a dependency that `extrapolated` stops at. `nearest`, and the
-    stragglers of `extrapolated`, satisfy the conditions of the optimum to 1e-11 whatever it is, or a
-    RuntimeWarning says how many items do not. `cyclic` knows no tolerance.
-    windows: hold entries at 0 that no legal order uses. `cyclic` knows none and `extrapolated` needs them.
+    iterations: the largest number (default 20 for `cyclic`, 60 for `extrapolated`; `nearest` needs none).
+    tolerance: `extrapolated` stops at this violation of a sign or a dependency. `nearest`, and the items that it
+    finishes for `extrapolated`, satisfy the conditions of the optimum to 1e-11 for every tolerance, or a
+    RuntimeWarning says how many items do not. `cyclic` has no tolerance.
+    windows: keep entries at 0 that no legal order uses. `cyclic` has no windows and `extrapolated` needs them.
 
-    Returns (B, n, n), the type of `assignment`; entries of masked instructions and slots are exact zeros
-    and do not influence the others. Gradients are exact for what is computed: through the iterations,
-    and implicit for `nearest`; once differentiable on the CPU. NaN stays in its own item. Raises ValueError for a
-    cycle, a wrong shape, an unknown method, and `extrapolated` without windows.
+    Returns (B, n, n) of the type of `assignment`; entries of masked instructions and slots are exact zeros
+    and do not influence the others. Gradients are exact: through the iterations, and implicit for `nearest`;
+    once differentiable on the CPU. NaN stays in its own item. Raises ValueError for a cycle, a wrong shape, an
+    unknown method, and `extrapolated` without windows.
     """
     if method not in ITERATIONS:
-        raise ValueError(f"method: {method!r} is none of {', '.join(ITERATIONS)}")
+        raise ValueError(f"method: {method!r} is unknown; choose one of {', '.join(ITERATIONS)}")
     if not isinstance(orders, PartialOrders):
         orders = partial_orders(orders, mask)
     elif mask is not None:
-        raise ValueError("mask: PartialOrders have their own sizes; give the mask to partial_orders")
+        raise ValueError("mask: PartialOrders have their own sizes; pass the mask to partial_orders")
     if assignment.shape != (len(orders), orders.n, orders.n):
-        raise ValueError(f"assignment: {tuple(assignment.shape)} where {(len(orders), orders.n, orders.n)} is needed")
+        raise ValueError(f"assignment: shape {tuple(assignment.shape)}; pass {(len(orders), orders.n, orders.n)}")
     steps = ITERATIONS[method] if iterations is None else iterations
     if not windows:
-        if method == "extrapolated":  # most large items would not end, and gradients grow to 10^6 on the way
-            raise ValueError("windows: 'extrapolated' needs them; use method='nearest' without")
+        if method == "extrapolated":  # most large items would not end, and gradients would grow to 10^6
+            raise ValueError("windows: 'extrapolated' needs them; use method='nearest' without windows")
         orders = orders.without_windows()
     if assignment.device.type != "cpu":
         return reference.popocs(assignment, orders, method, steps, tolerance)
@@ -105,17 +106,14 @@ class _Projection(torch.autograd.Function):
         ctx: Any, assignment: torch.Tensor, orders: PartialOrders, iterations: int, tolerance: float, method: Method
     ) -> torch.Tensor:
         proposal = _array(assignment)
-        found = np.empty_like(proposal)
+        projection = np.empty_like(proposal)
         multipliers, spent = np.zeros(len(orders.before)), np.empty(len(orders), np.int64)
         errors = np.empty(len(orders))
-        graph = (orders.sizes, orders.offsets, orders.before, orders.after, orders.first, orders.last)
-        share(
-            forward, proposal, *graph,
-            iterations, tolerance, method == "nearest", found, multipliers, spent, errors,
-        )  # fmt: skip
+        arrays, exact = orders.arrays(), method == "nearest"
+        share(forward, proposal, arrays, iterations, tolerance, exact, projection, multipliers, spent, errors)
         warn_of(errors)
-        ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent = graph, tolerance, multipliers, spent
-        result = torch.from_numpy(found).to(assignment.dtype)
+        ctx.orders, ctx.tolerance, ctx.multipliers, ctx.spent = arrays, tolerance, multipliers, spent
+        result = torch.from_numpy(projection).to(assignment.dtype)
         ctx.save_for_backward(assignment, result)
         return result
 
@@ -127,7 +125,7 @@ class _Projection(torch.autograd.Function):
         gradients = np.empty_like(proposal)
         share(
             backward, proposal, _array(result), _array(cotangent),
-            *ctx.graph, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
+            ctx.orders, ctx.tolerance, ctx.multipliers, ctx.spent, gradients,
         )  # fmt: skip
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None, None, None
 
@@ -138,12 +136,12 @@ class _Cyclic(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, assignment: torch.Tensor, orders: PartialOrders, iterations: int) -> torch.Tensor:
         proposal = _array(assignment)
-        found = np.empty_like(proposal)
-        graph = (orders.sizes, orders.offsets, orders.before, orders.after)
-        share(cyclic_forward, proposal, *graph, iterations, found)
-        ctx.graph, ctx.iterations = graph, iterations
+        result = np.empty_like(proposal)
+        arrays = orders.arrays()
+        share(cyclic_forward, proposal, arrays, iterations, result)
+        ctx.orders, ctx.iterations = arrays, iterations
         ctx.save_for_backward(assignment)
-        return torch.from_numpy(found).to(assignment.dtype)
+        return torch.from_numpy(result).to(assignment.dtype)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -151,5 +149,5 @@ class _Cyclic(torch.autograd.Function):
         (assignment,) = ctx.saved_tensors
         proposal = _array(assignment)
         gradients = np.empty_like(proposal)
-        share(cyclic_backward, proposal, _array(cotangent), *ctx.graph, ctx.iterations, gradients)
+        share(cyclic_backward, proposal, _array(cotangent), ctx.orders, ctx.iterations, gradients)
         return torch.from_numpy(gradients).to(cotangent.dtype), None, None

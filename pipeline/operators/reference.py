@@ -1,8 +1,8 @@
-"""POPOCS in plain PyTorch, to read and for devices without the kernels; the same numbers as the kernels.
+"""POPOCS in plain PyTorch: a readable form for devices without the kernels, with the same numbers as the kernels.
 
-Float64, whatever the type of the proposal. Autograd goes through every iteration of `cyclic` and
-`extrapolated`; `nearest` has its derivative in closed form. The formulas stand in the modules `cyclic`,
-`extrapolated`, `affine` and `nearest`.
+Numbers are float64 for every type of the proposal. Autograd differentiates through every iteration of `cyclic`
+and `extrapolated`; `nearest` has a derivative in closed form. The modules `cyclic`, `extrapolated`, `affine` and
+`nearest` state the formulas.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pipeline.operators.reference_nearest import nearest
 def popocs(
     assignment: torch.Tensor, orders: PartialOrders, method: str, iterations: int, tolerance: float
 ) -> torch.Tensor:
-    """The same arguments and result as `popocs.popocs`, any device."""
+    """The projection of `popocs.popocs`, on any device."""
     proposal = assignment.double().clamp(-LARGEST, LARGEST)
     batch = Batch(orders, proposal)
     if method == "cyclic":
-        found = cyclic(proposal, batch, iterations)
+        matrix = cyclic(proposal, batch, iterations)
     elif method == "nearest":
-        found = nearest(batch.affine(proposal, 1.0), batch)
+        matrix = nearest(batch.affine(proposal, 1.0), batch)
     else:
-        found = extrapolated(proposal, batch, iterations, tolerance)
-        late = (_worst(found.detach(), batch) > tolerance).nonzero().squeeze(1)
+        matrix = extrapolated(proposal, batch, iterations, tolerance)
+        late = (_worst(matrix.detach(), batch) > tolerance).nonzero().squeeze(1)
         if len(late):
-            some = Batch(orders.take(late.cpu().numpy()), proposal)
-            found = found.index_copy(0, late, nearest(found[late], some))
-    return found.to(assignment.dtype)
+            late_batch = Batch(orders.take(late.cpu().numpy()), proposal)
+            matrix = matrix.index_copy(0, late, nearest(matrix[late], late_batch))
+    return matrix.to(assignment.dtype)
 
 
 def cyclic(proposal: torch.Tensor, batch: Batch, iterations: int) -> torch.Tensor:
@@ -56,11 +56,11 @@ def cyclic(proposal: torch.Tensor, batch: Batch, iterations: int) -> torch.Tenso
 
 
 def extrapolated(proposal: torch.Tensor, batch: Batch, iterations: int, tolerance: float) -> torch.Tensor:
-    """Over-relaxed surrogate projections, dependencies and signs in turn; items stop at the tolerance."""
+    """Over-relaxed surrogate projections, alternately for dependencies and signs; items stop at the tolerance."""
     x = batch.affine(proposal, 1.0)
     for _ in range(iterations):
-        going = (_worst(x.detach(), batch) > tolerance)[:, None, None]
-        if not going.any():
+        active = (_worst(x.detach(), batch) > tolerance)[:, None, None]
+        if not active.any():
             break
         gaps = batch.gaps(x)
         pushes = gaps * batch.weight
@@ -69,14 +69,14 @@ def extrapolated(proposal: torch.Tensor, batch: Batch, iterations: int, toleranc
         below = torch.where(batch.support, (-moved).relu(), 0.0)
         direction = batch.affine(below, 0.0)
         moved = moved + _length(below.square().sum((1, 2)), direction) * direction
-        x = torch.where(going, moved, x)
+        x = torch.where(active, moved, x)
     return x
 
 
 def _length(value: torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
     square = direction.square().sum((1, 2))
-    going = square > 0
-    return (RELAXATION * torch.where(going, value / torch.where(going, square, 1.0), 0.0))[:, None, None]
+    moving = square > 0
+    return (RELAXATION * torch.where(moving, value / torch.where(moving, square, 1.0), 0.0))[:, None, None]
 
 
 def _worst(matrix: torch.Tensor, batch: Batch) -> torch.Tensor:

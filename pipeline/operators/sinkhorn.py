@@ -6,10 +6,10 @@ import torch
 
 
 def log_sinkhorn(logits: torch.Tensor, iterations: int) -> torch.Tensor:
-    """Logarithm of the Sinkhorn operator: rows, then columns are divided by their sums, `iterations` times.
+    """Logarithm of the Sinkhorn operator: divides the rows, then the columns, by their sums, `iterations` times.
 
-    logits: (..., n, n). Returns (..., n, n); exp of it has columns that sum to 1 and, in the limit,
-    rows too (Sinkhorn 1964; Mena et al. 2018, equation 3). Computed in log space.
+    logits: (..., n, n). Returns (..., n, n); in its exponential the columns sum to 1, and in the limit the
+    rows, too (Sinkhorn 1964; Mena et al. 2018, equation 3). The computation is in log space.
     """
     for _ in range(iterations):
         logits = logits - logits.logsumexp(-1, keepdim=True)

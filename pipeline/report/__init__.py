@@ -1,7 +1,8 @@
-"""Numbers -> pages: one folder a page, with the modules of its sections, their tables, figures and templates.
+"""Numbers -> pages: a folder for each page, with the modules of its sections and their templates.
 
-The stage `report` alone calls it (and `ship` for the model card, `track` for the list of files). A table is a
-declaration (`tables.py`): what a line is of, and for each column a heading and a query of table `results`. A section is
-a module with `section(evidence)`: what its template shows, by name, and under `figures` what is to be drawn; `build.py`
-has the list of them. How figures are dressed stands in `plots.py`.
+Only the stage `report` calls it (and the `ship` stages for the model cards, `track` for the list of files). A table is
+a declaration (`tables.py`): the subject of a line, and for each column a heading and a query of table `results`. A
+section is a module with `section(evidence)`. It returns the values that its template shows, and under `figures` what is
+to be drawn. `build.py` lists the sections. `rendering.py` folds long tables and makes HTML, with `page.css` and
+`tables.js` in every page. `plots.py` has the style of the figures.
 """

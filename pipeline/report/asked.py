@@ -1,10 +1,11 @@
-"""Claims as the questions of a page: what is wanted, what was measured, whether it is reached."""
+"""Claims as the questions of a page: the target, the measured value, the verdict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,33 +14,48 @@ from pipeline.report.numbers import Write, percent, small
 from pipeline.report.tables import Table
 
 SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
+_UNITS = "+% p"  # left out of an interval, which has the unit of its value
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a claim asks, how its numbers are written, and what a paper says of it."""
+    """The question of a claim, the writer of its numbers, the paper's number, and a link to details."""
 
     text: str
     write: Write = percent
     paper: str = ""
+    link: str = ""  # page and section
+
+
+class Answer(NamedTuple):
+    """Texts of a claim's target, its measured value and its verdict."""
+
+    goal: str
+    measured: str
+    holds: str
+
+
+def answer(claims: pd.DataFrame, name: str, write: Write) -> Answer | None:
+    """The answer of table `claims` to the claim of this name; None if it was not measured."""
+    rows = [] if claims.empty else claims[(claims["claim"] == name) & claims["value"].notna()].to_dict("records")
+    if not rows:
+        return None
+    claim = rows[0]
+    sign, goal = parsed(str(claim["target"]))
+    value, low, high = (write(claim[key]) for key in ("value", "low", "high"))
+    interval = "" if math.isnan(claim["low"]) else f"{low.strip(_UNITS)} to {high.strip(_UNITS)}"
+    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", small(value, interval), f"**{claim['holds']}**")
 
 
 def answered(claims: pd.DataFrame, questions: Mapping[str, Question]) -> Table:
-    """A line for each question whose claim, by its name, was measured; claims: table `claims`.
+    """A line for each question whose claim was measured; `questions` by name of the claim.
 
-    A column has what papers say, where a question has that.
+    A column shows the papers' numbers, if any question has one.
     """
-    by_name = {row["claim"]: row for row in claims.to_dict("records")}
     papers = any(question.paper for question in questions.values())
     lines = []
     for name, question in questions.items():
-        claim = by_name.get(name)
-        if claim is None or math.isnan(claim["value"]):
-            continue
-        sign, goal = parsed(str(claim["target"]))
-        wanted = f"{SIGNS[sign]} {question.write(goal) if goal else 0}"
-        value, low, high = (question.write(claim[key]) for key in ("value", "low", "high"))
-        interval = "" if math.isnan(claim["low"]) else f"{low} to {high}"
-        beside = [question.paper or "-"] if papers else []
-        lines.append([question.text, wanted, *beside, small(value, interval), f"**{claim['holds']}**"])
+        if reply := answer(claims, name, question.write):
+            beside = [question.paper or "-"] if papers else []
+            lines.append([question.text, reply.goal, *beside, reply.measured, reply.holds])
     return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)

@@ -1,4 +1,4 @@
-"""Gantt charts of schedules: devices against time, one panel for each schedule, all on one axis of time."""
+"""Gantt charts of schedules: devices against time, a panel for each schedule, one time axis for all."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from matplotlib.ticker import EngFormatter
 from pipeline.graphs.devices.timeline import Timeline
 from pipeline.report.plots import subplots
 
-_TINTS = "viridis"  # grows evenly in lightness: told apart in print and by colour-blind readers
-_TALL = 0.8  # of a bar; devices are 1 apart
-_MOST_ARROWS = 200  # more transfers than these would hide the bars
-_NARROW = 1 / 300  # of the axis: narrower bars have no edge, which would be all that is seen of them
+_TINTS = "viridis"  # its lightness grows evenly: it also works in print and for colour-blind readers
+_BAR_HEIGHT = 0.8  # devices are 1 apart
+_MOST_TRANSFERS = 200  # more would hide the bars
+_NARROW = 1 / 300  # of the axis: narrower bars have no edge, because it would hide them
 
 
 def gantt(schedules: Mapping[str, Timeline], bound: float | None = None) -> Figure:
-    """A panel for each schedule, its title above it with its makespan.
+    """A panel for each schedule, under its title and makespan.
 
-    Colour: where an operation stands in the graph, from its beginning (dark) to its end (bright). Thin lines are
-    transfers, where there are few. bound: seconds below which no schedule ends, drawn as a line.
+    The colour shows the place of an operation in the graph, from its beginning (dark) to its end (bright). Thin lines
+    are transfers, drawn if they are few. bound: the dashed line, seconds before which no schedule ends.
     """
     devices = sum(schedule.devices for schedule in schedules.values())
     with subplots(9, 1.2 + 0.75 * len(schedules) + 0.32 * devices, len(schedules)) as (figure, axes):
@@ -51,11 +51,15 @@ def _panel(ax: Axes, schedule: Timeline, longest: float) -> None:
     spans = np.stack([schedule.begins, schedule.ends - schedule.begins], 1)
     edges = np.where(spans[:, 1] > _NARROW * longest, 0.4, 0.0)
     for device in range(schedule.devices):
-        here = schedule.placement == device
+        on_device = schedule.placement == device
         ax.broken_barh(
-            spans[here], (-device - _TALL / 2, _TALL), facecolors=tints[here], edgecolor="white", linewidth=edges[here]
+            spans[on_device],
+            (-device - _BAR_HEIGHT / 2, _BAR_HEIGHT),
+            facecolors=tints[on_device],
+            edgecolor="white",
+            linewidth=edges[on_device],
         )
-    if 0 < len(schedule.results) <= _MOST_ARROWS:
+    if 0 < len(schedule.results) <= _MOST_TRANSFERS:
         times = np.stack([schedule.departures, schedule.arrivals])
         ax.plot(times, -np.stack([schedule.senders, schedule.receivers]), color="#444444", linewidth=0.5, alpha=0.7)
     ax.set_yticks(-np.arange(schedule.devices), [f"device {device}" for device in range(schedule.devices)])

@@ -1,4 +1,4 @@
-"""What comes with shipped weights: what they are, how they were chosen and measured, where they fail."""
+"""The model card of the shipped imitator: what it is, how it was chosen and measured, where it fails."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pandas as pd
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.report.names import decoder_label, set_label
 from pipeline.report.numbers import count, number, percent
-from pipeline.report.tables import Column, Line, columns, lines, measured, of, table, value
+from pipeline.report.tables import Column, columns, lines, measured, of, table, value
 from pipeline.report.templates import template
+from pipeline.report.trainings import trainings
 
 MEASURED: list[Column] = [
     ("Blocks", of("set", set_label)),
@@ -19,16 +20,14 @@ MEASURED: list[Column] = [
     ("Number", value(count, "exact_match", "n")),
 ]
 TRAININGS = [
-    *columns(seed="Seed"),
     *columns(count, step="Best at step"),
     *columns(partial(number, digits=4), loss="Loss"),
     *columns(percent, exact_match="Exact match of development blocks"),
-    *columns(shipped="Shipped"),
 ]
 
 
 def best(histories: dict[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    """Seed -> the measurement with the lowest loss on the development blocks, the lowest seed first."""
+    """Seed -> its measurement with the lowest development loss; seeds are sorted by that loss."""
     development = {seed: rows[rows["split"] == "development"] for seed, rows in histories.items()}
     lowest = {seed: rows.sort_values("loss", kind="stable").iloc[0] for seed, rows in development.items()}
     return dict(sorted(lowest.items(), key=lambda pair: (pair[1]["loss"], int(pair[0]))))
@@ -43,14 +42,10 @@ def card(
     n_blocks: int,
     sources: list[str],
 ) -> str:
-    """The card as Markdown. `chosen`: of `best`, the shipped seed first; `results`: table of the model, all seeds."""
+    """The card as Markdown. `chosen`: result of `best`, the shipped seed first; `results`: rows of the model."""
     seed = next(iter(chosen))
     shipped = results[(results["seed"] == seed) & ~results["decoder"].isin(("sample", "none"))]
     order = {"set": shipped["set"].unique(), "decoder": shipped["decoder"].unique()}
-    trainings = [
-        Line({"seed": name, "shipped": "yes" if name == seed else ""} | row.to_dict())
-        for name, row in sorted(chosen.items(), key=lambda pair: int(pair[0]))
-    ]
     return template("model_card.md.j2").render(
         file=file,
         network=network.settings,
@@ -59,7 +54,7 @@ def card(
         tokens=len(network.vocabulary),
         seed=seed,
         n_trainings=len(chosen),
-        trainings=table(TRAININGS, trainings, right=1),
+        trainings=trainings({name: row.to_dict() for name, row in chosen.items()}, TRAININGS),
         measured=table(MEASURED, lines(shipped, ["set", "decoder"], order, {"metric": "exact_match"}), right=2),
         blocks=n_blocks,
         sources=sources,

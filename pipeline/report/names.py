@@ -1,4 +1,4 @@
-"""Names as tables and figures write them, and the order in which they stand."""
+"""Names in tables and figures, and their sequence."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _METHODS = {
     "no_concatenation": "Separate arrays",
     "random_outside": "Separate arrays, actions drawn outside",
 }
-DECODERS = {  # as a head goes from the simple to the thorough
+DECODERS = {  # from simple to thorough
     "greedy": "greedy",
     "beam": "beam search",
     "hungarian": "Hungarian",
@@ -157,7 +157,7 @@ SETS = {
 
 
 def label(method: str) -> str:
-    """A method's or model's name as the paper writes it: `popocs_20` -> `POPOCS @20`."""
+    """A method's or model's name in the paper's form: `popocs_20` -> `POPOCS @20`."""
     head, _, tail = method.partition("_")
     if head == "popocs":
         return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
@@ -177,7 +177,7 @@ def decoder_label(name: str) -> str:
 
 
 def with_decoder(method: str, decoder: str) -> str:
-    """A method's name, with its decoder where there is one."""
+    """A method's name, with its decoder if it has one."""
     return label(method) + (f", {decoder_label(decoder)}" if decoder != "none" else "")
 
 
@@ -187,7 +187,7 @@ def spelt(name: str) -> str:
 
 
 def mode(name: str) -> str:
-    """A kind of dependencies in the type of code."""
+    """A kind of dependencies, as code."""
     return f"`{name}`"
 
 
@@ -197,6 +197,6 @@ def natural(name: str) -> list[tuple[int, int | str]]:
 
 
 def in_order(names: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Each name once: those of `first` in their order, then the others by name, 2 before 10."""
+    """Each name once: first those of `first` in their sequence, then further ones by name, 2 before 10."""
     present, before = set(names), list(dict.fromkeys(first))
     return [name for name in before if name in present] + sorted(present - set(before), key=natural)

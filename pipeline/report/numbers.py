@@ -1,4 +1,4 @@
-"""Numbers as the report writes them: a value, a share, a row of table `results` with its interval."""
+"""Texts of numbers: of a value, a share, a row of table `results` with its interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHARES = ("exact_match", "slot_accuracy", "valid_share", "proven_optimal_share"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with fixed digits; a dash where there is none."""
+    """A number with fixed digits; a dash if it is missing."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -28,35 +28,40 @@ def signed(value: float | None, digits: int = 4) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:+.{digits}f}"
 
 
+def points(share: float | None, digits: int = 1) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return "-" if share is None or math.isnan(share) else f"{100 * share:+.{digits}f} pp"
+
+
 def count(value: float) -> str:
-    """A whole number with its thousands apart; a dash where it is not known."""
+    """A whole number with separated thousands; a dash if it is missing."""
     return "-" if math.isnan(value) else f"{value:,.0f}"
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share of 1 as a percentage; a dash where it is not known."""
+    """A share as a percentage; a dash if it is missing."""
     return "-" if math.isnan(share) else f"{100 * share:.{digits}f}%"
 
 
 def is_share(metric: str) -> bool:
-    """Whether people read the metric as a percentage."""
+    """Whether the metric is written as a percentage."""
     return metric.startswith(_SHARES)
 
 
 def shown(metric: str, value: float | None) -> str:
-    """A metric's value in the unit people read it in: shares as percentages."""
+    """A metric's value in its usual unit: shares are percentages."""
     if value is None or math.isnan(value):
         return "-"
     return percent(value) if is_share(metric) else number(value, 4 if "cycles" in metric else 3)
 
 
-def small(text: str, below: str) -> str:
-    """A cell's text with a line of small print below it, where there is one."""
-    return f"{text}<br><small>{below}</small>" if below else text
+def small(text: str, beside: str) -> str:
+    """A cell's text with small brackets beside it, unless they would be empty."""
+    return f"{text} <small>[{beside}]</small>" if beside else text
 
 
 def spread(row: Row | None, write: Write, ends: Write | None = None) -> str:
-    """A row's value, and below it in small print its interval, where it has one; `ends` writes low and high."""
+    """A row's value, with its interval in small print if it has one; `ends` writes low and high."""
     if row is None or math.isnan(row["value"]):
         return "-"
     if math.isnan(row["low"]) or math.isnan(row["high"]):
@@ -66,13 +71,13 @@ def spread(row: Row | None, write: Write, ends: Write | None = None) -> str:
 
 
 def with_interval(row: Row | None) -> str:
-    """A row of table `results` with its interval, in the unit that its metric is read in."""
+    """A row of table `results` with its interval, in the metric's usual unit."""
     metric = "" if row is None else row["metric"]
     return spread(row, lambda value: shown(metric, value), lambda value: shown(metric, value).rstrip("%"))
 
 
 def share(row: Row | None) -> str:
-    """A share with its interval, whatever its metric is called."""
+    """A share with its interval, for any metric."""
     return spread(row, percent, lambda value: percent(value).rstrip("%"))
 
 
@@ -87,10 +92,10 @@ def ratio(row: Row | None) -> str:
 
 
 def cell(value: object) -> str:
-    """`value` as the text of a cell of a Markdown table: a bar or a line break would end the cell."""
+    """`value` as a cell of a Markdown table; bars and line breaks, which would end the cell, are replaced."""
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
 
 
 def code(value: object) -> str:
-    """Text of a cell in the type of code; nothing where there is none."""
+    """Text of a cell as code; empty if there is no text."""
     return f"`{cell(value)}`" if isinstance(value, str) and value else ""

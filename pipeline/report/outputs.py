@@ -1,4 +1,4 @@
-"""What `dvc plots show` draws beside the pages."""
+"""Tables of the curves that `dvc plots show` draws."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.analysis import tidy
 
 
 def curves(history: pd.DataFrame, sweep: pd.DataFrame) -> dict[str, str]:
-    """A CSV by relative path, means over seeds: trainings on the development blocks, and Figure 3."""
+    """Relative path -> CSV, means over seeds: trainings on the development blocks, and Figure 3."""
     development = history[history["split"] == "development"]
     return {
         f"{folder}/{'_'.join(map(str, place))}.csv": tidy.csv(rows.groupby(axis)[columns].mean().reset_index())

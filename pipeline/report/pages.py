@@ -1,4 +1,4 @@
-"""The report's pages: each is a folder of its name beside this file, and becomes Markdown and HTML."""
+"""The report's pages. Each has a folder of its name beside this file, and becomes Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -7,50 +7,55 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Page:
-    """A page; links to it say its title, and the first page's contents also the question that it answers."""
+    """A page. Links to it show its title or short name; the front page also shows the question that it answers."""
 
     name: str
+    short: str
     title: str
     question: str
-    experiments: tuple[str, ...]  # shown there; run only when asked for, but those of the report itself
+    experiments: tuple[str, ...]  # shown on the page; only those in params.yaml's `report` run by default
 
 
-PAGES = (  # the first lists the others
+PAGES = (  # the first one links to all further pages
     Page(
         "index",
-        "Learned schedules of real GCC 4.9 code: POCSNet's tables, reproduced",
+        "front page",
+        "Learned schedulers: three papers, built again and measured",
+        "What does each of three published schedulers reach if it is built again and measured beside simple methods?",
+        (),  # those of all other pages
+    ),
+    Page(
+        "reproduction",
+        "reproduction",
+        "POCSNet's tables, reproduced on real GCC 4.9 code",
         "Do the paper's Table 1, Table 2 and Figure 3 hold on real machine code?",
         ("quick", "paper", "trials", "processor_kinds"),
     ),
     Page(
         "operator",
+        "projection",
         "Projecting onto the dependencies",
-        "Does a network learn better with the projection, what does each way of projecting cost, and how does a soft "
-        "assignment best become an order?",
+        "Does a network learn better with the projection, what does each method of projection cost, and which decoder "
+        "makes the best order of a soft permutation?",
         ("operator_learning", "operator_learning_attribution", "operator_speed", "operator_decoding", "baseline_price"),
     ),
     Page(
         "imitation",
+        "imitation",
         "Imitating GCC on blocks of any length",
-        "How often does a network give GCC's order of 2 to 64 instructions, what helped and what did not, how far can "
-        "any network come, and what do its wrong orders have in common?",
+        "How often does a network give GCC's order of 2 to 64 instructions, which changes helped, which bounds hold "
+        "for any network, and what do its wrong orders have in common?",
         (
-            *(
-                "imitation",
-                "imitation_shipped",
-                "imitation_speed",
-                "imitation_ablation",
-                "imitation_scaling",
-                "imitation_transfer",
-            ),
-            *("imitation_ideas", "imitation_evidence", "imitation_input"),
+            *("imitation", "imitation_shipped", "imitation_speed", "imitation_ablation", "imitation_scaling"),
+            *("imitation_transfer", "imitation_ideas", "imitation_evidence", "imitation_input"),
         ),
     ),
     Page(
         "processors",
+        "processors",
         "Orders for a processor",
-        "Which scheduler needs the fewest cycles by a model of the processor, in how much time, how well do the fast "
-        "models agree with llvm-mca, and does it hold on real hardware?",
+        "Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the fast "
+        "models agree with llvm-mca, and do the results hold on real hardware?",
         (
             *("processors", "processors_speed", "processors_speed_zen4", "schedulers", "processor_agreement"),
             *("hardware", "hardware_znver4", "hardware_zen4"),
@@ -58,9 +63,10 @@ PAGES = (  # the first lists the others
     ),
     Page(
         "devices",
+        "devices",
         "Computation graphs on several devices",
-        "Which method schedules the operations of neural networks on several devices best, on what it sees and on "
-        "targets that differ from it, how near the optimum is it, and does it hold on a real machine?",
+        "Which method schedules the operations of neural networks on several devices best, on the proxy and on targets "
+        "that differ from it, how near is it to the optimum, and do the results hold on a real machine?",
         (
             *("devices", "devices_quick", "device_trials", "slot_trials"),
             *("this_machine", "graph_method_speed", "simulator_speed"),
@@ -68,10 +74,11 @@ PAGES = (  # the first lists the others
     ),
     Page(
         "policies",
+        "GFlowNets",
         "Policies that build schedules: GFlowNets",
-        "Does a GFlowNet find better schedules than simple methods with the same budget where the target differs from "
-        "what it sees, are its schedules more diverse, does it draw what it promises, and does it carry over to graphs "
-        "that it has not seen?",
+        "Does a GFlowNet find better schedules than simple methods with the same budget if the target differs from the "
+        "proxy, are its schedules more diverse, does it draw them in proportion to their reward, and does it work on "
+        "unseen graphs?",
         (
             *("gflownet", "gflownet_uniform", "gflownet_large", "gflownet_one_graph", "gflownet_small_graph"),
             *("policy_trials", "exact_flow", "environment_speed", "sampling_speed"),
@@ -79,9 +86,10 @@ PAGES = (  # the first lists the others
     ),
     Page(
         "placement",
+        "GO's placement",
         "Whole graphs placed and ordered: GO",
         "Does one network that places and orders whole graphs beat experts, peers and random moves, what does it "
-        "learn, does it carry over to graphs that it has not seen, and how large may a graph be?",
+        "learn, does it work on unseen graphs, and how large may a graph be?",
         (
             *("placement", "placement_two", "placement_eight", "placement_ablations", "placement_transfer"),
             *("placement_node_by_node", "this_machine_placed", "placing_speed", "whole_graph_scale", "cost_model"),
@@ -90,17 +98,20 @@ PAGES = (  # the first lists the others
     ),
     Page(
         "fusion",
+        "fusion",
         "Operations fused: GO's third task, a real compiler, data collection",
-        "Does a network that chooses which operations run as one kernel beat the rules of compilers, does that hold "
-        "where a real compiler runs its choices, and what are many environments at once and fused steps worth?",
+        "Does a network that chooses which operations run as one kernel beat the rules of compilers, does this hold "
+        "if a real compiler runs its choices, and what are many simultaneous environments and fused steps worth?",
         ("fusion", "fusion_joint", "fusion_development", "inductor", "xla_fusions", "data_collection", "fusion_cost"),
     ),
     Page(
         "corpus",
+        "corpus",
         "The code and its dependencies",
-        "Which blocks were learned from, do all orders that the dependencies allow compute the same, and how fast is "
-        "machine code read?",
+        "Which blocks do the networks learn from, do all orders that the dependencies allow compute the same, and "
+        "how fast is machine code read?",
         ("dag_verification", "ingest"),
     ),
 )
 FILES = tuple(f"{page.name}.{kind}" for page in PAGES for kind in ("html", "md"))
+EXPERIMENTS = tuple(name for page in PAGES for name in page.experiments)

@@ -1,8 +1,8 @@
-"""Panels side by side with one legend: a mark and a colour for every method, told apart by both."""
+"""Panels side by side with one legend; every method has a colour and a mark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 def styles(methods: list[str]) -> dict[str, dict[str, Any]]:
-    """Colour and mark of every method, told apart by both."""
+    """Colour and mark of every method; each pair is unique."""
     return {
         name: {"color": COLOURS[k % len(COLOURS)], "marker": _MARKS[(k + k // len(COLOURS)) % len(_MARKS)]}
         for k, name in enumerate(methods)
@@ -32,11 +32,12 @@ def panels(
     height: float,
     style: dict[str, dict[str, Any]],
     keys: int,
+    write: Callable[[str], str] = label,
     **shown: Any,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A panel of `width` x `height` inches for each name, `columns` in a row, and below them the methods' legend.
+    """A panel of `width` x `height` inches for each name, `columns` per row, with the methods' legend below.
 
-    keys: methods in a row of the legend; shown: how a method's mark is drawn there, beside its style.
+    keys: methods per row of the legend; write: their names; shown: further style of the marks in the legend.
     """
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
@@ -45,4 +46,4 @@ def panels(
         for ax in axes[len(names) :]:
             figure.delaxes(ax)
         yield figure, axes[: len(names)]
-        legend(figure, [key(label(name), **shown, **mark) for name, mark in style.items()], keys)
+        legend(figure, [key(write(name), **shown, **mark) for name, mark in style.items()], keys)

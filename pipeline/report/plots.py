@@ -1,4 +1,4 @@
-"""What all figures share: their style, colours and bytes. Equal frames give equal bytes; no file is touched."""
+"""Style, colours and parts of all figures. Equal frames give equal bytes; it touches no file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from PIL import Image
 from pipeline.report.names import label
 
 Axis = XAxis | YAxis
-Drawing = Callable[[], Figure]  # a figure that is drawn when it is asked for
+Drawing = Callable[[], Figure]  # draws the figure when it is called
 
-# One colour per method everywhere: Sinkhorn orange, POPOCS blue (darker with iterations), baselines
-# grey, GCC black. Told apart in print and by colour-blind readers (Okabe & Ito, 2008).
+# One colour per method: Sinkhorn is orange, POPOCS blue (darker with more iterations), baselines are grey, GCC is
+# black. The colours differ in print and for colour-blind readers (Okabe & Ito, 2008).
 COLOURS = {
     "sinkhorn": "#d55e00",
     "popocs": "#0072b2",
@@ -62,12 +62,12 @@ _STYLE: Any = {
 
 
 def colour(name: str) -> str:
-    """The colour of a method or model, wherever it is drawn."""
+    """The colour of a method or model in all figures."""
     return COLOURS.get(name, _OTHER)
 
 
 def render(figure: Figure) -> bytes:
-    """The figure as PNG of 256 colours (a third of the bytes), without date or program version."""
+    """The figure as a PNG of 256 colours (a third of the bytes), without date or program version."""
     drawn, small = io.BytesIO(), io.BytesIO()
     with rc_context(_STYLE):
         figure.savefig(drawn, format="png", metadata={"Software": None})
@@ -84,7 +84,7 @@ def subplots(width: float, height: float, rows: int = 1, columns: int = 1) -> It
 
 
 def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:
-    """Figures by name, of those that have rows: each is declared as what draws it, its rows, and what else it takes."""
+    """Drawings by name, of the figures with rows; each is given as a function, its rows and its further arguments."""
     return {name: partial(draw, rows, *more) for name, (draw, rows, *more) in figures.items() if len(rows)}
 
 
@@ -112,7 +112,7 @@ def thousands(axis: Axis) -> None:
 
 
 def logarithmic(axis: Axis, ticks: int | Sequence[float]) -> None:
-    """A logarithmic axis with ticks at these numbers alone, or at so many powers of ten."""
+    """A logarithmic axis; `ticks`: the positions of its ticks, or the number of powers of ten."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     if isinstance(ticks, int):
         axis.set_major_locator(LogLocator(10, numticks=ticks))
@@ -123,19 +123,19 @@ def logarithmic(axis: Axis, ticks: int | Sequence[float]) -> None:
 
 
 def curve(ax: Axes, x: Any, rows: pd.DataFrame, width: float, **style: Any) -> None:
-    """Values over `x` with their intervals, lines of this width."""
+    """Values over `x` with their intervals; `width`: line width of the intervals."""
     ax.vlines(x, rows["low"], rows["high"], color=style["color"], linewidth=width)
     ax.plot(x, rows["value"], **style)
 
 
 def point(ax: Axes, row: Any, y: float, width: float, **style: Any) -> None:
-    """A value at the height `y` with its interval, a line of this width."""
+    """A value at height `y` with its interval; `width`: line width of the interval."""
     ax.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=width)
     ax.plot(row["value"], y, linestyle="", **style)
 
 
 def downwards(ax: Axes, names: Sequence[str], margin: float = 0.5) -> None:
-    """Names at the left, the first at 0 and on top, the others at -1, -2 ..."""
+    """Names at the left: the first at height 0, on top, the next at -1, -2 ..."""
     ax.set_yticks(-np.arange(len(names)), names)
     ax.set_ylim(1 - len(names) - margin, margin)
     ax.grid(axis="y", visible=False)
@@ -146,8 +146,8 @@ def training(
 ) -> Figure:
     """Training curves, a panel for each metric, against steps; thin lines are seeds.
 
-    `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: of the models by
-    name, where they are not their own; `of`: what is learned from.
+    `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: colours of the
+    models, instead of their usual ones; `of`: the kind of problem, for the legend.
     """
     models = sorted(set(history["model"]), reverse=not tints)
     shades = {name: tints[k % len(tints)] if tints else colour(name) for k, name in enumerate(models)}

@@ -1,18 +1,18 @@
-"""Where the numbers of a page come from: a table of its experiments."""
+"""Provenance of a page's numbers: a line near its top, and a table of its experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipeline import LEVEL_3
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import mode
 from pipeline.report.numbers import cell
-from pipeline.report.pages import Page
 from pipeline.report.tables import Line, Table, columns, table
 
 UNKNOWN = "unknown"
+FRESH = "made with this report"
 COLUMNS = [
     *columns(mode, experiment="Experiment"),
     *columns(
@@ -21,16 +21,41 @@ COLUMNS = [
 ]
 
 
-def provenance(page: Page, evidence: Evidence) -> Table:
-    """A line for each experiment of the page that was evaluated or published."""
-    names = [name for name in page.experiments if evidence.measured(name)]
-    return table(COLUMNS, [Line({"experiment": name} | _facts(name, evidence)) for name in names])
+def provenance(experiments: Iterable[str], evidence: Evidence) -> Table:
+    """A line for each of these experiments that was evaluated or published."""
+    return table(
+        COLUMNS, [Line({"experiment": name} | _facts(name, evidence)) for name in _measured(experiments, evidence)]
+    )
+
+
+def numbers_line(experiments: Iterable[str], evidence: Evidence) -> str:
+    """Number of experiments, their dates of publication, and how many have changed since."""
+    facts = [_facts(name, evidence) for name in _measured(experiments, evidence)]
+    if not facts:
+        return "Numbers: none yet."
+    dates = sorted(each["date"] for each in facts if each["date"][:1].isdigit())
+    states = [each["state"] for each in facts]
+    counted = {
+        FRESH: states.count(FRESH),
+        "current": states.count("current"),
+        "**older than their sources**": sum(state.startswith("older") for state in states),
+        "of unknown state": states.count(UNKNOWN),
+    }
+    published = (
+        [f"published {dates[0]} to {dates[-1]}" if dates[0] < dates[-1] else f"published {dates[0]}"] if dates else []
+    )
+    parts = [*published, *(f"{number} {state}" for state, number in counted.items() if number)]
+    return f"Numbers: {len(facts)} experiment{'s' * (len(facts) > 1)}, {', '.join(parts)} ([provenance](#provenance))."
+
+
+def _measured(experiments: Iterable[str], evidence: Evidence) -> list[str]:
+    return [name for name in experiments if evidence.measured(name)]
 
 
 def _facts(name: str, evidence: Evidence) -> dict[str, str]:
     if name in evidence.fresh:
-        nothing = dict.fromkeys(("date", "commit", "processor", "baseline"), "-")
-        return nothing | {"seeds": _seeds(evidence.settings(name).get("seeds")), "state": "made with this report"}
+        empty = dict.fromkeys(("date", "commit", "processor", "baseline"), "-")
+        return empty | {"seeds": _seeds(evidence.settings(name).get("seeds")), "state": FRESH}
     facts = dict.fromkeys(("date", "commit", "processor", "baseline", "seeds"), UNKNOWN)
     if (source := evidence.provenance.get(name)) is not None:
         commit = source.commit if source.commit == UNKNOWN else source.commit[:9] + ", dirty" * (source.dirty is True)
@@ -45,13 +70,13 @@ def _facts(name: str, evidence: Evidence) -> dict[str, str]:
 
 
 def _baseline(settings: Mapping[str, str] | str) -> str:
-    """The level that numba compiled for, MKL's mode, and what else is not of LEVEL_3: `x86-64-v3, MKL AVX2`."""
+    """Numba's target, MKL's mode, and all settings that differ from LEVEL_3: `x86-64-v3, MKL AVX2`."""
     if isinstance(settings, str):
         return settings
-    others = {"NUMBA_CPU_NAME": "", "MKL_CBWR": "MKL "}
-    said = [head + settings.get(name, UNKNOWN) for name, head in others.items()]
+    heads = {"NUMBA_CPU_NAME": "", "MKL_CBWR": "MKL "}
+    named = [head + settings.get(name, UNKNOWN) for name, head in heads.items()]
     differing = [f"{name}={value}" for name, value in settings.items() if value != LEVEL_3.get(name)]
-    return ", ".join([*said, *(text for text in differing if text.partition("=")[0] not in others)])
+    return ", ".join([*named, *(text for text in differing if text.partition("=")[0] not in heads)])
 
 
 def _seeds(seeds: Any) -> str:

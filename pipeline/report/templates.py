@@ -1,19 +1,21 @@
-"""The templates beside the code, with the filters that they share."""
+"""Loads templates, with the filters and functions that they share."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import jinja2
 
 from pipeline.report.names import label
 from pipeline.report.numbers import count
+from pipeline.report.tables import Table
 
 _FOLDER = Path(__file__).parent
 
 
 def template(name: str) -> jinja2.Template:
-    """The template of that name; what it is not given is an error."""
+    """The template of that name; an undefined variable in it is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         undefined=jinja2.StrictUndefined,
@@ -22,4 +24,17 @@ def template(name: str) -> jinja2.Template:
         keep_trailing_newline=True,
     )
     environment.filters |= {"label": label, "count": count}
+    environment.globals |= {"titled": titled, "picture": picture}
     return environment.get_template(name)
+
+
+def titled(tables: Mapping[str, Table], heading: str = "", capital: bool = False) -> str:
+    """Tables below their titles, without empty tables; `heading` precedes each title, such as `### `."""
+    end = "" if heading.startswith("#") else ":"
+    titles = {title: title[:1].upper() + title[1:] if capital else title for title in tables}
+    return "\n\n".join(f"{heading}{titles[title]}{end}\n\n{table}" for title, table in tables.items() if table)
+
+
+def picture(figures: Collection[str], name: str, alt: str, lead: str = "") -> str:
+    """A figure and the sentence that introduces it; empty if the figure is not drawn."""
+    return "\n\n".join(filter(None, (lead, f"![{alt}](figures/{name}.png)"))) if name in figures else ""

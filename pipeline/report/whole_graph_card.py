@@ -1,4 +1,4 @@
-"""What comes with the shipped network for whole graphs: what it is, how it was chosen and measured, where it fails."""
+"""The model card of the shipped network for whole graphs: what it is, how it was chosen and measured, its limits."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import pandas as pd
 
 from pipeline.config.whole_graph import Generalised
 from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.report.names import label, set_label
+from pipeline.report.devices.shared import METHOD
+from pipeline.report.names import set_label
 from pipeline.report.numbers import number
 from pipeline.report.placement.shared import over
-from pipeline.report.tables import Column, Line, columns, lines, metric, of, table
+from pipeline.report.tables import Column, columns, lines, metric, of, table
 from pipeline.report.templates import template
+from pipeline.report.trainings import last_on_development, trainings
 
 _RATIO = {"comparison": "ratio", "judge": "simulator"}
 _BASELINES = {
@@ -18,24 +20,15 @@ _BASELINES = {
     "go_untaught_short": "random moves, 100",
     "go_short": "GO from scratch, 1,000",
 }
-TRAININGS = [
-    *columns(seed="Seed"),
-    *columns(lambda value: number(value, 3), value="Time over one device's, development graphs"),
-    *columns(shipped="Shipped"),
-]
+TRAININGS = columns(number, value="Time over one device's, development graphs")
 
 
 def best(histories: dict[str, pd.DataFrame]) -> dict[str, float]:
-    """Seed -> the last measurement on development graphs, the least first.
+    """Seed -> the last measurement on development graphs, in ascending order.
 
     Raises ValueError where a training has none.
     """
-    if unseen := sorted(seed for seed, rows in histories.items() if "development" not in set(rows["split"])):
-        raise ValueError(f"seeds {', '.join(unseen)} were not measured on development graphs; train them again")
-    last = {
-        seed: float(rows[rows["split"] == "development"].sort_values("update")["value"].iloc[-1])
-        for seed, rows in histories.items()
-    }
+    last = {seed: float(row["value"]) for seed, row in last_on_development(histories, "update").items()}
     return dict(sorted(last.items(), key=lambda pair: (pair[1], int(pair[0]))))
 
 
@@ -47,16 +40,13 @@ def card(
     trained: Generalised,
     results: pd.DataFrame,
 ) -> str:
-    """The card as Markdown. chosen: of `best`; trained: how; results: rows of the methods that use the network."""
-    seed = next(iter(chosen))
-    trainings = [
-        Line({"seed": name, "value": value, "shipped": "yes" if name == seed else ""})
-        for name, value in sorted(chosen.items(), key=lambda pair: int(pair[0]))
+    """The card as Markdown. chosen: from `best`; trained: settings; results: of methods that use the network."""
+    shown: list[Column] = [("Graphs", of("set", set_label)), METHOD]
+    shown += [
+        (f"Against {text}", metric(over, "makespan", baseline=name, **_RATIO)) for name, text in _BASELINES.items()
     ]
-    shown: list[Column] = [("Graphs", of("set", set_label)), ("Method", of("method", label))]
-    shown += [(f"Over {said}", metric(over, "makespan", baseline=name, **_RATIO)) for name, said in _BASELINES.items()]
-    both = results[results["target"] == "all"]
-    order = {"set": both["set"].unique(), "method": both["method"].unique()}
+    both_links = results[results["target"] == "all"]
+    order = {"set": both_links["set"].unique(), "method": both_links["method"].unique()}
     return template("whole_graph_card.md.j2").render(
         file=file,
         network=network.settings,
@@ -64,6 +54,6 @@ def card(
         kilobytes=f"{n_bytes / 1e3:.0f}",
         trained=trained,
         n_trainings=len(chosen),
-        trainings=table(TRAININGS, trainings, right=1),
-        measured=table(shown, lines(both, ["set", "method", "target"], order), right=2),
+        trainings=trainings({seed: {"value": value} for seed, value in chosen.items()}, TRAININGS),
+        measured=table(shown, lines(both_links, ["set", "method", "target"], order), right=2),
     )

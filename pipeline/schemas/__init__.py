@@ -1,4 +1,4 @@
-"""What every table holds: one file a table, with its columns, their types and units."""
+"""Schemas of all tables: one file for each table, with its columns, their types and units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 
 class _Schemas(Mapping[str, pa.Schema]):
-    """Name of a table -> the `SCHEMA` of its file, read when first asked for."""
+    """Name of a table -> the `SCHEMA` of its file, read on first access."""
 
     def __getitem__(self, name: str) -> pa.Schema:
         if name not in _names():

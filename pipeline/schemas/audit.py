@@ -1,4 +1,4 @@
-"""How well a single feature alone sorts independent instructions as GCC did: one row each (analysis/audit.py)."""
+"""Agreement of single features with GCC's order of independent instructions: one row each (analysis/audit.py)."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ SCHEMA = pa.schema(
         ("compiler", pa.string()),
         ("section", pa.string()),
         ("address", pa.uint64()),
-        ("relocatable", pa.bool_()),  # from an object file: the addresses its code will have are not known
+        ("relocatable", pa.bool_()),  # from an object file: the final addresses of its code are unknown
         ("n_instructions", pa.int16()),
         ("occurrences", pa.int32()),  # blocks equal after masking, this one included
-        ("code", pa.binary()),  # as found; the only column that holds leaks
+        ("code", pa.binary()),  # original; the only column that contains leaks
         ("masked_code", pa.binary()),  # rip displacements and absolute addresses zeroed
     ]
 )

@@ -9,6 +9,6 @@ SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),
         ("confidence", pa.float64()),  # probability that the network gives to the order of its first decoder
-        ("exact_match", pa.float64()),  # 1 where that order is GCC's
+        ("exact_match", pa.float64()),  # 1 if that order is GCC's
     ]
 )

@@ -16,7 +16,7 @@ SCHEMA = pa.schema(
         ("implied_after", pa.list_(pa.uint8())),
         ("implied_kinds", pa.list_(pa.uint16())),
         ("latencies", pa.list_(pa.int16())),  # cycles, per instruction (dag/latencies.py)
-        ("n_legal_orders", pa.float64()),  # a bound where not orders_exact
+        ("n_legal_orders", pa.float64()),  # a lower bound if not orders_exact
         ("orders_exact", pa.bool_()),  # the count is exact, up to rounding above 2**53
     ]
 )

@@ -1,4 +1,4 @@
-"""Where fast processor models depart from llvm-mca (benchmarks/machine_agreement): a row per set, processor, class."""
+"""Deviations of fast processor models from llvm-mca (benchmarks/machine_agreement): a row per set, processor, class."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ SCHEMA = pa.schema(
     [
         ("set", pa.string()),  # of blocks, of params.yaml, or random_sequences
         ("target", pa.string()),  # the processor
-        ("deviation", pa.string()),  # what differs first
-        ("blocks", pa.int64()),  # with an order whose reduced part is of this class; one order of each block is reduced
+        ("deviation", pa.string()),  # the first difference
+        ("blocks", pa.int64()),  # whose reduced order is of this class; one order of each block is reduced
         ("instructions", pa.int64()),  # of the example, the shortest of these parts
         ("example", pa.string()),  # GAS syntax
         ("model_cycles", pa.float64()),

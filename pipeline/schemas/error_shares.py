@@ -1,4 +1,4 @@
-"""Their summary, tidy."""
+"""Summary of table `errors`: one row per number."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ SCHEMA = pa.schema(
         ("share", pa.float64()),
         ("low", pa.float64()),
         ("high", pa.float64()),
-        ("n_holds", pa.int64()),  # of a category: blocks of which it is true, whatever comes first
+        ("n_holds", pa.int64()),  # of a category: blocks for which it holds, first or not
     ]
 )

@@ -12,14 +12,14 @@ SCHEMA = pa.schema(
         ("block_id", pa.string()),
         ("n_instructions", pa.int16()),
         ("category", pa.string()),  # the first of `holds`
-        ("holds", pa.list_(pa.string())),  # all categories that are true of it
-        ("detail", pa.string()),  # which way round GCC had it
-        ("also_gcc", pa.string()),  # where GCC itself has the order predicted: the narrowest notion of equal blocks
+        ("holds", pa.list_(pa.string())),  # all categories that hold
+        ("detail", pa.string()),  # GCC's order of the two instructions
+        ("also_gcc", pa.string()),  # blocks in which GCC has the predicted order: the narrowest notion of equality
         ("slot", pa.int16()),
         ("gcc_instruction", pa.string()),
         ("predicted_instruction", pa.string()),
         ("gcc_order", pa.string()),
         ("predicted_order", pa.string()),
-        ("confidence", pa.float64()),  # NaN where not known
+        ("confidence", pa.float64()),  # NaN if unknown
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per (example block, scheduler): the appendix's pictures."""
+"""One row per (example block, scheduler): figures of the appendix."""
 
 from __future__ import annotations
 

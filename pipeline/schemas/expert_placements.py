@@ -1,4 +1,4 @@
-"""One row per (graph, number of devices, expert): where an expert puts the operations; frozen before any training."""
+"""One row per (graph, number of devices, expert): an expert's device of each operation; frozen before any training."""
 
 from __future__ import annotations
 

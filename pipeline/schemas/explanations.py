@@ -1,4 +1,4 @@
-"""Why swaps went unseen: one row per (mode of dependencies, outcome, explanation)."""
+"""Explanations of swaps that did not change the state: one row per (mode of dependencies, outcome, explanation)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One row per block, in the order of table blocks: what stands behind it in its program (corpus/following.py)."""
+"""One row per block, in the order of table blocks: the instructions after it in its program (corpus/following.py)."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-MOST_FOLLOWING = 4  # instructions behind a block
+MOST_FOLLOWING = 4  # instructions after a block
 PLACE = "data/following/{corpus}.parquet"
 SCHEMA = pa.schema(
     [

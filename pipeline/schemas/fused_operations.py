@@ -1,4 +1,4 @@
-"""One row per (method, operation, kernel) of a part of a graph that the page draws: which kernels compute it."""
+"""One row per (method, operation, kernel) of a part of a graph that the page draws: the kernels that compute it."""
 
 from __future__ import annotations
 

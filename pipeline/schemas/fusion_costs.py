@@ -1,4 +1,4 @@
-"""One row per (graph, target, method, seed): what a plan of fusion costs, recomputed."""
+"""One row per (graph, target, method, seed): the recomputed cost of a plan of fusion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = pa.schema(
         ("library_seconds", pa.float64()),  # of kernels that are one library call, which no plan changes
         ("kernels", pa.int32()),
         ("moved_bytes", pa.float64()),  # read and written by all kernels
-        ("evaluations", pa.list_(pa.int64())),  # the anytime curve: after so many evaluations ...
-        ("best_seconds", pa.list_(pa.float64())),  # ... the least cost so far, by the method's own account
+        ("evaluations", pa.list_(pa.int64())),  # the anytime curve: numbers of evaluations ...
+        ("best_seconds", pa.list_(pa.float64())),  # ... and the least cost by then, as the method computes it
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per (graph, target): a method's plan of fusion, and how it came to it."""
+"""One row per (graph, target): a method's plan of fusion, and its anytime curve."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ SCHEMA = pa.schema(
         ("status", pa.string()),  # ok | unsupported
         ("message", pa.string()),
         ("kernel", pa.list_(pa.int32())),  # (n,) kernel that writes each result; -1: fused into all its readers
-        ("order", pa.list_(pa.int32())),  # (K,) kernels as they are run, by their first result; empty: alone
+        (
+            "order",
+            pa.list_(pa.int32()),
+        ),  # (K,) executed kernels in sequence, by their first result; empty: alone
         ("placement", pa.list_(pa.int16())),  # (K,) device of each kernel, in the sequence of `order`; empty: alone
-        ("evaluations", pa.list_(pa.int64())),  # (C,) the anytime curve: after so many evaluations ...
-        ("best_seconds", pa.list_(pa.float64())),  # ... the least cost so far, by the method's own account
+        ("evaluations", pa.list_(pa.int64())),  # (C,) the anytime curve: numbers of evaluations ...
+        ("best_seconds", pa.list_(pa.float64())),  # ... and the least cost by then, as the method computes it
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per (example graph, method, operation): when and where an operation runs in the method's best schedule."""
+"""One row per (example graph, method, operation): time and device of an operation in the method's best schedule."""
 
 from __future__ import annotations
 

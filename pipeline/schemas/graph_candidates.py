@@ -1,4 +1,4 @@
-"""One row per computation graph that a set looked at: whether it counts, and why not."""
+"""One row per candidate graph of a set: whether it counts, or the reason why not."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ SCHEMA = pa.schema(
         ("headroom", pa.float64()),  # seconds of one device over max(critical path, total / devices)
         ("fits_one_device", pa.bool_()),  # one device has the memory for it
         ("counts", pa.bool_()),
-        ("refused", pa.string()),  # why it does not count; empty where it does
+        ("refused", pa.string()),  # reason why it does not count, or empty
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per (set, computation graph): which graphs the frozen sets hold (graphs/devices/frozen)."""
+"""One row per (set, computation graph): the members of the frozen sets (graphs/devices/frozen)."""
 
 from __future__ import annotations
 

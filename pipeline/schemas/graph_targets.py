@@ -1,4 +1,4 @@
-"""One row per frozen target: its strength, and what it was chosen for (graphs/devices/frozen)."""
+"""One row per frozen target: its strength, and the ratio that it was chosen for (graphs/devices/frozen)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import pyarrow as pa
 SCHEMA = pa.schema(
     [
         ("target", pa.string()),  # noisy | bandwidth | latency
-        ("ratio", pa.float64()),  # of list scheduling's speedup there to its speedup on the proxy, mean over graphs
+        (
+            "ratio",
+            pa.float64(),
+        ),  # list scheduling's speedup on the target over that on the proxy, mean over graphs
         ("strength", pa.float64()),
         ("unit", pa.string()),
         ("graphs", pa.int64()),  # of the development sets, all with the same weight
-        ("strength_real", pa.float64()),  # what the real ones alone would ask for, and ...
-        ("strength_synthetic", pa.float64()),  # ... the synthetic ones; said for comparison, used nowhere
+        ("strength_real", pa.float64()),  # strength from the real graphs alone, and ...
+        ("strength_synthetic", pa.float64()),  # ... from the synthetic ones; for comparison only
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per block of compiled sources: the order in which GCC's last scheduling pass met it."""
+"""One row per block of compiled sources: its order before GCC's last scheduling pass."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ SCHEMA = pa.schema(
         (
             "input_order",
             pa.list_(pa.int16()),
-        ),  # input_order[t]: GCC's index of what stood in slot t before
+        ),  # input_order[t]: GCC's index of the instruction in slot t before the pass
     ]
 )

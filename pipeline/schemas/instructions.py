@@ -8,7 +8,7 @@ PLACE = "data/instructions/{corpus}/blocks.parquet"
 SCHEMA = pa.schema(
     [
         ("block_id", pa.string()),
-        ("encodings", pa.list_(pa.int32())),  # as GCC emitted them
-        ("following", pa.list_(pa.int32())),  # what stands behind the block, nearest first; empty where not known
+        ("encodings", pa.list_(pa.int32())),  # in GCC's order
+        ("following", pa.list_(pa.int32())),  # instructions after the block, nearest first; empty if unknown
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per small computation graph with the best order known of it: what a network of slots learns from."""
+"""One row per small computation graph with its best known order: examples for a network of slots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PLACE = "data/graphs/examples/{graph_set}.parquet"
 SCHEMA = pa.schema(
     [
         ("graph_id", pa.string()),  # of table graphs
-        ("name", pa.string()),  # of the draw, or of the part of a graph
+        ("name", pa.string()),  # of the random graph, or of the part of a graph
         ("family", pa.string()),
         ("devices", pa.int32()),
         ("seconds", pa.list_(pa.float64())),  # run time of each operation

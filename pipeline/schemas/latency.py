@@ -1,4 +1,4 @@
-"""One row per (block, valid order, judge)."""
+"""One row per (block, legal order, judge)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA = pa.schema(
         ("block_id", pa.string()),
         ("order", pa.list_(pa.int16())),
         ("machine", pa.string()),  # name of the judge
-        ("cycles", pa.float64()),  # per iteration; NaN where the model does not know an instruction
+        ("cycles", pa.float64()),  # per iteration; NaN if the model does not know an instruction
         ("status", pa.string()),  # ok | unsupported
         ("message", pa.string()),
     ]

@@ -1,4 +1,4 @@
-"""One row per (instruction, processor model): what llvm-mca says of it (latency/machine.py)."""
+"""One row per (instruction, processor model): its description by llvm-mca (latency/machine.py)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SCHEMA = pa.schema(
         ("buffers", pa.list_(pa.int32())),  # of the machine: entries of the schedulers' buffers
         ("micro_ops", pa.int32()),
         ("latency", pa.int32()),  # cycles from issue to write-back
-        ("units", pa.list_(pa.int16())),  # that it holds, ascending
-        ("unit_cycles", pa.list_(pa.int32())),  # for how long it holds each of them
-        ("choices", pa.list_(pa.list_(pa.int16()))),  # groups of units: of each it holds any one besides
-        ("choice_cycles", pa.list_(pa.int32())),  # for how long
+        ("units", pa.list_(pa.int16())),  # that it occupies, ascending
+        ("unit_cycles", pa.list_(pa.int32())),  # for which it occupies each of them
+        ("choices", pa.list_(pa.list_(pa.int16()))),  # groups of units: it also occupies any one of each group
+        ("choice_cycles", pa.list_(pa.int32())),  # for which it occupies it
         ("reads", pa.list_(pa.uint64())),  # registers, three words of dag/resources.py
-        ("late_reads", pa.list_(pa.uint64())),  # those wanted only when its load is back
+        ("late_reads", pa.list_(pa.uint64())),  # registers that it reads only after its load
         ("writes", pa.list_(pa.uint64())),
-        ("double_reads", pa.list_(pa.uint64())),  # those that two of its operands read
+        ("double_reads", pa.list_(pa.uint64())),  # registers that two of its operands read
         ("read_advance", pa.int16()),  # cycles by which its late reads come later
         ("memory", pa.string()),  # none | load | store (which may load as well)
-        ("kept", pa.list_(pa.int32())),  # of each pool, from dispatch to retirement
-        ("queued", pa.list_(pa.int32())),  # of each buffer, from dispatch to issue
+        ("kept", pa.list_(pa.int32())),  # entries of each pool, from dispatch to retirement
+        ("queued", pa.list_(pa.int32())),  # entries of each buffer, from dispatch to issue
         ("status", pa.string()),  # ok | unsupported: all zeros
         ("message", pa.string()),
     ]

@@ -1,4 +1,4 @@
-"""One row per pair of processes: what explains the durations of all operations it ran (execution/measured_rates.py)."""
+"""One row per pair of processes: rates that explain its operations' durations (execution/measured_rates.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SCHEMA = pa.schema(
     [
         ("process", pa.int16()),
         ("measured_at", pa.timestamp("ms")),  # UTC
-        ("operation_seconds", pa.float64()),  # of any operation, whatever it does
+        ("operation_seconds", pa.float64()),  # of any operation, beside its work
         ("flops_per_second", pa.float64()),
         ("swept_bytes_per_second", pa.float64()),
         ("written_bytes_per_second", pa.float64()),

@@ -1,4 +1,4 @@
-"""One row per (graph, target, method, seed, rule of keeping): what a method's schedules cost on a target."""
+"""One row per (graph, target, method, seed, rule of keeping): makespans of a method's schedules on a target."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ SCHEMA = pa.schema(
         ("kept_by", pa.string()),  # best | spread
         ("status", pa.string()),  # ok | timed out | unsupported | no schedule fits
         ("message", pa.string()),
-        ("seconds", pa.list_(pa.float64())),  # (K,) on the target, by the simulator, best by what the method saw first
+        (
+            "seconds",
+            pa.list_(pa.float64()),
+        ),  # (K,) on the target, by the simulator, in the sequence of graph_schedules
         ("proxy_seconds", pa.list_(pa.float64())),  # (K,) without transfers
         ("diversity", pa.float64()),  # of the K schedules: graphs/devices/chains.py
-        ("evaluations", pa.list_(pa.int64())),  # the anytime curve, of what the method saw
+        ("evaluations", pa.list_(pa.int64())),  # the anytime curve, on the target that the method sees
         ("best_seconds", pa.list_(pa.float64())),
         ("work", pa.float64()),  # seconds of all operations on the target, the mean over its draws
         ("exact", pa.bool_()),  # the method gives bounds

@@ -9,7 +9,7 @@ SCHEMA = pa.schema(
     [
         ("source", pa.string()),
         ("program", pa.string()),  # path inside the artifact, or on disk for kind `files`
-        ("artifact", pa.string()),  # file on disk, relative to the repository where inside it
+        ("artifact", pa.string()),  # file on disk, relative to the repository if it is inside
         ("size_bytes", pa.int64()),
         ("shard", pa.int32()),
     ]

@@ -1,4 +1,4 @@
-"""One row per (example graph, method, device, change): how many bytes a device holds from that second on."""
+"""One row per (example graph, method, device, change): bytes in a device's memory from that second on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row per (set, outcome): how many blocks were timed on hardware, and why the others were not."""
+"""One row per (set, outcome): numbers of blocks that were timed on hardware, and reasons for the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA = pa.schema(
         ("set", pa.string()),
         ("outcome", pa.string()),  # timed, or the reason
         ("blocks", pa.int64()),
-        ("example", pa.string()),  # the instruction to blame, of the first such block
+        ("example", pa.string()),  # the instruction that is the reason, in the first such block
         ("processor", pa.string()),
     ]
 )

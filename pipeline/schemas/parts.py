@@ -1,4 +1,4 @@
-"""Numbers of parts of a set, tidy: one row per (method, decoder, seed, metric, part)."""
+"""Numbers of parts of a set: one row per (method, decoder, seed, metric, part)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
         ("value", pa.float64()),
         ("low", pa.float64()),
         ("high", pa.float64()),
-        ("confidence", pa.float64()),  # mean; NaN where not known
+        ("confidence", pa.float64()),  # mean; NaN if unknown
         ("n", pa.int64()),  # blocks
     ]
 )

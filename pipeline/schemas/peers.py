@@ -1,4 +1,4 @@
-"""The projection and its peers (benchmarks/operator): one row per case; one that failed has a reason and no figures."""
+"""The projection and its peers (benchmarks/operator): one row per case; a failed case has a reason and no figures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ SCHEMA = pa.schema(
         ("peer", pa.string()),
         ("dags", pa.string()),  # corpus | random
         ("n_instructions", pa.int64()),
-        ("batch", pa.int64()),  # items that seconds_per_batch is for
+        ("batch", pa.int64()),  # items of seconds_per_batch
         ("items", pa.int64()),  # measured at once; the seconds are scaled to the batch
-        ("iterations", pa.int64()),  # at most; of `cyclic_loop`: needed, and its seconds are scaled to them
+        ("iterations", pa.int64()),  # maximum; for `cyclic_loop` the needed number, to which its seconds are scaled
         ("seconds_per_batch", pa.float64()),  # forward and backward
         ("residual_median", pa.float64()),
         ("residual_max", pa.float64()),
-        ("peak_memory_mb", pa.float64()),  # what the process grew by, of the items (and iterations) measured
-        ("reason", pa.string()),  # why there are no figures
+        ("peak_memory_mb", pa.float64()),  # growth of the process, for the measured items (and iterations)
+        ("reason", pa.string()),  # reason without figures
     ]
 )

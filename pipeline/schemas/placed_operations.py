@@ -1,4 +1,4 @@
-"""One row per (example graph, method, operation): where and when an operation runs in a method's placed schedule."""
+"""One row per (example graph, method, operation): device and time of an operation in a method's placed schedule."""
 
 from __future__ import annotations
 

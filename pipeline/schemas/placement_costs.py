@@ -1,4 +1,4 @@
-"""One row per (graph, link, method, seed): what a method's placed schedule costs, recomputed by the simulator."""
+"""One row per (graph, link, method, seed): the cost of a method's placed schedule, recomputed by the simulator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SCHEMA = pa.schema(
         ("status", pa.string()),  # ok | timed out | unsupported | no schedule fits
         ("message", pa.string()),
         ("seconds", pa.float64()),  # makespan; NaN without a schedule
-        ("memory_share", pa.float64()),  # the most that a device holds at a time, of its memory
-        ("alone", pa.float64()),  # seconds on one device, the memory limit waived
+        ("memory_share", pa.float64()),  # largest use of a device's memory, as a share of it
+        ("alone", pa.float64()),  # seconds on one device, without a memory limit
         ("fits_alone", pa.bool_()),  # one device's memory is enough
         ("bound", pa.float64()),  # no schedule takes less: the longest path, and all work spread over the devices
-        ("evaluations", pa.list_(pa.int64())),  # the anytime curve: after so many simulated schedules ...
-        ("best_seconds", pa.list_(pa.float64())),  # ... the least cost so far, by the method's own account
+        ("evaluations", pa.list_(pa.int64())),  # the anytime curve: numbers of simulated schedules ...
+        ("best_seconds", pa.list_(pa.float64())),  # ... and the least cost by then, as the method computes it
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per (set, graph, number of devices): what is to be placed, with which memory; frozen before any training."""
+"""One row per (set, graph, number of devices): a placement problem with its memory; frozen before any training."""
 
 from __future__ import annotations
 

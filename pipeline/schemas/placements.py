@@ -1,4 +1,4 @@
-"""One row per (graph, link): the best schedule of a method on that link, and how it came to it."""
+"""One row per (graph, link): the best schedule of a method on that link, and its anytime curve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = pa.schema(
         ("message", pa.string()),
         ("order", pa.list_(pa.int32())),  # (n,) operation in each slot; empty without a schedule
         ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
-        ("evaluations", pa.list_(pa.int64())),  # (C,) the anytime curve: after so many simulated schedules ...
-        ("best_seconds", pa.list_(pa.float64())),  # ... the least cost so far, by the method's own account
+        ("evaluations", pa.list_(pa.int64())),  # (C,) the anytime curve: numbers of simulated schedules ...
+        ("best_seconds", pa.list_(pa.float64())),  # ... and the least cost by then, as the method computes it
     ]
 )

@@ -11,8 +11,11 @@ SCHEMA = pa.schema(
         ("split", pa.string()),
         ("loss", pa.float64()),  # of the objective; on development graphs at the lowest sigma
         ("gradient", pa.float64()),  # norm before clipping; not on development graphs
-        ("mean", pa.float64()),  # speedup of a step's schedules; on development graphs a share of what the bound allows
-        ("best", pa.float64()),  # likewise, of the best of them; on development graphs alone
+        (
+            "mean",
+            pa.float64(),
+        ),  # speedup of a step's schedules; on development graphs as a share of the bound's
+        ("best", pa.float64()),  # the same of the best schedule; only on development graphs
         ("learning_rate", pa.float64()),
     ]
 )

@@ -1,4 +1,4 @@
-"""Trainings of policies as they are published: table policy_history of every model and seed of an experiment."""
+"""Trainings of policies in published form: table policy_history of every model and seed of an experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why blocks did not run: one row per (mode of dependencies, reason)."""
+"""Reasons of blocks that did not run: one row per (mode of dependencies, reason)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ SCHEMA = pa.schema(
         ("dependencies", pa.string()),
         ("reason", pa.string()),
         ("blocks", pa.int64()),
-        ("example", pa.string()),  # the instruction to blame, of the first such block
+        ("example", pa.string()),  # the instruction that is the reason, in the first such block
     ]
 )

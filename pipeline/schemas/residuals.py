@@ -8,9 +8,9 @@ PLACE = "data/residuals/residuals.parquet"
 SCHEMA = pa.schema(
     [
         ("n_instructions", pa.int16()),
-        ("proposal", pa.string()),  # softmax: rows of softmax(logits) | logits: as they are
+        ("proposal", pa.string()),  # softmax: rows of softmax(logits) | logits
         ("method", pa.string()),  # cyclic | extrapolated | extrapolated_alone | nearest
-        ("iterations", pa.int32()),  # at most; 0 for nearest, which has none
+        ("iterations", pa.int32()),  # maximum; 0 for nearest, which does not iterate
         ("is_default", pa.bool_()),  # the operator's own number of iterations
         ("n_blocks", pa.int64()),
         ("edges_mean", pa.float64()),  # dependencies of a block

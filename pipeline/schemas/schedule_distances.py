@@ -1,4 +1,4 @@
-"""One row per (graph, method, seed, rule of keeping): how far apart the kept schedules are by their start times."""
+"""One row per (graph, method, seed, rule of keeping): distances of the kept schedules by their start times."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ SCHEMA = pa.schema(
         ("seed", pa.int32()),
         ("kept_by", pa.string()),  # best | spread
         ("start_distance", pa.float64()),  # mean run times; on the proxy
-        ("placed_start_distance", pa.float64()),  # likewise, by when and where
+        ("placed_start_distance", pa.float64()),  # the same, with devices
     ]
 )

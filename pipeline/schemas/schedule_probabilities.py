@@ -1,4 +1,4 @@
-"""One row per (graph, sigma, schedule): how probable a policy draws it, and how probable it should be."""
+"""One row per (graph, sigma, schedule): its probability by a policy, and its target probability."""
 
 from __future__ import annotations
 

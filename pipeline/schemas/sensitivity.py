@@ -1,4 +1,4 @@
-"""One row per (mode of dependencies, pair of neighbours with an edge): what swapping the two does."""
+"""One row per (mode of dependencies, pair of neighbours with an edge): the effect of a swap of the two."""
 
 from __future__ import annotations
 

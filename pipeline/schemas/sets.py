@@ -1,4 +1,4 @@
-"""One row per block of a set of params.yaml's sets."""
+"""One row per block of a set of params.yaml."""
 
 from __future__ import annotations
 

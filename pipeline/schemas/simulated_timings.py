@@ -1,4 +1,4 @@
-"""One row per schedule that is executed on a machine and simulated target: what the simulator says of it."""
+"""One row per schedule that is executed on a machine and simulated target: its simulated makespan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row per file that gave nothing, or not all it holds."""
+"""One row per file without any blocks, or with missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the execution oracle ran: one row per (mode of dependencies, stratum of blocks)."""
+"""Counts of the execution oracle: one row per (mode of dependencies, stratum of blocks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What swaps of neighbours with an edge do: one row per (mode of dependencies, kind of edge, outcome)."""
+"""Effects of swaps of neighbours with an edge: one row per (mode of dependencies, kind of edge, outcome)."""
 
 from __future__ import annotations
 

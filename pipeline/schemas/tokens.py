@@ -1,4 +1,4 @@
-"""One row per block; token ids of its instructions in GCC's order, one after the other."""
+"""One row per block; token ids of its instructions, joined in GCC's order."""
 
 from __future__ import annotations
 

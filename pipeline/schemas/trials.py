@@ -1,4 +1,4 @@
-"""How each trial of params.yaml ended on the development split: one row per trial, its settings before."""
+"""Last measurement of each trial of params.yaml on the development split: one row per trial, after its settings."""
 
 from __future__ import annotations
 

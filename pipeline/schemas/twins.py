@@ -1,4 +1,4 @@
-"""Blocks of a set that are equal up to renaming to one of the training set."""
+"""Blocks of a set that equal a block of the training set up to renaming."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = pa.schema(
         ("n_blocks", pa.int64()),
         ("with_twin", pa.float64()),  # share of the blocks
         ("same_order", pa.float64()),  # with a twin of the same order
-        ("different_order", pa.float64()),  # with a twin of another; a block may have both
+        ("different_order", pa.float64()),  # with a twin of another order; a block may have both
         ("copied", pa.float64()),  # exact match of the twins' commonest order, of blocks with a twin
     ]
 )

@@ -1,4 +1,4 @@
-"""One row per token that the training blocks have often enough."""
+"""One row per token that is frequent enough in the training blocks."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ SCHEMA = pa.schema(
     [
         ("update", pa.int32()),
         ("split", pa.string()),  # training | development
-        # training: what a round takes off the loss, as a share, the mean since the last row; development: seconds of
+        # training: decrease of the loss by a round, as a share, mean since the last row; development: seconds of
         # the best schedule after 200 evaluations without learning, over those of one device, a geometric mean
         ("value", pa.float64()),
     ]

@@ -1,4 +1,4 @@
-"""Trainings of networks for whole graphs as they are published: every model and seed of an experiment."""
+"""Trainings of networks for whole graphs in published form: every model and seed of an experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table `errors` as it is published: whose wrong blocks they are, and no whole block of other people's code."""
+"""Published form of table `errors`: with model, set and seed, and without whole blocks of other people's code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SCHEMA = pa.schema(
         ("block_id", pa.string()),
         ("n_instructions", pa.int16()),
         ("category", pa.string()),  # the first of `holds`
-        ("holds", pa.string()),  # categories that are true of it, joined by `; `
-        ("detail", pa.string()),  # which way round GCC had it
-        ("also_gcc", pa.string()),  # where GCC itself has the order predicted
+        ("holds", pa.string()),  # categories that hold, joined by `; `
+        ("detail", pa.string()),  # GCC's order of the two instructions
+        ("also_gcc", pa.string()),  # blocks in which GCC has the predicted order
         ("slot", pa.int16()),
         ("gcc_instruction", pa.string()),
         ("predicted_instruction", pa.string()),
-        ("confidence", pa.float64()),  # NaN where not known
+        ("confidence", pa.float64()),  # NaN if unknown
     ]
 )

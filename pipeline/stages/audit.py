@@ -1,4 +1,4 @@
-"""Whether anything that an imitator sees tells GCC's order by itself."""
+"""Whether any feature that an imitator sees tells GCC's order by itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from pipeline import tables
 from pipeline.analysis.audit import audit
 from pipeline.blocks.dag.sampling import SAMPLERS
-from pipeline.blocks.problems import instructions as known
+from pipeline.blocks.problems import instructions as descriptions
 from pipeline.blocks.problems import store
 from pipeline.blocks.problems.sample import load
 from pipeline.stages import options
@@ -28,10 +28,10 @@ def main(
     out: options.Out,
 ) -> None:
     """Sort independent instructions by each feature alone, and count how often that is GCC's order."""
-    held = store.load(instructions, dags)
-    sample = load(chosen, held)
+    block_store = store.load(instructions, dags)
+    sample = load(chosen, block_store)
     ids = sample.block_ids.to_pylist()
-    found = tables.read("blocks", blocks, ["block_id", "address", "code"], tables.of_blocks(ids)).set_index("block_id")
-    found_at = list(zip(found["code"].loc[ids], found["address"].loc[ids], strict=True))
-    table = audit(held, known.load(encodings), sample, found_at, SAMPLERS[sampler], confidence, seed)
+    code = tables.read("blocks", blocks, ["block_id", "address", "code"], tables.of_blocks(ids)).set_index("block_id")
+    unmasked = list(zip(code["code"].loc[ids], code["address"].loc[ids], strict=True))
+    table = audit(block_store, descriptions.load(encodings), sample, unmasked, SAMPLERS[sampler], confidence, seed)
     tables.write(table, "audit", out)

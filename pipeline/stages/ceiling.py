@@ -28,18 +28,18 @@ def main(
     out: options.Out,
     twins_out: options.Out,
 ) -> None:
-    """Group blocks by keys that know no order, and count the orders of each group."""
-    held = store.load(instructions, dags)
-    known = tables.read("blocks", blocks, ["block_id", "source", "n_instructions", "occurrences"])
+    """Group blocks by keys that do not depend on an order, and count the orders of each group."""
+    block_store = store.load(instructions, dags)
+    described = tables.read("blocks", blocks, ["block_id", "source", "n_instructions", "occurrences"])
     several = tables.read("dags", dags, ["n_legal_orders"]).n_legal_orders.to_numpy() > 1
-    own = known.assign(several=several)[known.source == source]
-    learned = load(training, held).rows
-    tested = {path.stem: load(path, held).rows for path in sets}
-    ceilings, found = [], []
+    of_source = described.assign(several=several)[described.source == source]
+    learned = load(training, block_store).rows
+    tested = {path.stem: load(path, block_store).rows for path in sets}
+    ceilings, twin_rows = [], []
     for notion, shape in shapes(tables.read("encodings", encodings, ["code"]).code.tolist()).items():
-        every = canonical(held, np.arange(len(held.lengths)), shape)
-        ceilings.append(ceiling(notion, every.of(own.index.to_numpy()), own))
+        corpus = canonical(block_store, np.arange(len(block_store.lengths)), shape)
+        ceilings.append(ceiling(notion, corpus.of(of_source.index.to_numpy()), of_source))
         for name, rows in tested.items():
-            found.append(twins(notion, name, every.of(rows), every.of(learned), several[rows]))
+            twin_rows.append(twins(notion, name, corpus.of(rows), corpus.of(learned), several[rows]))
     tables.write(pd.concat(ceilings), "ceiling", out)
-    tables.write(pd.concat(found), "twins", twins_out)
+    tables.write(pd.concat(twin_rows), "twins", twins_out)

@@ -1,4 +1,4 @@
-"""Answer every claim of the paper, and of ours, by the tables of results."""
+"""Check every claim of the paper, and every claim of ours, against the tables of results."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file to write: reports/claims.csv.")],
     results: options.SomeTables = None,
     folders: options.Published = None,
-    settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
+    settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its present settings.")] = "{}",
 ) -> None:
-    """Write one row for each claim: target, value, interval, whether it holds, and the row that says so.
+    """Write a row for each claim: target, value, interval, whether it holds, and the row of results behind it.
 
-    Fresh experiments stand for published ones of the same name.
+    Fresh results replace published ones of the same experiment.
     """
     fresh = [tables.read("results", path) for path in results or []]
     paths = [folder / "results.csv" for folder in folders or []]
-    frozen = [published.read("results", path) for path in paths if path.exists()]  # trials, for one, have none
+    frozen = [published.read("results", path) for path in paths if path.exists()]  # trials have no results
     empty = tables.SCHEMAS["results"].empty_table().to_pandas()
-    both = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
-    both = pd.concat([both, _marked(folders or [], json.loads(settings_now))])
+    merged = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
+    merged = pd.concat([merged, _unmarked(folders or [], json.loads(settings_now))])
     with tables.replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(both, claims())))
+        temporary.write_text(tidy.csv(table(merged, claims())))
 
 
-def _marked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:
-    """How many published folders are older than their sources or settings, and no page says so; in table `results`."""
+def _unmarked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:
+    """Row of results: published folders that are older than their sources or settings though no page says so."""
     shown = {name for page in PAGES for name in page.experiments}
     silent = []
     for folder in folders:
         source, settings = Provenance.read(folder / published.PROVENANCE), settings_now.get(folder.name)
-        said = state(source, settings) if folder.name in shown else "current"
-        silent.append(said == "current" and differs(source, settings))
+        mark = state(source, settings) if folder.name in shown else "current"
+        silent.append(mark == "current" and differs(source, settings))
     place = {"experiment": "published", "seed": "all", "unit": "count"}
     return rows_of([row(place, NOT_MARKED, float(sum(silent)), n=len(silent))] if silent else [])

@@ -14,22 +14,22 @@ from pipeline.stages import options
 def main(settings: options.Settings, graphs: options.Table, out: options.Out) -> None:
     """Merge small operations of every graph, and make products, sweeps and results of what is left.
 
-    Only graphs in which two devices have something to win stay: one takes at least `least_headroom` times
-    max(critical path, total / 2). Merging takes some of it away, which is said for each graph.
+    A graph stays only if two devices can win something: one device takes at least `least_headroom` times
+    max(critical path, total / 2). Merging takes some of this away; the stage prints it for each graph.
     """
-    wanted = section(Coarsening, settings)
-    kept = []
+    chosen = section(Coarsening, settings)
+    coarsened = []
     for original in read_graphs(graphs):
-        executed = executable(original, wanted)
-        of = problem(executed)
-        headroom = float(of.seconds.sum()) / of.bound
-        stays = headroom >= wanted.least_headroom
+        executed = executable(original, chosen)
+        merged = problem(executed)
+        headroom = float(merged.seconds.sum()) / merged.bound
+        stays = headroom >= chosen.least_headroom
         print(
             f"{original.name}, {original.variant}: {len(original)} operations are {len(executed)}; one device takes "
             f"{headroom:.2f} times the bound{'' if stays else ', too little: left out'}",
             file=sys.stderr,
         )
-        kept += [executed] if stays else []
-    if not kept:
-        raise ValueError(f"{graphs}: in no graph two devices have anything to win; lower least_headroom")
-    write_graphs(out, kept)
+        coarsened += [executed] if stays else []
+    if not coarsened:
+        raise ValueError(f"{graphs}: two devices can win nothing in any graph; lower least_headroom")
+    write_graphs(out, coarsened)

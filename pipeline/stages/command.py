@@ -1,4 +1,4 @@
-"""How a stage is run: list options as shells write them, expected errors as one clear message."""
+"""How a stage runs: list options as shells write them, and one clear message for an expected error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 
 def repeated(argv: list[str]) -> list[str]:
-    """`--x a b c` as typer wants it, `--x a --x b --x c`; the pipeline has no positional arguments."""
+    """Rewrite `--x a b c` to `--x a --x b --x c`, as typer expects; the pipeline has no positional arguments."""
     expanded: list[str] = []
     option = None
     for word in argv:
@@ -30,19 +30,19 @@ def repeated(argv: list[str]) -> list[str]:
 def explained(code: int = 1) -> Iterator[None]:
     """End the process with a message on stderr and this exit code at an expected error.
 
-    Expected are ValueError and OSError: bad settings, damaged table, full disk; a fault of our own keeps its traceback.
+    ValueError and OSError are expected: bad settings, damaged table, full disk; our own faults keep their traceback.
     """
     try:
         yield
     except (ValueError, OSError) as error:
         full = isinstance(error, OSError) and error.errno == errno.ENOSPC
-        remedy = "; the disk is full: free some space and start again, nothing half-written was left" if full else ""
+        remedy = "; the disk is full: free some space and start again, no half-written file was left" if full else ""
         print(f"error: {error}{remedy}", file=sys.stderr)
         sys.exit(code)
 
 
 def run(main: Callable[..., Any]) -> None:
-    """Run a stage's function as a command, its expected errors explained."""
+    """Run a stage's function as a command that explains expected errors."""
     sys.argv[1:] = repeated(sys.argv[1:])
     with explained():
         typer.run(main)

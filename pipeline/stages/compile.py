@@ -7,14 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.compiled.archives import c_files, prepare
-from pipeline.blocks.compiled.compiled_blocks import Gathering
+from pipeline.blocks.compiled.compiled_blocks import ProgramCompiler
 from pipeline.blocks.compiled.compiler import Compiler, unpack
 from pipeline.blocks.compiled.selection import Observed, select
 from pipeline.blocks.corpus.fetch import cached
@@ -32,49 +31,48 @@ def main(
     statistics: options.Out,
     cores: options.Cores = 1,
 ) -> None:
-    """The scheduler's true input: blocks in the order before GCC's last scheduling pass, and after it.
+    """Write blocks in the order before GCC's last scheduling pass, the scheduler's true input, and in the order after.
 
-    Every C file is compiled twice, with options that differ in -fno-schedule-insns2 alone; blocks are paired by their
-    place in the function and kept where both have the same instructions and the earlier order is legal by the
-    dependencies of the later one (mode full). Sources and compiler are pinned and kept in .cache/artifacts; sources
-    come through apt-get, without a change to the system. Needed besides: an assembler, a linker and the C library's
-    headers (Debian: apt-get install binutils libc6-dev). A file that does not compile is skipped by name. Nothing
-    that is compiled is ever run.
+    The stage compiles every C file twice, with options that differ in -fno-schedule-insns2 alone. It pairs blocks by
+    their place in the function. A pair stays if both blocks have the same instructions and the earlier order is legal
+    by the dependencies of the later one (mode full). Sources and compiler are pinned and cached in .cache/artifacts;
+    apt-get brings the sources, without a change to the system. Also needed: an assembler, a linker and the C library's
+    headers (Debian: apt-get install binutils libc6-dev). A file that does not compile is skipped, and its name is
+    recorded. No compiled program ever runs.
     """
     logging.basicConfig(format="%(message)s")
-    wanted = section(Compiled, settings)
+    chosen = section(Compiled, settings)
     artifacts = {
-        name: Path(one.artifact.path) if isinstance(one.artifact, FolderSource) else cached(one.artifact)
-        for name, one in sorted(wanted.programs.items())
+        name: Path(program.artifact.path) if isinstance(program.artifact, FolderSource) else cached(program.artifact)
+        for name, program in sorted(chosen.programs.items())
     }
-    wheel = cached(wanted.compiler) if isinstance(wanted.compiler, WheelSource) else None
+    wheel = cached(chosen.compiler) if isinstance(chosen.compiler, WheelSource) else None
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
         gcc = str(unpack(wheel, work / "gcc")) if wheel else "gcc"
-        compiler = Compiler(gcc, tuple(wanted.flags))
+        compiler = Compiler(gcc, tuple(chosen.flags))
         compiler.check(work)
-        gathering = Gathering(wanted, compiler)
+        gathering = ProgramCompiler(chosen, compiler)
         for name, artifact in artifacts.items():
-            prepare(wanted.programs[name], artifact, work / "programs" / name)
-        total = sum(len(c_files(one, work / "programs" / name)) for name, one in wanted.programs.items())
-        found, observed = [], Observed()
+            prepare(chosen.programs[name], artifact, work / "programs" / name)
+        total = sum(len(c_files(program, work / "programs" / name)) for name, program in chosen.programs.items())
+        pieces, observed = [], Observed()
         with tqdm(desc="C files", total=total, unit="file", file=sys.stderr, mininterval=1.0) as progress:
             for name in artifacts:
                 for file in gathering.files(name, work / "programs" / name, work, cores):
                     progress.update()
                     if file is not None:
-                        found.append(file.table)
+                        pieces.append(file.table)
                         observed.update((name, *pair) for pair in zip(file.block_ids, file.orders, strict=True))
-    if not found:
+    if not pieces:
         raise ValueError(f"no C file gave a block; the first: {gathering.skipped()['reason'].head(1).to_list()}")
-    distinct = first_of_each(joined(found))
+    distinct = first_of_each(joined(pieces))
     selection = select(distinct.cast(tables.SCHEMAS["blocks"]), observed)
-    kept = distinct.filter(pc.is_in(distinct["block_id"], pa.array(selection.orders["block_id"], pa.string())))
+    selected = distinct.filter(pc.is_in(distinct["block_id"], pa.array(selection.orders["block_id"], pa.string())))
     with tables.writing("blocks", blocks, REPETITIVE) as append:
-        for group in groups(kept):
+        for group in groups(selected):
             append(group)
         tables.write(selection.orders, "input_orders", input_orders)
         tables.write(gathering.skipped(), "skipped", skipped)
         counts = sorted((gathering.counts + selection.counts).items())
-        rows = [(wanted.source, *key, float(value)) for key, value in counts]
-        tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["corpus"].names), "corpus", statistics)
+        tables.write_rows([(chosen.source, *key, float(value)) for key, value in counts], "corpus", statistics)

@@ -16,7 +16,7 @@ from pipeline.stages import options
 
 
 def _in_order(make: Callable[[pa.Table], pa.Table], pieces: Iterable[pa.Table], cores: int) -> Iterator[pa.Table]:
-    """make(piece) of each, in order, by several threads; at most two pieces for each are in memory."""
+    """Yield make(piece) of each piece, in order, by several threads; at most two pieces a thread are in memory."""
     with ThreadPoolExecutor(cores) as pool:
         pending: deque[Future[pa.Table]] = deque()
         for piece in pieces:
@@ -28,10 +28,7 @@ def _in_order(make: Callable[[pa.Table], pa.Table], pieces: Iterable[pa.Table], 
 
 
 def main(
-    dependencies: options.DependencyMode,
-    blocks: options.Blocks,
-    out: options.Out,
-    cores: options.Cores = 1,
+    dependencies: options.DependencyMode, blocks: options.Blocks, out: options.Out, cores: options.Cores = 1
 ) -> None:
     """Build the dependency DAG of every block, and count its legal orders."""
     groups = tables.RowGroups("blocks", blocks, COLUMNS)

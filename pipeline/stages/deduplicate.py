@@ -13,26 +13,21 @@ from pipeline.blocks.corpus.unique import GROUPS, REPETITIVE
 from pipeline.stages import options
 
 
-def main(
-    shards: options.Tables,
-    skipped_shards: options.Tables,
-    blocks: options.Out,
-    skipped: options.Out,
-) -> None:
+def main(shards: options.Tables, skipped_shards: options.Tables, blocks: options.Out, skipped: options.Out) -> None:
     """Join the shards and keep one of the blocks that are equal after masking.
 
-    The first by source, program, section and address stays; `occurrences` counts all.
+    The first one by source, program, section and address stays; `occurrences` counts all.
     """
-    left_out = pd.concat([tables.read("skipped", path) for path in skipped_shards], ignore_index=True)
+    skipped_files = pd.concat([tables.read("skipped", path) for path in skipped_shards], ignore_index=True)
     count = 0
     with tables.writing("blocks", blocks, REPETITIVE) as append:
         for group in tqdm(merged(shards), "merging", GROUPS, unit="row group", file=sys.stderr):
             append(group)
             count += group.num_rows
         if not count:
-            reasons = "; ".join(f"{row.program}: {row.reason}" for row in left_out.head(5).itertuples())
+            reasons = "; ".join(f"{row.program}: {row.reason}" for row in skipped_files.head(5).itertuples())
             raise ValueError(
-                f"no block in the whole corpus ({len(left_out)} files skipped: {reasons or 'there was no file'}); "
+                f"no block in the whole corpus ({len(skipped_files)} files skipped: {reasons or 'there was no file'}); "
                 "correct corpus.sources or corpus.compiler in params.yaml"
             )
-        tables.write(left_out.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)
+        tables.write(skipped_files.sort_values(["source", "program"], ignore_index=True), "skipped", skipped)

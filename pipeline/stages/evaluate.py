@@ -1,8 +1,7 @@
-"""Tables of an experiment -> its numbers, whatever its task."""
+"""From the tables of an experiment on blocks to its numbers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,12 +18,12 @@ from pipeline.stages import options
 def main(
     experiment: options.Name,
     task: Annotated[str, typer.Option(help="reproduction, imitation, processors or hardware.")],
-    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    intervals: options.Intervals,
     results: options.Out,
     parts: options.Out,
-    outcomes: Annotated[Path | None, typer.Option(help="Table outcomes to write, of task hardware.")] = None,
+    outcomes: options.SomeOut = None,
     judges: Annotated[str, typer.Option(help="JSON: name of a judge -> its settings.")] = "{}",
-    dependencies: Annotated[str, typer.Option(help="JSON: set -> dependencies, of those that are not full.")] = "{}",
+    dependencies: Annotated[str, typer.Option(help="JSON: set -> dependencies; full where it has no entry.")] = "{}",
     sets: options.SomeTables = None,
     dags: options.SomeTables = None,
     blocks: options.SomeTables = None,
@@ -42,26 +41,11 @@ def main(
 
     Intervals are bootstrapped over blocks, and over blocks and seeds for seed `all`.
     """
-    evaluation = task_of(task)(
-        Inputs(
-            experiment,
-            section(Intervals, intervals),
-            section(dict[str, Judge], judges),
-            section(dict[str, str], dependencies),
-            sets=sets,
-            dags=dags,
-            blocks=blocks,
-            instructions=instructions,
-            machine_instructions=machine_instructions,
-            splits=splits,
-            schedules=schedules,
-            confidence=confidence,
-            latency=latency,
-            optima=optima,
-            timings=timings,
-            timed_blocks=timed_blocks,
-        )
-    )
+    named_judges, modes = section(dict[str, Judge], judges), section(dict[str, str], dependencies)
+    paths = dict(sets=sets, dags=dags, blocks=blocks, instructions=instructions, splits=splits, schedules=schedules)
+    paths |= dict(confidence=confidence, latency=latency, optima=optima, timings=timings, timed_blocks=timed_blocks)
+    paths |= dict(machine_instructions=machine_instructions)
+    evaluation = task_of(task)(Inputs(experiment, section(Intervals, intervals), named_judges, modes, **paths))
     tables.write(evaluation.results, "results", results)
     tables.write(evaluation.parts, "parts", parts)
     if outcomes is not None:

@@ -1,4 +1,4 @@
-"""Timings of executed schedules of computation graphs -> an experiment's numbers."""
+"""From timings of executed schedules of computation graphs to an experiment's numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main(
     parts: options.Out,
     executed_points: options.Out,
 ) -> None:
-    """Compare simulated targets, and methods, by what this machine has measured.
+    """Compare simulated targets, and methods, by measurements on this machine.
 
     Intervals are bootstrapped over families of graphs, their graphs and seeds.
     """

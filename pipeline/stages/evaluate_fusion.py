@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from pipeline import tables
 from pipeline.analysis.fusion_task import evaluate
 from pipeline.config.intervals import Intervals
@@ -16,13 +12,13 @@ from pipeline.stages.gather import gather
 
 def main(
     experiment: options.Name,
-    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    intervals: options.Intervals,
     fusion_costs: options.Tables,
     results: options.Out,
     parts: options.Out,
-    peers: Annotated[list[str] | None, typer.Option(help="Methods that every other one is compared with.")] = None,
+    peers: options.Peers = None,
 ) -> None:
-    """Compare every method with the best default, its peers, the best known and the best of all plans: one row each.
+    """Compare every method with the best default, its peers, the best known and the best of all plans.
 
     Intervals are bootstrapped over families of graphs, their graphs, and seeds.
     """

@@ -1,11 +1,6 @@
-"""Makespans of an experiment on computation graphs -> its numbers."""
+"""From makespans of an experiment on computation graphs to its numbers."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from pipeline import tables
 from pipeline.analysis.devices_task import evaluate
@@ -18,11 +13,11 @@ from pipeline.stages.gather import gather
 
 def main(
     experiment: options.Name,
-    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    intervals: options.Intervals,
     graphs: options.Tables,
     candidates: options.Tables,
     makespans: options.Tables,
-    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    strengths: options.Strengths,
     results: options.Out,
     parts: options.Out,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What placed schedules cost -> numbers of an experiment."""
+"""From the costs of placed schedules to an experiment's numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.stages.gather import gather
 
 def main(
     experiment: options.Name,
-    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    intervals: options.Intervals,
     placement_costs: options.Tables,
     results: options.Out,
     parts: options.Out,
-    peers: Annotated[list[str] | None, typer.Option(help="Methods that every other one is compared with.")] = None,
+    peers: options.Peers = None,
     experts: Annotated[list[str] | None, typer.Option(help="Methods that place as people do.")] = None,
 ) -> None:
-    """Compare every method with the default, the experts, its peers and the best known: one row each.
+    """Compare every method with the default, the experts, its peers and the best known.
 
     Intervals are bootstrapped over families of graphs, their graphs on each link, and seeds.
     """

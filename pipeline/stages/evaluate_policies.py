@@ -1,8 +1,7 @@
-"""Makespans of an experiment with learned policies -> its numbers."""
+"""From makespans of an experiment with learned policies to its numbers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,18 +18,18 @@ from pipeline.stages.gather import gather
 
 def main(
     experiment: options.Name,
-    intervals: Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")],
+    intervals: options.Intervals,
     peers: Annotated[list[str], typer.Option(help="Methods that every other one is compared with.")],
     methods: Annotated[str, typer.Option(help="JSON: settings of every method by its name.")],
     graphs: options.Tables,
     candidates: options.Tables,
     makespans: options.Tables,
     distances: options.Tables,
-    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    strengths: options.Strengths,
     results: options.Out,
     parts: options.Out,
 ) -> None:
-    """Compare every method with list scheduling, bounds and the best known, and with its peers: one row each.
+    """Compare every method with list scheduling, bounds and the best known, and with its peers.
 
     Intervals are bootstrapped over families of graphs, their graphs and seeds.
     """

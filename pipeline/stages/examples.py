@@ -1,9 +1,8 @@
-"""Example blocks with what happens to their matrices, as in POCSNet's appendix."""
+"""Example blocks with their matrices before and after the operator, as in POCSNet's appendix."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import torch
 
 from pipeline import tables
@@ -18,7 +17,7 @@ ITERATIONS = 20  # of the operator, as in the paper's appendix
 
 
 def pick(exact: dict[str, np.ndarray], valid: dict[str, np.ndarray], loose: np.ndarray, count: int) -> list[int]:
-    """Items to show: in turn one that both networks reproduce, one where POPOCS mends an illegal order, one both miss.
+    """Items to show, in turn: both networks reproduce it; POPOCS alone gives a legal order; both networks miss it.
 
     exact, valid: method -> (B,) bool; loose: (B,) bool, more than one legal order.
     """
@@ -61,10 +60,10 @@ def main(
         order = hungarian(matrices[name]).astype(np.int64)
         exact[name] = (np.take_along_axis(test.input_order, order, 1) == np.arange(order.shape[1])).all(1)
         valid[name] = count_violations(shown.precedes, order) == 0
-    # Fewer edges than a chain: certainly more than one legal order.
+    # A block with fewer edges than a chain certainly has more than one legal order.
     items = pick(exact, valid, shown.precedes.sum((1, 2)) < test.input_order.shape[1] - 1, n_blocks)
-    wanted = tables.of_blocks(test.block_ids[item] for item in items)
-    code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
+    members = tables.of_blocks(test.block_ids[item] for item in items)
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], members).set_index("block_id").masked_code
     rows = []
     for item in items:
         block = test.block_ids[item]
@@ -87,4 +86,4 @@ def main(
                     "after": after,
                 }
             )
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["examples"].names), "examples", examples)
+    tables.write_rows(rows, "examples", examples)

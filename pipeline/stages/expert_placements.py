@@ -1,4 +1,4 @@
-"""Place the graphs of a set as people do, where no placement of theirs is frozen."""
+"""Place the graphs of a set as human experts do, where no expert placement is frozen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main(
     graphs: options.Table,
     expert_placements: Annotated[Path, typer.Option(help="Table to write.")],
 ) -> None:
-    """Write every expert's placement of every graph that brings its run times along; none where there is none."""
+    """Write every expert's placement of every graph that brings its run times along; an expert may have none."""
     rows = []
     for graph in read_graphs(graphs):
         seconds = problem_of(graph, devices).seconds

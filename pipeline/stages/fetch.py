@@ -9,22 +9,22 @@ import typer
 
 from pipeline.blocks.corpus.fetch import fetch
 from pipeline.config.corpus import Source
-from pipeline.config.section import section as parse
+from pipeline.config.section import section
 from pipeline.stages import options
 
 
 def main(
     source: options.Name,
     settings: options.Settings,
-    out: Annotated[Path, typer.Option(help="Where the artifact goes.")],
+    out: Annotated[Path, typer.Option(help="Place of the artifact.")],
 ) -> None:
     """Put a source's artifact in its place.
 
-    Kinds `wheel` and `npm` are downloaded by their package manager once, kept in .cache/artifacts
-    under their sha256, and never used unless size and sha256 are those of params.yaml. Kind `files`
-    becomes a JSON listing of the ELF files that match `include`.
+    The package managers download kinds `wheel` and `npm` once, into .cache/artifacts under their sha256; a package
+    counts only if its size and sha256 are those of params.yaml. Kind `files` becomes a JSON listing of the ELF files
+    that match `include`.
     """
     try:
-        fetch(parse(Source, settings), out)  # type: ignore[arg-type]  # a union is a type to pydantic
+        fetch(section(Source, settings), out)  # type: ignore[arg-type]  # a union is a type to pydantic
     except ValueError as error:
         raise ValueError(f"source {source}: {error}") from error

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import torch
-import typer
 from pydantic import TypeAdapter
 from tqdm import tqdm
 
@@ -32,18 +29,16 @@ _EMPTY = np.zeros(0, np.int32)
 
 def main(
     settings: options.Settings,
-    machines: Annotated[
-        str, typer.Option(help="JSON: device (null: this machine), number of devices, links, targets.")
-    ],
+    machines: options.FusionMachines,
     seed: options.Seed,
     graphs: options.Table,
     fusion_plans: options.Out,
-    weights: Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")] = None,
+    weights: options.Network = None,
 ) -> None:
     """Write a method's plan of each graph and target, or why there is none.
 
-    On a link, the kernels of a method that only fuses are placed and ordered as by HEFT. What is random depends on the
-    seed, the graph's hash and the target alone.
+    On a link, HEFT places and orders the kernels of a method that only fuses. Random draws depend on nothing but the
+    seed, the graph's hash and the target.
     """
     torch.set_num_threads(1)
     entry: FusionEntry = TypeAdapter(FusionEntry).validate_json(settings)
@@ -59,21 +54,17 @@ def main(
                 None if link is None else Machine(where.devices, Transfers(1 / link.bytes_per_second, link.seconds))
             )
             rows.append({"graph_id": graph.graph_id, "target": target} | _row(problem, machine, entry, rng, weights))
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["fusion_plans"].names), "fusion_plans", fusion_plans)
+    tables.write_rows(rows, "fusion_plans", fusion_plans)
 
 
 def _row(
-    problem: FusionProblem,
-    machine: Machine | None,
-    entry: FusionEntry,
-    rng: np.random.Generator,
-    weights: Path | None,
+    problem: FusionProblem, machine: Machine | None, entry: FusionEntry, rng: np.random.Generator, weights: Path | None
 ) -> dict[str, object]:
     if isinstance(entry, GoJoint):
         if machine is None:
             return _without_plan("it places kernels on several devices: name a link as the target")
-        found = go_joint.search(problem, machine, entry, rng)
-        return _with_schedule(found.best) | _curve(found.costs)
+        result = go_joint.search(problem, machine, entry, rng)
+        return _with_schedule(result.best) | _curve(result.costs)
     try:
         plan, costs = fuse(problem, entry, rng, weights)
     except TooLarge as error:
@@ -99,7 +90,7 @@ def _without_plan(message: str) -> dict[str, object]:
 
 
 def _curve(costs: np.ndarray) -> dict[str, object]:
-    """Where the best so far got better; nothing of a method that was not asked for its evaluations."""
+    """Evaluations at which the best cost so far fell; empty for a method that records none."""
     if not len(costs):
         return {"evaluations": np.zeros(0, np.int64), "best_seconds": np.zeros(0)}
     stats = improvements(costs, 0.0)

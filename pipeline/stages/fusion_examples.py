@@ -1,4 +1,4 @@
-"""Plans of fusion of a part of one graph that the page draws: which kernels compute each operation."""
+"""Plans of fusion of a part of one graph, which the page draws: the kernels that compute each operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import typer
 
 from pipeline import places, tables
@@ -28,7 +27,7 @@ def main(
     fusion_plans: options.Tables,
     fused_operations: options.Out,
 ) -> None:
-    """Write the plans of the methods that have one of this graph; at least one must. Costs are this machine's."""
+    """Write the plans of this graph by the methods that have one; at least one must. Costs are this machine's."""
     chosen = section(ShownFusion, settings)
     named = {f"{graph.name} {graph.variant}": graph for graph in read_graphs(graphs)}
     if chosen.graph not in named:
@@ -41,20 +40,18 @@ def main(
         table = tables.read("fusion_plans", of_method[method])
         row = table[(table["graph_id"] == graph.graph_id) & (table["target"] == chosen.target)].iloc[0]
         if row["status"] == "ok":
-            whose = {"rank": 0, "graph": chosen.graph, "method": method, "place": place}
+            drawn = {"rank": 0, "graph": chosen.graph, "method": method, "place": place}
             plan = Plan(np.asarray(row["kernel"], np.int64))
-            rows += [whose | operation for operation in _operations(graph, problem, plan, chosen.operations)]
+            rows += [drawn | operation for operation in _operations(graph, problem, plan, chosen.operations)]
     if not rows:
         raise ValueError(f"none of {', '.join(chosen.methods)} fuses {chosen.graph}; change shown.methods")
-    tables.write(
-        pd.DataFrame(rows, columns=tables.SCHEMAS["fused_operations"].names), "fused_operations", fused_operations
-    )
+    tables.write_rows(rows, "fused_operations", fused_operations)
 
 
 def _operations(
     graph: Graph, problem: FusionProblem, plan: Plan, shown: tuple[int, int]
 ) -> Iterator[dict[str, object]]:
-    """A row for each operation that is shown, and each kernel that computes it."""
+    """Rows, one for each shown operation and each kernel that computes it."""
     first, last = shown[0], min(shown[1], problem.n - 1)
     whole = {"kernels": plan.kernels, "seconds": seconds(problem, plan)}
     computing: dict[int, list[int]] = {}

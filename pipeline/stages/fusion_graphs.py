@@ -1,4 +1,4 @@
-"""Read the graphs of a set that is to be fused."""
+"""Read the graphs of a set for fusion."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pipeline.stages import options
 
 def main(name: options.Name, settings: options.Settings, graphs: options.Out) -> None:
     """Write the graphs of a set, one row each."""
-    rates, asked = frozen_rates(), section(FusionSet, settings)
-    chosen = fusion_graphs(asked, lambda graph: len(choices(fusion_problem(graph, rates))))
-    if asked.head_room:
-        chosen = with_head_room(chosen)
-    if not chosen:
+    rates, chosen = frozen_rates(), section(FusionSet, settings)
+    members = fusion_graphs(chosen, lambda graph: len(choices(fusion_problem(graph, rates))))
+    if chosen.head_room:
+        members = with_head_room(members)
+    if not members:
         raise ValueError(f"fusion_sets.{name}: no graph counts; change `operations`, `part_operations` or `networks`")
-    write_graphs(graphs, chosen)
+    write_graphs(graphs, members)

@@ -1,4 +1,4 @@
-"""Many tables of one kind as one frame; what their places say (experiment, seed ...) becomes columns."""
+"""Many tables of one kind as one frame; the names in their paths (experiment, seed ...) become columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline import places, tables
 def gather(
     kind: str, paths: Iterable[Path], columns: list[str] | None = None, filters: pc.Expression | None = None
 ) -> pd.DataFrame:
-    """Rows of all tables of `kind` (those that the filter keeps), with a column for each name in their paths, first.
+    """Rows of all tables of `kind` that pass the filter, after a column for each name in their paths.
 
     Raises TableError for a missing or damaged table, ValueError for a path of another form.
     """

@@ -1,4 +1,4 @@
-"""Example graphs whose schedules the page shows: Gantt charts, memory, target against proxy."""
+"""Example graphs with the schedules that the page draws: Gantt charts, memory, target against proxy."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Rows = list[dict[str, object]]
 
 
 def main(
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
-    methods: Annotated[list[str], typer.Option(help="Whose schedules are drawn, from left to right.")],
+    machines: options.Machines,
+    methods: Annotated[list[str], typer.Option(help="Methods with a drawn schedule, from left to right.")],
     examples: Annotated[int, typer.Option(min=1, help="Graphs to draw.")],
     graphs: options.Table,
     makespans: options.Table,
@@ -36,9 +36,9 @@ def main(
     memory_curves: options.Out,
     kept_points: options.Out,
 ) -> None:
-    """Write the best schedules on the proxy of the graphs on which list scheduling is furthest from the best known.
+    """Write the best schedules on the proxy, of the graphs with the largest gap of list scheduling to the best known.
 
-    Among graphs that all of the methods have a schedule of; `kept_points` is of the first of them, of all methods.
+    Only graphs with a schedule by each of the methods count; `kept_points` shows all methods on the first graph.
     """
     where = section(Machines, machines)
     judged = tables.read("makespans", makespans)
@@ -48,24 +48,24 @@ def main(
     by_id = {graph.graph_id: graph for graph in read_graphs(graphs)}
     of_method = {places.place(path, "graph_schedules")["method"]: path for path in reversed(sorted(graph_schedules))}
     bars: Rows = []
-    held: Rows = []
+    changes: Rows = []
     for rank, graph_id in enumerate(chosen):
         bound = float(
             judged.loc[(judged["graph_id"] == graph_id) & (judged["target"] == GraphTarget.PROXY), "bound"].max()
         )
         for place, method in enumerate(methods):
             order, placement = _best(of_method[method], graph_id)
-            whose = {"rank": rank, "graph": by_id[graph_id].name, "method": method, "place": place}
-            drawn = _drawn(by_id[graph_id], where, order, placement)
-            bars += [whose | bar | {"bound": bound} for bar in drawn[0]]
-            held += [whose | change for change in drawn[1]]
+            drawn = {"rank": rank, "graph": by_id[graph_id].name, "method": method, "place": place}
+            graph_bars, graph_changes = _drawn(by_id[graph_id], where, order, placement)
+            bars += [drawn | bar | {"bound": bound} for bar in graph_bars]
+            changes += [drawn | change for change in graph_changes]
     tables.write(pd.DataFrame(bars), "gantts", gantts)
-    tables.write(pd.DataFrame(held), "memory_curves", memory_curves)
+    tables.write(pd.DataFrame(changes), "memory_curves", memory_curves)
     tables.write(_points(judged[judged["graph_id"] == chosen[0]], by_id[chosen[0]].name), "kept_points", kept_points)
 
 
 def furthest(makespans: pd.DataFrame, methods: list[str]) -> list[str]:
-    """Hashes of the graphs that all these methods have a schedule of, by how far list scheduling is from the best."""
+    """Hashes of the graphs with a schedule by each method, by the gap of list scheduling to the best, largest first."""
     on_proxy = makespans[(makespans["target"] == GraphTarget.PROXY) & (makespans["seconds"].map(len) > 0)]
     best = on_proxy.assign(best=on_proxy["seconds"].map(min))
     by_method = best.groupby(["graph_id", "method"])["best"].min().unstack()
@@ -92,16 +92,16 @@ def _drawn(graph: Graph, where: Machines, order: np.ndarray, placement: np.ndarr
         {"operation": i, "kind": graph.kinds[i], "device": placement[i], "begin": begins[i], "end": begins[i] + seconds}
         for i, seconds in enumerate(problem.seconds.tolist())
     ]
-    held: Rows = [
+    changes: Rows = [
         {"device": device, "seconds": second, "bytes": size}
         for device, (seconds, sizes) in enumerate(usage(problem, order, placement))
         for second, size in zip(seconds.tolist(), sizes.tolist(), strict=True)
     ]
-    return bars, held
+    return bars, changes
 
 
 def _points(makespans: pd.DataFrame, graph: str) -> pd.DataFrame:
-    """Rows of kept_points: of every method's first seed."""
+    """Rows of kept_points, of every method's first seed."""
     frames = []
     work = dict(zip(makespans["target"], makespans["work"], strict=True))
     first = makespans.sort_values("seed", kind="stable").drop_duplicates(["method", "target", "kept_by"])

@@ -1,4 +1,4 @@
-"""Choose the computation graphs of a set, and write down which were looked at and do not count."""
+"""Choose the computation graphs of a set, and record every candidate with the reason if it does not count."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from pipeline import tables
@@ -27,22 +26,22 @@ def main(
     settings: options.Settings,
     graphs: options.Out,
     looked_at: Annotated[Path, typer.Option(help="Table graph_candidates to write.")],
-    device: Annotated[str, typer.Option(help="JSON of the set's device; null without one.")] = "null",
+    device: options.SetDevice = "null",
 ) -> None:
-    """Write the graphs that count, one row each, and all that were looked at.
+    """Write the graphs that count, one row each, and all candidates.
 
-    A problem counts where there is something to win: one device takes at least 1.5 times the larger of the critical
+    A problem counts if a schedule can win something: one device takes at least 1.5 times the larger of the critical
     path and an equal share of the work, or it has not enough memory.
     """
     chosen, kind = section(GraphSet, settings), section(Device | None, device)  # type: ignore[arg-type]
-    every = candidates(chosen, lambda graph: worth.refused(_problem(graph, chosen, kind)))
-    counted = [candidate.graph for candidate in every if not candidate.refused]
+    examined = candidates(chosen, lambda graph: worth.refusal_of(_problem(graph, chosen, kind)))
+    counted = [candidate.graph for candidate in examined if not candidate.refused]
     if not counted:
-        raise ValueError(f"graph_sets.{name}: none of {len(every)} graphs counts; choose others")
-    rows = [_row(candidate, chosen, kind) for candidate in every]
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["graph_candidates"].names), "graph_candidates", looked_at)
+        raise ValueError(f"graph_sets.{name}: none of {len(examined)} graphs counts; choose others")
+    rows = [_row(candidate, chosen, kind) for candidate in examined]
+    tables.write_rows(rows, "graph_candidates", looked_at)
     write_graphs(graphs, counted)
-    print(f"{name}: {len(counted)} of {len(every)} graphs count", file=sys.stderr)
+    print(f"{name}: {len(counted)} of {len(examined)} graphs count", file=sys.stderr)
 
 
 def _problem(graph: Graph, settings: GraphSet, device: Device | None) -> Problem:

@@ -17,16 +17,16 @@ from pipeline.stages import options
 
 def main(
     settings: options.Settings,
-    shard: Annotated[int, typer.Option(help="Which files of the manifest to read.")],
+    shard: Annotated[int, typer.Option(help="Number of the manifest's shard to read.")],
     manifest: options.Table,
     blocks: options.Out,
     skipped: options.Out,
 ) -> None:
     """Cut the compiled functions of every file of a shard into basic blocks.
 
-    Blocks end at calls, jumps, returns, padding and wherever a direct branch of the file leads. Bytes
-    that betray the original order are zeroed in `masked_code`. A file by another compiler or
-    architecture, or a damaged one, is skipped by name; the others go on.
+    Blocks end at calls, jumps, returns, padding and the targets of the file's direct branches. `masked_code` has zeros
+    in place of bytes that betray the original order. A file by another compiler or for another architecture, or a
+    damaged one, is skipped, and its name is recorded.
     """
     logging.basicConfig(format="%(message)s")
     files = tables.read("manifest", manifest)

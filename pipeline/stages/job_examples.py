@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -30,20 +29,21 @@ _LISTS = 1000  # randomised lists of a graph
 
 def main(
     settings: options.Settings,
-    device: Annotated[str, typer.Option(help="JSON of the set's device; null without one.")],
-    devices: Annotated[int, typer.Option(min=1, help="Devices that the orders are for.")],
+    device: options.SetDevice,
+    devices: options.Devices,
     graphs: options.Table,
     job_examples: options.Out,
 ) -> None:
-    """Find the best order that is known of each graph, CP-SAT's or the best of many randomised lists.
+    """Find the best known order of each graph, by CP-SAT or by the best of many randomised lists.
 
-    CP-SAT alone, with little time, is on average behind those. Of equally good orders that nearest to list scheduling.
-    A graph with too many operations is left out. Raises ValueError for one without run times, if there is no device.
+    CP-SAT alone, with little time, is worse than the lists on average. Among equally good orders the stage takes the
+    nearest to list scheduling. It leaves out a graph with too many operations. Raises ValueError for a graph without
+    run times if there is no device.
     """
     chosen = section(JobExamples, settings)
     kind = None if device == "null" else section(Device, device)
-    given = read_graphs(graphs)
-    small = [graph for graph in given if 0 < len(graph) <= chosen.most_operations]
+    members = read_graphs(graphs)
+    small = [graph for graph in members if 0 < len(graph) <= chosen.most_operations]
     problems = [(graph, problem_of(graph, devices, kind, np.inf)) for graph in small]
     solver = make(graph_entry("cp_sat", seconds=chosen.seconds, most_operations=chosen.most_operations))
     lists = make(graph_entry("randomised_list"))
@@ -54,7 +54,7 @@ def main(
     frame = pd.DataFrame(rows, columns=tables.SCHEMAS["job_examples"].names)
     better = int((frame["makespan"] < frame["listed"] * (1 - _ROUNDING)).sum())
     print(
-        f"{len(frame)} graphs, {len(given) - len(frame)} left out; better than list scheduling: {better}",
+        f"{len(frame)} graphs, {len(members) - len(frame)} left out; better than list scheduling: {better}",
         file=sys.stderr,
     )
     tables.write(frame, "job_examples", job_examples)
@@ -65,7 +65,9 @@ def _solved(graph: Graph, problem: Problem, seconds: float, solver: Method, list
     solution = solver.propose(problem, rng, Budget(1, 1, seconds))
     drawn = lists.propose(problem, rng, Budget(_LISTS))
     shortest = makespans(problem, drawn.orders, drawn.placements).argmin()
-    order = settled(problem, min(solution.orders[0], drawn.orders[shortest], key=lambda one: makespan(problem, one)))
+    order = settled(
+        problem, min(solution.orders[0], drawn.orders[shortest], key=lambda candidate: makespan(problem, candidate))
+    )
     return {
         "graph_id": graph.graph_id,
         "name": graph.name,

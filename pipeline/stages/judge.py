@@ -1,4 +1,4 @@
-"""Every distinct valid order -> cycles, by llvm-mca as one judge of params.yaml."""
+"""Cycles of every distinct legal order, by llvm-mca as one judge of params.yaml."""
 
 from __future__ import annotations
 
@@ -25,29 +25,30 @@ def main(
     timings: options.SomeTables = None,
     threads: options.Threads = 1,
 ) -> None:
-    """Simulate every distinct valid order of every block, and GCC's own, with llvm-mca 19.
+    """Simulate every distinct legal order of every block, and GCC's own order, with llvm-mca 19.
 
-    Of schedules the orders with status ok enter, of timings the random ones.
-
-    Methods often agree: an order is simulated once, whoever proposed it. A block with an instruction that
-    the model does not know is `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere.
-    Without llvm-mca 19 the table is empty, a message says so, and the pipeline runs on.
+    Of tables schedules the orders with status ok enter, of tables timings the random ones. Methods often agree: the
+    stage simulates an order once, for all of them. A block with an instruction that the model does not know is
+    `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere. Without llvm-mca 19 the table is empty,
+    a message says so, and the pipeline continues.
     """
     model = section(Judge, settings)
     binary = llvm_mca.find()
     if binary is None:
         print(
-            f"llvm-mca {llvm_mca.VERSION} is not installed: what judge {judge} says is LEFT OUT. "
+            f"llvm-mca {llvm_mca.VERSION} is not installed: the cycles by judge {judge} are LEFT OUT. "
             f"To have it: `{llvm_mca.INSTALL}` (as root), delete {latency}, and run the pipeline again.",
             file=sys.stderr,
         )
-        tables.write(pd.DataFrame(columns=tables.SCHEMAS["latency"].names), "latency", latency)
+        tables.write_rows([], "latency", latency)
         return
-    asked = pd.concat(_asked(schedules or [], timings or []))
-    wanted = tables.of_blocks(asked["block_id"])
-    lengths = pd.concat([tables.read("dags", path, ["block_id", "n_instructions"], wanted) for path in dags])
-    orders = simulation.distinct([asked], lengths.drop_duplicates("block_id").set_index("block_id")["n_instructions"])
-    corpus = pd.concat([tables.read("blocks", path, ["block_id", "masked_code"], wanted) for path in blocks])
+    proposed = pd.concat(_proposed(schedules or [], timings or []))
+    members = tables.of_blocks(proposed["block_id"])
+    lengths = pd.concat([tables.read("dags", path, ["block_id", "n_instructions"], members) for path in dags])
+    orders = simulation.distinct(
+        [proposed], lengths.drop_duplicates("block_id").set_index("block_id")["n_instructions"]
+    )
+    corpus = pd.concat([tables.read("blocks", path, ["block_id", "masked_code"], members) for path in blocks])
     code = dict(zip(corpus["block_id"], corpus["masked_code"], strict=True))
     table = simulation.simulate(orders, code, judge, model, binary, threads)
     tables.write(table, "latency", latency)
@@ -57,8 +58,8 @@ def main(
     print(f"{len(table)} orders judged by {judge}, {len(unsupported)} of them unsupported", file=sys.stderr)
 
 
-def _asked(schedules: list[Path], timings: list[Path]) -> Iterator[pd.DataFrame]:
-    """Columns block_id, order, status. A block that no method could schedule is not asked about."""
+def _proposed(schedules: list[Path], timings: list[Path]) -> Iterator[pd.DataFrame]:
+    """Columns block_id, order, status, without the blocks that a method could not schedule."""
     yield pd.DataFrame(columns=["block_id", "order", "status"])
     for path in schedules:
         table = tables.read("schedules", path, ["block_id", "order", "status"])

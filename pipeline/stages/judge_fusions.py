@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -28,9 +26,7 @@ from pipeline.stages.gather import gather
 
 
 def main(
-    machines: Annotated[
-        str, typer.Option(help="JSON: device (null: this machine), number of devices, links, targets.")
-    ],
+    machines: options.FusionMachines,
     graphs: options.Table,
     fusion_plans: options.Tables,
     fusion_costs: options.Out,
@@ -38,7 +34,7 @@ def main(
     """Write a row for each graph, target, method and seed."""
     where = section(Machines, machines)
     rates = frozen_rates() if where.device is None else rates_of(where.device)
-    made = gather("fusion_plans", fusion_plans)
+    plans = gather("fusion_plans", fusion_plans)
     rows = []
     for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
         problem = fusion_problem(graph, rates)
@@ -48,23 +44,23 @@ def main(
             "family": graph.family,
             "operations": len(graph),
         }
-        own = made[made["graph_id"] == graph.graph_id].sort_values(["target", "method", "seed"])
-        rows += [shared | _row(problem, where, row) for row in own.to_dict("records")]
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["fusion_costs"].names), "fusion_costs", fusion_costs)
+        of_graph = plans[plans["graph_id"] == graph.graph_id].sort_values(["target", "method", "seed"])
+        rows += [shared | _row(problem, where, planned) for planned in of_graph.to_dict("records")]
+    tables.write_rows(rows, "fusion_costs", fusion_costs)
 
 
-def _row(problem: FusionProblem, where: Machines, made: Mapping[Any, Any]) -> dict[str, object]:
+def _row(problem: FusionProblem, where: Machines, planned: Mapping[Any, Any]) -> dict[str, object]:
     names = ("target", "method", "seed", "status", "message", "evaluations", "best_seconds")
-    row: dict[str, object] = {name: made[name] for name in names}
-    if made["status"] != "ok":
+    row: dict[str, object] = {name: planned[name] for name in names}
+    if planned["status"] != "ok":
         return row | {"seconds": np.nan, "library_seconds": np.nan, "kernels": 0, "moved_bytes": np.nan}
-    plan = Plan(np.asarray(made["kernel"], np.int64))
+    plan = Plan(np.asarray(planned["kernel"], np.int64))
     if wrong := violations(problem, plan):
-        raise ValueError(f"{made['method']}, seed {made['seed']}, graph {made['graph_id']}: {wrong[0]}")
+        raise ValueError(f"{planned['method']}, seed {planned['seed']}, graph {planned['graph_id']}: {wrong[0]}")
     times, _, moved = kernel_costs(problem, plan)
     seconds = float(times.sum())
-    if len(made["order"]):
-        seconds = _makespan(problem, where, plan, made)
+    if len(planned["order"]):
+        seconds = _makespan(problem, where, plan, planned)
     return row | {
         "seconds": seconds,
         "library_seconds": float(times[problem.loops == Loop.LIBRARY].sum()),
@@ -73,10 +69,10 @@ def _row(problem: FusionProblem, where: Machines, made: Mapping[Any, Any]) -> di
     }
 
 
-def _makespan(problem: FusionProblem, where: Machines, plan: Plan, made: Mapping[Any, Any]) -> float:
-    link = where.links[made["target"]]
+def _makespan(problem: FusionProblem, where: Machines, plan: Plan, planned: Mapping[Any, Any]) -> float:
+    link = where.links[planned["target"]]
     kernels = kernel_graph(problem, plan, where.devices, Transfers(1 / link.bytes_per_second, link.seconds))
-    index = kernels.of_operation[made["order"]]  # (K,) the kernel in each slot
+    index = kernels.of_operation[planned["order"]]  # (K,) the kernel in each slot
     placement = np.empty(len(index), np.int32)
-    placement[index] = made["placement"]
+    placement[index] = planned["placement"]
     return float(evaluated(kernels.problem, index[None].astype(np.int32), placement[None]).seconds[0])

@@ -1,15 +1,14 @@
-"""What the schedules of a set cost on every target, by the one simulator."""
+"""Makespans of the schedules of a set on every target, by the one simulator."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import places, tables
@@ -32,37 +31,36 @@ Schedules = tuple[np.ndarray, np.ndarray]
 
 
 def main(
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
+    machines: options.Machines,
     graphs: options.Table,
     graph_schedules: options.Tables,
-    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    strengths: options.Strengths,
     makespans: options.Out,
 ) -> None:
-    """Write a row for every graph, target, method, seed and rule of keeping: what its schedules cost.
+    """Write a row for every graph, target, method, seed and rule of keeping, with the makespans of its schedules.
 
-    Bounds are those of the target; where it has the proxy's run times, also what CP-SAT has proven on the proxy, as
-    transfers only add to it. Raises ValueError naming the schedule that is faster than the bound of its own target.
+    The bound is the target's own. If the target has the proxy's run times, CP-SAT's bound on the proxy counts as well,
+    because transfers only add to it. Raises ValueError naming a schedule that is faster than the bound.
     """
     where, frozen = section(Machines, machines), judging.strengths(strengths.parent)
-    every = {graph.graph_id: graph for graph in read_graphs(graphs)}
-    targets = {graph_id: dict(_targets(graph, where, frozen)) for graph_id, graph in every.items()}
+    targets = {graph.graph_id: dict(_targets(graph, where, frozen)) for graph in read_graphs(graphs)}
     proven = _proven(graph_schedules)
     rows = []
     for path in tqdm(sorted(graph_schedules), "judging", unit="table", file=sys.stderr):
-        said = places.place(path, "graph_schedules")
+        place = places.place(path, "graph_schedules")
         table = tables.read("graph_schedules", path)
-        told = set(table["sees"]) != {GraphTarget.PROXY}  # then each schedule is for the target that it was made for
+        sees_target = set(table["sees"]) != {GraphTarget.PROXY}  # then each schedule counts on its own target alone
         for scheduled in table.to_dict("records"):
             graph_id = str(scheduled["graph_id"])
             of_graph = targets[graph_id]
             schedules = _schedules(scheduled)
-            whose = {"graph_id": graph_id, "method": said["method"], "seed": int(said["seed"])}
-            whose |= _on_proxy(scheduled, schedules, of_graph[GraphTarget.PROXY])
-            for name in [scheduled["sees"]] if told else where.targets:
+            shared = {"graph_id": graph_id, "method": place["method"], "seed": int(place["seed"])}
+            shared |= _on_proxy(scheduled, schedules, of_graph[GraphTarget.PROXY])
+            for name in [scheduled["sees"]] if sees_target else where.targets:
                 bound = max(of_graph[name].bound, 0.0 if name == GraphTarget.NOISY else proven.get(graph_id, 0.0))
-                what = f"graph {graph_id}, {said['method']} with seed {said['seed']}, on {name}"
-                rows.append(whose | {"target": name} | _on_target(schedules, of_graph[name], bound, what))
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["makespans"].names), "makespans", makespans)
+                text = f"graph {graph_id}, {place['method']} with seed {place['seed']}, on {name}"
+                rows.append(shared | {"target": name} | _on_target(schedules, of_graph[name], bound, text))
+    tables.write_rows(rows, "makespans", makespans)
 
 
 def _targets(graph: Graph, where: Machines, frozen: dict[str, float]) -> Iterator[tuple[str, Target]]:
@@ -73,7 +71,7 @@ def _targets(graph: Graph, where: Machines, frozen: dict[str, float]) -> Iterato
 
 
 def _proven(paths: list[Path]) -> dict[str, float]:
-    """The largest bound that a method has proven of a graph on the proxy."""
+    """The largest bound of each graph that a method has proven on the proxy."""
     frames = [tables.read("graph_schedules", path, ["graph_id", "bound"]) for path in paths]
     bounds = pd.concat(frames).dropna(subset=["bound"]).groupby("graph_id")["bound"].max()
     return {str(graph_id): float(bound) for graph_id, bound in bounds.items()}
@@ -87,7 +85,7 @@ def _schedules(scheduled: Row) -> Schedules:
 
 
 def _on_proxy(scheduled: Row, schedules: Schedules, proxy: Target) -> dict[str, object]:
-    """What is the same on every target."""
+    """Columns that are the same on every target."""
     unfit = not len(schedules[0]) and scheduled["status"] != "unsupported"
     exact = bool(np.isfinite(scheduled["bound"]))
     return {
@@ -103,8 +101,8 @@ def _on_proxy(scheduled: Row, schedules: Schedules, proxy: Target) -> dict[str, 
     }
 
 
-def _on_target(schedules: Schedules, target: Target, bound: float, what: str) -> dict[str, object]:
+def _on_target(schedules: Schedules, target: Target, bound: float, text: str) -> dict[str, object]:
     seconds = target.seconds(*schedules)
     if (seconds < bound * _ROUNDING).any():
-        raise ValueError(f"{what}: a schedule takes {seconds.min()} s, and none can take less than {bound} s")
+        raise ValueError(f"{text}: a schedule takes {seconds.min()} s, and none can take less than {bound} s")
     return {"seconds": seconds, "work": float(target.mean.seconds.sum()), "bound": bound}

@@ -1,15 +1,13 @@
-"""Simulate every placed schedule of a set anew: what it costs, and whether the memory holds it."""
+"""Simulate every placed schedule of a set anew: its makespan, and whether it fits the memory."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -27,29 +25,27 @@ from pipeline.stages.gather import gather
 
 
 def main(
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links.")],
+    machines: options.Machines,
     graphs: options.Table,
     placements: options.Tables,
     placement_costs: options.Out,
 ) -> None:
-    """Write a row for each graph, link, method and seed. A schedule that the memory does not hold is an error."""
+    """Write a row for each graph, link, method and seed. A schedule that does not fit the memory is an error."""
     where = section(Machines, machines)
-    made = gather("placements", placements)
+    placed = gather("placements", placements)
     rows = []
     for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
         problem = problem_of(graph, where.devices, where.device, np.inf)
         problem = replace(problem, memory=memory_limit(problem))
-        own = made[made["graph_id"] == graph.graph_id]
-        for link, of_link in own.groupby("link", sort=True):
-            told = targets.linked(problem, where.links[str(link)]).mean
-            rows += [_of_graph(graph, told) | _row(told, row) for row in of_link.to_dict("records")]
-    tables.write(
-        pd.DataFrame(rows, columns=tables.SCHEMAS["placement_costs"].names), "placement_costs", placement_costs
-    )
+        of_graph = placed[placed["graph_id"] == graph.graph_id]
+        for link, of_link in of_graph.groupby("link", sort=True):
+            linked = targets.linked(problem, where.links[str(link)]).mean
+            rows += [_of_graph(graph, linked) | _row(linked, placement) for placement in of_link.to_dict("records")]
+    tables.write_rows(rows, "placement_costs", placement_costs)
 
 
 def _of_graph(graph: Graph, problem: Problem) -> dict[str, object]:
-    """What all schedules of a graph share."""
+    """Columns that all schedules of a graph share."""
     n = len(problem)
     alone = evaluated(problem, np.arange(n, dtype=np.int32)[None], np.zeros((1, n), np.int32))
     return {
@@ -63,16 +59,16 @@ def _of_graph(graph: Graph, problem: Problem) -> dict[str, object]:
     }
 
 
-def _row(problem: Problem, made: Mapping[Any, Any]) -> dict[str, object]:
+def _row(problem: Problem, placed: Mapping[Any, Any]) -> dict[str, object]:
     """A method's schedule, simulated."""
     seconds, share = np.nan, np.nan
-    if len(made["order"]):
-        judged = evaluated(problem, made["order"][None], made["placement"][None].astype(np.int32))
+    if len(placed["order"]):
+        judged = evaluated(problem, placed["order"][None], placed["placement"][None].astype(np.int32))
         if not judged.fits[0]:
             raise ValueError(
-                f"{made['method']}, seed {made['seed']}, graph {made['graph_id']}, {made['link']}: the schedule "
-                f"exceeds the memory by {judged.excess[0]:.1%}; this is an error of that method"
+                f"{placed['method']}, seed {placed['seed']}, graph {placed['graph_id']}, {placed['link']}: "
+                f"the schedule exceeds the memory by {judged.excess[0]:.1%}; this is an error of that method"
             )
         seconds, share = float(judged.seconds[0]), float((judged.peaks[0] / problem.memory).max())
     names = ("link", "method", "seed", "status", "message", "evaluations", "best_seconds")
-    return {name: made[name] for name in names} | {"seconds": seconds, "memory_share": share}
+    return {name: placed[name] for name in names} | {"seconds": seconds, "memory_share": share}

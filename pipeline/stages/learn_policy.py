@@ -1,4 +1,4 @@
-"""Learn a greedy policy for one machine from rollouts on blocks of a set."""
+"""Learn a greedy policy for one processor from rollouts on blocks of a set."""
 
 from __future__ import annotations
 
@@ -31,25 +31,23 @@ def main(
     training: options.Training,
     weights: options.Out,
 ) -> None:
-    """Write the weights of the method `policy`, from a seeded draw of those blocks that have several legal orders.
+    """Write the weights of the method `policy`, learned from a seeded draw of blocks with several legal orders.
 
-    Settings: the policy's `learning`. Blocks with an instruction that the machine does not know are left out.
+    Settings: the policy's `learning`. A block with an instruction that the processor model does not know is left out.
     """
     chosen = section(Rollouts, settings)
     chip = processor(tables.arrow("machine_instructions", machine))
-    held = store.load(instructions, dags)
+    block_store = store.load(instructions, dags)
     rng = np.random.default_rng(seed)
-    rows = load(training, held).rows
-    rows = rng.permutation(rows[held.has_choice(rows)])[: chosen.blocks]
-    usable = np.sort(rows[supported(held, rows, chip)])
-    print(
-        f"{len(usable)} blocks; {len(rows) - len(usable)} have an instruction unknown to the machine", file=sys.stderr
-    )
+    rows = load(training, block_store).rows
+    rows = rng.permutation(rows[block_store.has_choice(rows)])[: chosen.blocks]
+    usable = np.sort(rows[supported(block_store, rows, chip)])
+    print(f"{len(usable)} blocks; {len(rows) - len(usable)} have an unknown instruction", file=sys.stderr)
     if not len(usable):
         raise ValueError("no block to learn from")
-    batches = [held.as_emitted(usable[items]) for items in by_length(held.lengths[usable], _INSTRUCTIONS)]
-    blocks = [batch(chip, one) for one in batches]
-    found = refine(blocks, learn(blocks, chosen, rng), chosen.changes, rng)
-    for name, weight in zip(policy.FEATURES, found, strict=True):
+    batches = by_length(block_store.lengths[usable], _INSTRUCTIONS)
+    blocks = [batch(chip, block_store.as_emitted(usable[items])) for items in batches]
+    refined = refine(blocks, learn(blocks, chosen, rng), chosen.changes, rng)
+    for name, weight in zip(policy.FEATURES, refined, strict=True):
         print(f"{name:14}{weight:9.4f}", file=sys.stderr)
-    policy.save(found, weights)
+    policy.save(refined, weights)

@@ -1,16 +1,13 @@
-"""Distinct instructions -> what a processor model of llvm-mca says of it."""
+"""What a processor model of llvm-mca says of every distinct instruction."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
 from pipeline import tables
 from pipeline.blocks.latency import llvm_mca
@@ -25,28 +22,29 @@ def main(
     settings: options.Settings,
     encodings: options.Encodings,
     out: options.Out,
-    instructions: Annotated[Path | None, typer.Option(help="Table instructions; none: every row of encodings.")] = None,
+    instructions: options.SomeTable = None,
     sets: options.SomeTables = None,
     threads: options.Threads = 1,
 ) -> None:
     """Read micro-ops, latency, units and registers of distinct instructions, for the fast models.
 
-    Row u is row u of table encodings; an instruction that the model does not know is `unsupported`, with llvm-mca's
-    message, and one that no block of `sets` has, with a message that says so: out-of-order models take minutes for
-    every hundred thousand. Without llvm-mca 19 the table is empty, and a message says so.
+    Row u describes row u of table encodings. An instruction that the model does not know is `unsupported`, with
+    llvm-mca's message. If table instructions is given, an instruction that no block of `sets` has is `unsupported` as
+    well, because out-of-order models take minutes for every hundred thousand. Without llvm-mca 19 the table is empty,
+    and a message says so.
     """
     binary = llvm_mca.find()
     if binary is None:
         print(
-            f"llvm-mca {llvm_mca.VERSION} is not installed: what {machine} says of instructions is LEFT OUT. "
+            f"llvm-mca {llvm_mca.VERSION} is not installed: the instructions on {machine} are LEFT OUT. "
             f"To have it: `{llvm_mca.INSTALL}` (as root), delete {out}, and run the pipeline again.",
             file=sys.stderr,
         )
-        tables.write(pd.DataFrame(columns=tables.SCHEMAS["machine_instructions"].names), "machine_instructions", out)
+        tables.write_rows([], "machine_instructions", out)
         return
     codes = tables.arrow("encodings", encodings, ["code"])["code"].to_pylist()
-    wanted = _wanted(instructions, sets or [], len(codes)) if instructions is not None else None
-    table = read(codes, machine, section(Judge, settings), binary, threads, wanted=wanted)
+    in_sets = _in_sets(instructions, sets or [], len(codes)) if instructions is not None else None
+    table = read(codes, machine, section(Judge, settings), binary, threads, requested=in_sets)
     tables.write(table, "machine_instructions", out)
     unsupported = table[table.status != "ok"]
     for reason, count in unsupported.message.str.split(":").str[0].value_counts().items():
@@ -54,11 +52,11 @@ def main(
     print(f"{machine}: {len(table)} instructions, {len(unsupported)} of them unsupported", file=sys.stderr)
 
 
-def _wanted(instructions: Path, sets: list[Path], n_encodings: int) -> np.ndarray:
+def _in_sets(instructions: Path, sets: list[Path], n_encodings: int) -> np.ndarray:
     """(U,) bool: the instruction is in a block of one of the sets."""
-    found = tables.arrow("instructions", instructions, ["block_id", "encodings"])
-    chosen = pa.concat_arrays([tables.arrow("sets", path, ["block_id"])["block_id"].combine_chunks() for path in sets])
-    own = found.filter(pc.is_in(found["block_id"], chosen))["encodings"].combine_chunks()
-    wanted = np.zeros(n_encodings, bool)
-    wanted[pc.list_flatten(own).to_numpy()] = True
-    return wanted
+    table = tables.arrow("instructions", instructions, ["block_id", "encodings"])
+    members = pa.concat_arrays([tables.arrow("sets", path, ["block_id"])["block_id"].combine_chunks() for path in sets])
+    lists = table.filter(pc.is_in(table["block_id"], members))["encodings"].combine_chunks()
+    in_sets = np.zeros(n_encodings, bool)
+    in_sets[pc.list_flatten(lists).to_numpy()] = True
+    return in_sets

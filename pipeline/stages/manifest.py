@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.blocks.corpus.sources import deal
+from pipeline.blocks.corpus.sources import distribute
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
 from pipeline.stages import options
@@ -16,12 +16,12 @@ from pipeline.stages import options
 
 def main(
     settings: options.Settings,
-    artifacts: Annotated[list[Path], typer.Option(help="What stage fetch made; each named as its source.")],
+    artifacts: Annotated[list[Path], typer.Option(help="Artifacts of stage fetch; each has the name of its source.")],
     out: options.Out,
 ) -> None:
     """List every ELF file that a source's `include` matches, with the shard that will read it.
 
-    The largest file goes first, each onto the shard with the fewest bytes so far, so that the shards
-    take about the same time.
+    Files are dealt out by size, the largest first, each to the shard with the fewest bytes so far: the shards take
+    about the same time.
     """
-    tables.write(deal(section(Corpus, settings), {path.name: path for path in artifacts}), "manifest", out)
+    tables.write(distribute(section(Corpus, settings), {path.name: path for path in artifacts}), "manifest", out)

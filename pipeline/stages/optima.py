@@ -1,4 +1,4 @@
-"""The best orders that can be found of a set's blocks on a processor model."""
+"""The best orders that a method finds for a set's blocks on a processor model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.latency import simulation as orders
+from pipeline.blocks.latency import llvm_mca, simulation
 from pipeline.blocks.latency.costs import Processor, processor
 from pipeline.blocks.latency.model import costs
 from pipeline.blocks.problems import store
@@ -41,32 +40,33 @@ def main(
     optima: options.Out,
     threads: options.Threads = 1,
 ) -> None:
-    """Find the best order of every block on the machine's model, and have llvm-mca judge it beside GCC's.
+    """Find the best order of every block on the processor model, and judge it and GCC's order by llvm-mca.
 
-    Where llvm-mca gives GCC's order fewer cycles, that is the best one known and stands here, not proven. Blocks that
-    llvm-mca does not know are left out, and their number is said.
+    If llvm-mca gives GCC's order fewer cycles, the table has GCC's order, not proven. A block that llvm-mca does not
+    know is left out; the stage prints how many there are.
     """
     binary = llvm_mca.find()
     if binary is None:
         raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
-    held = store.load(instructions, dags)
-    sample = load(chosen, held)
+    block_store = store.load(instructions, dags)
+    sample = load(chosen, block_store)
     chip = processor(tables.arrow("machine_instructions", machine))
     entry = section(Entry, settings)
     method, budget = make(entry, {"machine": chip}), Budget.of(entry.settings)
-    known = np.flatnonzero(supported(held, sample.rows, chip))
+    judgeable = np.flatnonzero(supported(block_store, sample.rows, chip))
     frames = []
-    batches = by_length(held.lengths[sample.rows[known]], _INSTRUCTIONS)
+    batches = by_length(block_store.lengths[sample.rows[judgeable]], _INSTRUCTIONS)
     for number, items in enumerate(tqdm(batches, f"best orders, {target}", unit="batch", file=sys.stderr)):
         rng = np.random.default_rng([seed, number])
-        frames.append(_best(method, budget, chip, held, sample, known[items], rng))
+        frames.append(_best(method, budget, chip, block_store, sample, judgeable[items], rng))
     best = pd.concat(frames, ignore_index=True)
     gcc = best.assign(order=best["order"].map(lambda order: tuple(range(len(order)))))
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(best["block_id"]))
     masked = dict(zip(code["block_id"], code["masked_code"], strict=True))
     model = section(Judge, judge)
     judged = [
-        orders.simulate(one[["block_id", "order"]], masked, target, model, binary, threads) for one in (best, gcc)
+        simulation.simulate(frame[["block_id", "order"]], masked, target, model, binary, threads)
+        for frame in (best, gcc)
     ]
     best = best.assign(cycles=judged[0]["cycles"], gcc_cycles=judged[1]["cycles"])
     best = best[(judged[0]["status"] == "ok") & (judged[1]["status"] == "ok")]
@@ -82,22 +82,22 @@ def _best(
     method: Method,
     budget: Budget,
     chip: Processor,
-    held: store.BlockStore,
+    block_store: store.BlockStore,
     sample: Sample,
     items: np.ndarray,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Of blocks of one length: the best orders in GCC's numbers, their cycles and bounds on the model.
+    """The best orders of blocks of one length in GCC's numbers, their cycles and their bounds on the model.
 
-    Of the best orders those nearest to list scheduling, for a network to learn; ties there go by GCC's order.
-    Raises ValueError for a method that knows no bounds.
+    Among the best orders it takes the nearest to list scheduling, for a network to learn; GCC's order breaks ties.
+    Raises ValueError for a method that gives no bounds.
     """
     rows = sample.rows[items]
-    emitted = np.tile(np.arange(held.lengths[rows[0]], dtype=np.int16), (len(rows), 1))
-    problems = held.problems(rows, emitted)
+    emitted = np.tile(np.arange(block_store.lengths[rows[0]], dtype=np.int16), (len(rows), 1))
+    problems = block_store.problems(rows, emitted)
     solution = method.solve(problems, rng, budget)
     if "bound" not in solution.stats:
-        raise ValueError("the method does not say how good its orders are; take one whose solutions have a `bound`")
+        raise ValueError("the method gives no bounds; take one whose solutions have a `bound`")
     solved = solution.status == OK
     order, bound = next(iter(solution.orders.values()))[solved], solution.stats["bound"][solved]
     problems, items = problems[solved], items[solved]

@@ -1,4 +1,4 @@
-"""Options that several stages share, with their help."""
+"""Options that several stages share, with their help texts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DependencyMode = Annotated[
         "load or store; paper: that, without flags."
     ),
 ]
-Sampler = Annotated[dags.Sampler, typer.Option(help="What draws legal orders (dag/sampling.py).")]
+Sampler = Annotated[dags.Sampler, typer.Option(help="Sampler of legal orders (dag/sampling.py).")]
 Name = Annotated[str, typer.Option(help="Name in params.yaml.")]
-Seed = Annotated[int, typer.Option(help="Of everything random in this stage.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random in this stage.")]
 Blocks = Annotated[Path, typer.Option(help="Table blocks.")]
-Dags = Annotated[Path, typer.Option(help="Table dags, of the mode of dependencies wanted.")]
+Dags = Annotated[Path, typer.Option(help="Table dags, of the chosen mode of dependencies.")]
 Splits = Annotated[Path, typer.Option(help="Table splits, of the same mode.")]
 Tokens = Annotated[Path, typer.Option(help="Table tokens.")]
 Vocabulary = Annotated[Path, typer.Option(help="Table vocabulary.")]
@@ -31,11 +31,26 @@ Weights = Annotated[Path, typer.Option(help="A trained network, safetensors.")]
 Set = Annotated[Path, typer.Option("--set", help="Table sets.")]
 Training = Annotated[Path, typer.Option(help="Table sets, the blocks to learn from.")]
 Machine = Annotated[Path, typer.Option(help="Table machine_instructions of the processor.")]
+Machines = Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")]
+FusionMachines = Annotated[
+    str, typer.Option(help="JSON: device (null: this machine), number of devices, links, targets.")
+]
+SetDevice = Annotated[str, typer.Option(help="JSON of the set's device; null without one.")]
+Devices = Annotated[int, typer.Option(min=1, help="Number of devices.")]
+Strengths = Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")]
+Intervals = Annotated[str, typer.Option(help="JSON of bootstrap_samples and confidence.")]
+Peers = Annotated[list[str] | None, typer.Option(help="Methods that every other one is compared with.")]
+Network = Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")]
+Trainings = Annotated[list[Path], typer.Option(help="Weights of one network's trainings, in the pipeline's layout.")]
+UsingMethods = Annotated[list[str], typer.Option(help="Methods that use the network, for the card.")]
+Package = Annotated[Path, typer.Option(help="Folder for the weights and README.md.")]
 Table = Annotated[Path, typer.Option(help="The table of this name.")]
-Tables = Annotated[list[Path], typer.Option(help="Tables of this name, where places.py lays them.")]
+SomeTable = Annotated[Path | None, typer.Option(help="The table of this name, if there is one.")]
+Tables = Annotated[list[Path], typer.Option(help="Tables of this name, at their places (places.py).")]
 SomeTables = Annotated[list[Path] | None, typer.Option(help="Tables of this name, if there are any.")]
 Published = Annotated[list[Path] | None, typer.Option("--published", help="Folders of published experiments.")]
 Out = Annotated[Path, typer.Option(help="Table to write.")]
+SomeOut = Annotated[Path | None, typer.Option(help="Table to write, by tasks that have it.")]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Shown = Annotated[int, typer.Option(min=1, help="Blocks to show.")]
 Cores = Annotated[int, typer.Option(min=1, help="Processes or threads; the tables are the same for any number.")]

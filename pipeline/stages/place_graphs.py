@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import typer
 from tqdm import tqdm
 
@@ -34,17 +33,17 @@ UNFIT = "no schedule fits"
 
 def main(
     settings: options.Settings,
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links.")],
+    machines: options.Machines,
     seed: options.Seed,
     graphs: options.Table,
     experts: Annotated[Path, typer.Option(help="The frozen table expert_placements.")],
     placements: options.Out,
-    weights: Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")] = None,
+    weights: options.Network = None,
 ) -> None:
-    """Write a method's best schedule of each graph and link, or why there is none.
+    """Write a method's best schedule of each graph and link, or the reason why there is none.
 
-    Of what it proposes, the best on the link that fits the memory counts. What is random depends on the seed, the
-    graph's hash and the link alone.
+    Among its proposals, the best one on the link that fits the memory counts. Random draws depend on nothing but the
+    seed, the graph's hash and the link.
     """
     entry, where = section(GraphEntry, settings), section(Machines, machines)
     rows = []
@@ -57,26 +56,26 @@ def main(
             rng = np.random.default_rng([seed, *name.encode(), *bytes.fromhex(graph.graph_id)])
             proposals = make(entry, resources).propose(_proxy(problem), rng, Budget.of(entry))
             rows.append({"graph_id": graph.graph_id, "link": name} | _best(proposals, target))
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["placements"].names), "placements", placements)
+    tables.write_rows(rows, "placements", placements)
 
 
 def _proxy(problem: Problem) -> Problem:
-    """Without transfers: what a method sees that is not told the target."""
+    """The problem without transfers, which a method sees that is not told the target."""
     return targets.proxy(problem).draws[0]
 
 
 def _resources(
     entry: GraphMethodSettings, target: Target, graph: Graph, devices: int, experts: Path, weights: Path | None
 ) -> Mapping[str, object]:
-    """What the method needs."""
-    given: dict[str, object] = {"target": target}
+    """The resources that the method needs."""
+    resources: dict[str, object] = {"target": target}
     if "expert" in entry.needs:
-        given["expert"] = frozen_placement(experts, graph.graph_id, devices, getattr(entry, "by", "layers"))
-    return given if weights is None else given | {"weights": weights}
+        resources["expert"] = frozen_placement(experts, graph.graph_id, devices, getattr(entry, "by", "layers"))
+    return resources if weights is None else resources | {"weights": weights}
 
 
 def _best(proposals: Proposals, target: Target) -> dict[str, object]:
-    """The best on the target of those that fit."""
+    """Columns of the best proposal on the target that fits the memory."""
     row: dict[str, object] = {
         "status": proposals.status,
         "message": proposals.message,
@@ -87,7 +86,7 @@ def _best(proposals: Proposals, target: Target) -> dict[str, object]:
     }
     if proposals.status == UNSUPPORTED:
         return row
-    kept = keep(proposals, target, target, count=1)
-    if not len(kept.orders):
+    best = keep(proposals, target, target, count=1)
+    if not len(best.orders):
         return row | {"status": UNFIT, "message": "none of its schedules fits the devices' memory"}
-    return row | {"order": kept.orders[0], "placement": kept.placements[0].astype(np.int16)}
+    return row | {"order": best.orders[0], "placement": best.placements[0].astype(np.int16)}

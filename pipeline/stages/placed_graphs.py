@@ -1,4 +1,4 @@
-"""Read the whole graphs of a set that is to be placed."""
+"""Read the whole graphs of a set for placement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.stages import options
 
 def main(name: options.Name, settings: options.Settings, graphs: options.Out) -> None:
     """Write the graphs of a set, one row each."""
-    found = chosen(section(PlacedSet, settings))
-    if not found:
+    members = chosen(section(PlacedSet, settings))
+    if not members:
         raise ValueError(f"placement_sets.{name}: no graph has so many operations; change `operations` or `networks`")
-    write_graphs(graphs, found)
+    write_graphs(graphs, members)

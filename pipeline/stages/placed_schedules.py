@@ -1,4 +1,4 @@
-"""Placed schedules in the form in which schedules of graphs are executed."""
+"""Placed schedules in the form of table graph_schedules, for their execution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.stages import options
 
 
 def main(placements: options.Table, graph_schedules: options.Out) -> None:
-    """Write the one schedule of every graph and link; `sees` is the link."""
+    """Write the schedule of every graph and link; `sees` is the link."""
     rows = []
     for row in tables.read("placements", placements).to_dict("records"):
         best = row["best_seconds"][-1:] if len(row["order"]) else np.zeros(0)

@@ -1,4 +1,4 @@
-"""Placed schedules of one graph that the page draws: where each operation runs, when, and what devices hold."""
+"""Placed schedules of one graph, which the page draws: device and times of each operation, memory of the devices."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Rows = list[dict[str, object]]
 
 def main(
     settings: Annotated[str, typer.Option(help="JSON: set, graph, link, methods, from left to right.")],
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links.")],
+    machines: options.Machines,
     graphs: options.Table,
     placements: options.Tables,
     placed_operations: options.Out,
     memory_curves: options.Out,
 ) -> None:
-    """Write the schedules of the methods that have one of this graph; at least one must."""
+    """Write the schedules of this graph by the methods that have one; at least one must."""
     chosen, where = section(ShownPlacement, settings), section(Machines, machines)
     named = {f"{graph.name} {graph.variant}": graph for graph in read_graphs(graphs)}
     if chosen.graph not in named:
@@ -44,21 +44,20 @@ def main(
     problem = targets.linked(replace(problem, memory=memory_limit(problem)), where.links[chosen.link]).mean
     of_method = {places.place(path, "placements")["method"]: path for path in placements}
     operations: Rows = []
-    held: Rows = []
+    changes: Rows = []
     for place, method in enumerate(chosen.methods):
         table = tables.read("placements", of_method[method])
         row = table[(table["graph_id"] == graph.graph_id) & (table["link"] == chosen.link)].iloc[0]
         if not len(row["order"]):
             continue
-        whose = {"rank": 0, "graph": chosen.graph, "method": method, "place": place}
-        drawn = _drawn(graph, problem, row["order"], row["placement"].astype(np.int32))
-        operations += [whose | {"link": chosen.link} | one for one in drawn[0]]
-        held += [whose | change for change in drawn[1]]
+        drawn = {"rank": 0, "graph": chosen.graph, "method": method, "place": place}
+        placed, held_bytes = _drawn(graph, problem, row["order"], row["placement"].astype(np.int32))
+        operations += [drawn | {"link": chosen.link} | operation for operation in placed]
+        changes += [drawn | change for change in held_bytes]
     if not operations:
         raise ValueError(f"none of {', '.join(chosen.methods)} places {chosen.graph}; change shown.methods")
-    names = tables.SCHEMAS["placed_operations"].names
-    tables.write(pd.DataFrame(operations, columns=names), "placed_operations", placed_operations)
-    tables.write(pd.DataFrame(held), "memory_curves", memory_curves)
+    tables.write_rows(operations, "placed_operations", placed_operations)
+    tables.write_rows(changes, "memory_curves", memory_curves)
 
 
 def depths(problem: Problem) -> np.ndarray:
@@ -87,9 +86,9 @@ def _drawn(graph: Graph, problem: Problem, order: np.ndarray, placement: np.ndar
         }
         for i, seconds in enumerate(problem.seconds.tolist())
     ]
-    held: Rows = [
+    changes: Rows = [
         {"device": device, "seconds": second, "bytes": size}
         for device, (seconds, sizes) in enumerate(usage(problem, order, placement))
         for second, size in zip(seconds.tolist(), sizes.tolist(), strict=True)
     ]
-    return operations, held
+    return operations, changes

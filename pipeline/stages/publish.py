@@ -1,4 +1,4 @@
-"""Freeze an experiment beside the report: its tables as CSV files, and where they come from."""
+"""Freeze an experiment beside the report: its tables as CSV files, with their provenance."""
 
 from __future__ import annotations
 
@@ -22,35 +22,28 @@ _SINGLE = (  # published as they are
     *("results", "parts", "ceiling", "twins", "audit", "timelines"),
     *("gantts", "memory_curves", "kept_points", "executed_points", "placed_operations", "fused_operations"),
 )
-_PLACED = ("history", "sweep", "outcomes")  # their places become columns of the same name
+_PLACED = ("history", "sweep", "outcomes")  # the names in their paths become columns
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
-KINDS = (
-    *_SINGLE,
-    *_PLACED,
-    *_RUNS,
-    *_SUMMARISED,
-    "trial_history",
-    "policy_history",
-    "whole_graph_history",
-)  # names of places.py
+_TRAININGS = {"policy_history": "policy_trainings", "whole_graph_history": "whole_graph_trainings"}
+KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history", *_TRAININGS)  # names of places.py
 Paths = dict[str, list[Path]]  # by kind
 
 
 def main(
     experiment: options.Name,
-    measured: Annotated[list[Path], typer.Option("--tables", help=f"Any of {', '.join(KINDS)}, where they lie.")],
+    measured: Annotated[list[Path], typer.Option("--tables", help=f"Any of {', '.join(KINDS)}, at their places.")],
     settings: options.Settings,
     sources: Annotated[list[str], typer.Option(help="Source files of all stages behind the numbers.")],
     out: Annotated[Path, typer.Option(help="Folder to write: reports/published/<experiment>.")],
     inputs: Annotated[list[Path] | None, typer.Option(help="Further data whose digests are recorded.")] = None,
     weights: Annotated[list[Path] | None, typer.Option(help="Weights of its trainings.")] = None,
 ) -> None:
-    """Freeze an experiment that is run once: later reports show its numbers without running it again.
+    """Freeze an experiment that runs once: later reports show its numbers without running it again.
 
-    What a table holds is told by where it lies. The sizes of an imitation's networks, of their files and of their
-    training sets become rows of the results, set `training`. Six significant digits; the folder is written whole or
-    not at all.
+    The path of a table tells its kind. The sizes of an imitation's networks, of their files and of their training sets
+    become rows of the results, set `training`. Numbers have six significant digits; the folder is written whole or not
+    at all.
     """
     chosen = json.loads(settings)
     by_kind: Paths = defaultdict(list)
@@ -66,10 +59,9 @@ def main(
         frames |= _wrong_blocks(by_kind)
     if by_kind.keys() & set(_SUMMARISED):
         frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
-    if "policy_history" in by_kind:
-        frames["policy_trainings"] = gather("policy_history", sorted(by_kind["policy_history"]))
-    if "whole_graph_history" in by_kind:
-        frames["whole_graph_trainings"] = gather("whole_graph_history", sorted(by_kind["whole_graph_history"]))
+    for kind, name in _TRAININGS.items():
+        if kind in by_kind:
+            frames[name] = gather(kind, sorted(by_kind[kind]))
     if "trial_history" in by_kind:
         frames["trials"] = _trials(by_kind["trial_history"], chosen)
     if chosen.get("task") == "imitation" and weights:
@@ -98,7 +90,7 @@ def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:
 
 
 def _trials(histories: list[Path], settings: dict[str, Any]) -> pd.DataFrame:
-    """How every trial ended on the development split, beside its settings."""
+    """Last measurement of every trial on the development split, with its settings."""
     common = {key: settings[key] for key in ("dependencies", "seed")}
     by_name = {places.place(path, "trial_history")["trial"]: path for path in histories}
     ends = []
@@ -110,7 +102,7 @@ def _trials(histories: list[Path], settings: dict[str, Any]) -> pd.DataFrame:
 
 
 def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:
-    """Rows of results: parameters, bytes of the file and training blocks of every model, means over its seeds."""
+    """Rows of results: parameters, bytes of the file and training blocks of every model, as means over its seeds."""
     sets = [path for path in inputs if path.parent.name == "sets"]
     n_blocks = {places.place(path, "sets")["set"]: tables.RowGroups("sets", path).n_rows for path in sets}
     sizes = []
@@ -132,6 +124,6 @@ def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs
 
 
 def _parameters(path: Path) -> int:
-    """Numbers in a file of weights."""
+    """Number of parameters in a file of weights."""
     with safe_open(path, "numpy") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - no mapping

@@ -17,7 +17,7 @@ from pipeline.analysis import published as frozen
 from pipeline.analysis import tidy
 from pipeline.analysis.operator_results import residual_rows
 from pipeline.analysis.provenance import state
-from pipeline.report import build
+from pipeline.report import build, rendering
 from pipeline.report.evidence import Evidence
 from pipeline.report.outputs import curves
 from pipeline.report.plots import render
@@ -97,18 +97,18 @@ def _write(evidence: Evidence, out: Path) -> None:
     files: dict[str, bytes] = {}
     for name, draw in tqdm(build.figures(evidence).items(), desc="Figures", unit="figure"):
         files[f"figures/{name}.png"] = render(draw())
-    images = {Path(name).stem: data for name, data in files.items()}
+    images = {Path(name).stem: content for name, content in files.items()}
     for name, text in build.markdown(evidence).items():
-        files |= {f"{name}.md": text.encode(), f"{name}.html": build.html(text, images).encode()}
+        files |= {f"{name}.md": text.encode(), f"{name}.html": rendering.html(text, images).encode()}
     drawn = curves(evidence.tables["history"], evidence.tables["sweep"])
     files |= {f"plots/{name}": curve.encode() for name, curve in drawn.items()}
     files["results.csv"] = tidy.csv(evidence.results).encode()
     files["metrics.json"] = tidy.metrics_json(evidence.results).encode()
     for folder in ("figures", "plots"):
         shutil.rmtree(out / folder, ignore_errors=True)
-    for name, data in files.items():
+    for name, content in files.items():
         with tables.replacing(out / name) as temporary:
-            temporary.write_bytes(data)
+            temporary.write_bytes(content)
 
 
 def _legal_orders(splits: list[Path], dags: list[Path]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Violations that POPOCS leaves on blocks of the corpus, against iterations."""
+"""Violations that POPOCS leaves on blocks of the corpus, by number of iterations."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from pipeline.stages import options
 
 
 def main(settings: options.Settings, dags: options.Dags, out: options.Out) -> None:
-    """Project random proposals onto the dependencies of real blocks and measure what stays violated.
+    """Project random proposals onto the dependencies of real blocks and measure the remaining violations.
 
-    A length without blocks that have a dependency is left out, and said.
+    A length at which no block has a dependency is left out, and a message says so.
     """
-    wanted = section(Residuals, settings)
+    chosen = section(Residuals, settings)
     frames = [tables.SCHEMAS["residuals"].empty_table().to_pandas()]
-    for n in tqdm(wanted.lengths, desc="Residuals", unit="length", file=sys.stderr):
-        precedes = drawn(dags, n, wanted.blocks, wanted.seed)
-        if len(precedes) < wanted.blocks:
+    for n in tqdm(chosen.lengths, desc="Residuals", unit="length", file=sys.stderr):
+        precedes = drawn(dags, n, chosen.blocks, chosen.seed)
+        if len(precedes) < chosen.blocks:
             print(f"{dags}: {len(precedes)} blocks of {n} instructions have a dependency", file=sys.stderr)
         if len(precedes):
-            frames.append(residuals.measure(precedes, wanted))
+            frames.append(residuals.measure(precedes, chosen))
     tables.write(pd.concat(frames[1:] or frames, ignore_index=True), "residuals", out)
 
 
 def drawn(dags: Path, n: int, blocks: int, seed: int) -> np.ndarray:
-    """Dependencies (B, n, n) bool of `blocks` blocks of n instructions that have one, or of all where there are fewer.
+    """Dependencies (B, n, n) bool of up to `blocks` random blocks of n instructions that have a dependency.
 
     Raises TableError where table `dags` is missing or damaged.
     """
-    found = tables.read("dags", dags, ["before", "after"], pc.field("n_instructions") == n)
-    found = found[found["before"].map(len) > 0]
-    chosen = np.random.default_rng([seed, n, 0]).permutation(len(found))[:blocks]
-    return residuals.relations(found.iloc[np.sort(chosen)], n)
+    edges = tables.read("dags", dags, ["before", "after"], pc.field("n_instructions") == n)
+    edges = edges[edges["before"].map(len) > 0]
+    rows = np.random.default_rng([seed, n, 0]).permutation(len(edges))[:blocks]
+    return residuals.relations(edges.iloc[np.sort(rows)], n)

@@ -42,9 +42,9 @@ def main(
     machine: options.SomeTables = None,
     batch: Annotated[int, typer.Option(min=0, help="Instructions of a batch; 0: all blocks of one length.")] = 8192,
 ) -> None:
-    """Write the orders that a method gives the blocks of a set, numbered as GCC numbered them, and a status for each.
+    """Write a method's orders of the blocks of a set, in GCC's numbering of the instructions, and a status for each.
 
-    A block with an instruction that the machine's model does not know is unsupported, whatever the method: methods are
+    A block with an instruction that the processor model does not know is unsupported by every method: methods are
     compared on the same blocks.
     """
     entry = section(Entry, settings)
@@ -110,7 +110,7 @@ def _schedules(ids: list[str], shown: np.ndarray, problems: Problems, solution: 
 
 
 def _confidence(ids: list[str], shown: np.ndarray, solution: Solution) -> pd.DataFrame:
-    """Rows of table confidence: of the orders of the first decoder."""
+    """Rows of table confidence, for the orders of the first decoder."""
     order = next(iter(solution.orders.values())).astype(np.int64)
     exact = (np.take_along_axis(shown, order, 1) == np.arange(shown.shape[1])).all(1).astype(float)
     rows = pd.DataFrame({"block_id": ids, "confidence": solution.stats["confidence"], "exact_match": exact})
@@ -118,7 +118,7 @@ def _confidence(ids: list[str], shown: np.ndarray, solution: Solution) -> pd.Dat
 
 
 def _reason(instruction: dict[str, object]) -> str:
-    """Why a row of table machine_instructions makes a block unsupported."""
+    """Message for a block that a row of table machine_instructions makes unsupported."""
     code = instruction["code"]
     assert isinstance(code, bytes)
     return f"{instruction['machine']}: {code.hex()}: {instruction['message']}"

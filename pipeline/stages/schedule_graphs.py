@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import pandas as pd
-import typer
 from tqdm import tqdm
 
 from pipeline import tables
@@ -29,28 +26,24 @@ from pipeline.stages import options
 
 def main(
     settings: options.Settings,
-    machines: Annotated[str, typer.Option(help="JSON: device, number of devices, links, targets.")],
+    machines: options.Machines,
     seed: options.Seed,
     graphs: options.Table,
-    strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
+    strengths: options.Strengths,
     graph_schedules: options.Out,
-    weights: Annotated[Path | None, typer.Option(help="The method's trained network, if it has one.")] = None,
+    weights: options.Network = None,
 ) -> None:
-    """Write the schedules of a method that are judged: of each graph its best by what it sees, by both rules.
+    """Write the schedules of a method that are judged: its best ones of each graph on its target, by both rules.
 
-    A method that sees the proxy proposes once for all targets; one that is told the target proposes for each of them.
-    What is random depends on the seed and the graph's hash alone.
+    A method that sees the proxy proposes once for all targets; a method that is told the target proposes for each of
+    them. Random draws depend on nothing but the seed and the graph's hash.
     """
     entry, where = section(GraphEntry, settings), section(Machines, machines)
     frozen = judging.strengths(strengths.parent)
-    rows = [
-        row
-        for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr)
-        for row in _scheduled(graph, entry, where, frozen, seed, weights)
-    ]
-    tables.write(
-        pd.DataFrame(rows, columns=tables.SCHEMAS["graph_schedules"].names), "graph_schedules", graph_schedules
-    )
+    rows: list[dict[str, object]] = []
+    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
+        rows += _scheduled(graph, entry, where, frozen, seed, weights)
+    tables.write_rows(rows, "graph_schedules", graph_schedules)
 
 
 def _scheduled(
@@ -59,17 +52,17 @@ def _scheduled(
     problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
     proxy = judging.target_of(GraphTarget.PROXY, graph.graph_id, problem, frozen, where.links)
     for name in where.targets if "target" in entry.needs else [GraphTarget.PROXY]:
-        seen = judging.target_of(name, graph.graph_id, problem, frozen, where.links)
-        method = make(entry, {"target": seen} | ({} if weights is None else {"weights": weights}))
+        target = judging.target_of(name, graph.graph_id, problem, frozen, where.links)
+        method = make(entry, {"target": target} | ({} if weights is None else {"weights": weights}))
         rng = np.random.default_rng([seed, *bytes.fromhex(graph.graph_id)])
         proposals = method.propose(proxy.draws[0], rng, Budget.of(entry))
-        yield from _rows(graph, name, seen, proposals)
+        yield from _rows(graph, name, target, proposals)
 
 
-def _rows(graph: Graph, sees: str, seen: Target, proposals: Proposals) -> Iterator[dict[str, object]]:
-    """One for each rule of keeping."""
+def _rows(graph: Graph, sees: str, target: Target, proposals: Proposals) -> Iterator[dict[str, object]]:
+    """Rows of table graph_schedules, one for each rule of keeping."""
     for rule in RULES:
-        kept = keep(proposals, seen, seen, rule=rule)
+        schedules = keep(proposals, target, target, rule=rule)
         yield {
             "graph_id": graph.graph_id,
             "sees": sees,
@@ -77,9 +70,9 @@ def _rows(graph: Graph, sees: str, seen: Target, proposals: Proposals) -> Iterat
             "status": proposals.status,
             "message": proposals.message,
             "operations": len(graph),
-            "orders": kept.orders.ravel(),
-            "placements": kept.placements.ravel(),
-            "seen_seconds": kept.seen,
+            "orders": schedules.orders.ravel(),
+            "placements": schedules.placements.ravel(),
+            "seen_seconds": schedules.visible_seconds,
             "evaluations": proposals.stats.get("evaluations", np.zeros(0, np.int64)),
             "best_seconds": proposals.stats.get("best", np.zeros(0)),
             "bound": float(proposals.stats.get("bound", np.nan)),

@@ -32,12 +32,12 @@ def main(
     blocks: options.Blocks,
     dags: options.Dags,
     out: options.Out,
-    stored: Annotated[Path | None, typer.Option(help="Table splits, or input_orders: orders that are fixed.")] = None,
+    stored: Annotated[Path | None, typer.Option(help="Table splits or input_orders, with fixed orders.")] = None,
 ) -> None:
-    """Choose the blocks of a set and fix, for each, the random legal order in which schedulers see it.
+    """Choose the blocks of a set and, for each, the random legal order in which schedulers see it.
 
-    POCSNet's test blocks, split `test` of table splits, are in sets that are `held_out` alone, in their order from
-    there. Sets whose input is `before_scheduling` show the order of table input_orders.
+    POCSNet's test blocks, split `test` of table splits, are only in sets that are `held_out`, in their order of that
+    table. Sets with the input `before_scheduling` have the orders of table input_orders.
     """
     chosen = section(BlockSet, settings)
     orders = pd.Series(dtype=object)
@@ -46,16 +46,15 @@ def main(
     elif stored is not None:
         drawn = tables.read("splits", stored)
         orders = drawn[drawn.split == "test"].set_index("block_id").input_order
-    known = tables.read("blocks", blocks, ["block_id", "source", "program", "n_instructions"])
+    candidates = tables.read("blocks", blocks, ["block_id", "source", "program", "n_instructions"])
     held_out = pd.Series([] if chosen.input == "before_scheduling" else orders.index, dtype=str)
-    wanted = members(known, chosen, held_out)
-    ids = pa.array(sorted(known.block_id.to_numpy()[wanted]), pa.string())
-    held = _blocks(dags)
-    rows = held.rows(ids)
+    ids = pa.array(sorted(candidates.block_id.to_numpy()[members(candidates, chosen, held_out)]), pa.string())
+    block_store = _blocks(dags)
+    rows = block_store.rows(ids)
     if chosen.held_out or chosen.input == "before_scheduling":
         shown = pa.array(orders.loc[ids.to_pylist()], tables.SCHEMAS["sets"].field("input_order").type)
     else:
-        shown = _drawn(held, rows, sampler, [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])])
+        shown = _drawn(block_store, rows, sampler, [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])])
     with tables.writing("sets", out) as append:
         append(pa.table([ids, shown], schema=tables.SCHEMAS["sets"]))
 
@@ -67,7 +66,7 @@ def _needed(name: str, stored: Path | None) -> Path:
 
 
 def _blocks(dags: Path) -> store.BlockStore:
-    """All blocks of table `dags`; which instructions they have is not asked here."""
+    """All blocks of table `dags`, without their instructions."""
     table = tables.arrow("dags", dags)
     lengths = table["latencies"].combine_chunks()
     unknown = pa.array(np.zeros(len(lengths.values), np.int32))
@@ -75,13 +74,13 @@ def _blocks(dags: Path) -> store.BlockStore:
     return store.of_tables(numbered, table)
 
 
-def _drawn(held: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: list[int]) -> pa.ListArray:
+def _drawn(block_store: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: list[int]) -> pa.ListArray:
     """A random legal order of every block."""
-    lengths = held.lengths[rows]
+    lengths = block_store.lengths[rows]
     bounds = np.r_[0, np.cumsum(lengths)]
     shown = np.empty(bounds[-1], np.int16)
     for number, items in enumerate(by_length(lengths, _INSTRUCTIONS)):
-        precedes = held.as_emitted(rows[items]).precedes
+        precedes = block_store.as_emitted(rows[items]).precedes
         orders = SAMPLERS[sampler](precedes, np.random.default_rng([*seeds, number]))
         shown[bounds[items][:, None] + np.arange(orders.shape[1])] = orders
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(shown))

@@ -1,10 +1,10 @@
-"""What the stages that put trained weights into the package have in common: which trainings there are, and the copy."""
+"""The best training of a network goes into the package with its model card: the choice, and the copy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,38 +13,44 @@ from pipeline import places, tables
 LARGEST = 5_000_000  # bytes of weights in the repository
 
 
-class Training(NamedTuple):
-    """One seed of a network."""
+class Best(NamedTuple):
+    """The training to ship."""
 
+    model: str
+    measurements: dict[str, Any]  # seed -> its measurement, the best seed first
     weights: Path
-    history: pd.DataFrame
+    content: bytes  # of the file of weights
 
 
-def trainings(weights: Sequence[Path], history: Sequence[Path], kind: str) -> dict[str, Training]:
-    """Seed -> its training; kind: table of the histories. Files lie in the pipeline's layout.
+def best_training(
+    weights: Sequence[Path],
+    history: Sequence[Path],
+    kind: str,
+    best: Callable[[dict[str, pd.DataFrame]], dict[str, Any]],
+    weights_kind: str = "network_weights",
+) -> Best:
+    """The best training of one network. Files lie in the pipeline's layout.
 
-    Raises ValueError for weights of several networks, or without their history.
+    kind: table of the histories; best: seed -> history to seed -> measurement, the best one first. Raises ValueError
+    for weights of several networks, without their history, or too large to ship.
     """
-    said = [places.place(path, "network_weights") for path in weights]
-    if len(networks := sorted({place["model"] for place in said})) > 1:
+    named = [places.place(path, weights_kind) for path in weights]
+    if len(networks := sorted({place["model"] for place in named})) > 1:
         raise ValueError(f"weights of several networks ({', '.join(networks)}): give those of the one to ship")
-    by_seed = {place["seed"]: path for place, path in zip(said, weights, strict=True)}
+    by_seed = {place["seed"]: path for place, path in zip(named, weights, strict=True)}
     histories = {places.place(path, kind)["seed"]: tables.read(kind, path) for path in history}
-    if strange := sorted(set(by_seed) ^ set(histories)):
-        raise ValueError(f"seeds {', '.join(strange)} have weights or a history alone: give both of every training")
-    return {seed: Training(path, histories[seed]) for seed, path in by_seed.items()}
-
-
-def small_enough(weights: Path) -> bytes:
-    """The file. Raises ValueError where it is too large to ship."""
-    content = weights.read_bytes()
+    if incomplete := sorted(set(by_seed) ^ set(histories)):
+        raise ValueError(f"seeds {', '.join(incomplete)} have weights or a history alone: give both of every training")
+    measurements = best({seed: histories[seed] for seed in by_seed})
+    path = by_seed[next(iter(measurements))]
+    content = path.read_bytes()
     if len(content) > LARGEST:
-        raise ValueError(f"{len(content)} bytes of weights, at most {LARGEST} are shipped: a smaller network, please")
-    return content
+        raise ValueError(f"{len(content)} bytes of weights, at most {LARGEST} are shipped: train a smaller network")
+    return Best(networks[0], measurements, path, content)
 
 
-def put(content: bytes, card: str, file: Path) -> None:
-    """Weights into a file of the package, README.md beside it."""
+def install(content: bytes, card: str, file: Path) -> None:
+    """Write weights into a file of the package, and README.md beside it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     for path, written in ((file, content), (file.parent / "README.md", card.encode())):
         with tables.replacing(path) as temporary:

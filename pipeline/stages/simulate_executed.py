@@ -1,4 +1,4 @@
-"""What simulated targets say of the schedules that are executed on this machine."""
+"""Simulated makespans of the schedules that this machine executes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def main(
     strengths: Annotated[Path, typer.Option(help="The frozen targets, graph_targets.csv.")],
     simulated_timings: options.Out,
 ) -> None:
-    """Simulate on every target the very schedules that time_graph_schedules executes.
+    """Simulate on every target the same schedules that time_graph_schedules executes.
 
-    settings, graphs, graph_schedules: what that stage is given.
+    settings, graphs, graph_schedules: the same as that stage reads.
     """
     where, frozen = section(Machines, machines), judging.strengths(strengths.parent)
 

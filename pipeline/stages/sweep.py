@@ -1,4 +1,4 @@
-"""POCSNet's figure 3: how test-time iterations of POPOCS change violations."""
+"""Violations by number of test-time iterations of POPOCS, as in Figure 3 of POCSNet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main(
     vocabulary: options.Vocabulary,
     sweep: options.Out,
 ) -> None:
-    """Order the blocks with every number of iterations of evaluation.sweep_iterations, the weights being as trained."""
+    """Order the blocks with every number of iterations of evaluation.sweep_iterations, by the same trained weights."""
     torch.set_num_threads(1)
     model = POCSNet.load(weights)
     blocks = load_set(chosen, instructions, dags, tokens, vocabulary)

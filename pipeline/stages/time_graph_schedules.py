@@ -22,15 +22,15 @@ def main(
     graph_timings: options.Out,
     machine_rates: options.Out,
 ) -> None:
-    """Execute the best schedules by proxy of every method and seed, in several pairs of processes.
+    """Execute every method's and seed's best schedules on the proxy, in several pairs of processes.
 
-    graphs: in the form of coarsen_graphs. It fails where this machine has one core only, or loses a process: a table of
-    some of the runs would take the place of figures that were published. Whatever else runs here is measured, too.
+    graphs: in the form of coarsen_graphs. The stage fails if this machine has one core only, or loses a process: an
+    incomplete table must not replace published figures. Other jobs on this machine disturb the measurement.
     """
-    wanted = section(ExecutionSettings, settings)
-    schedules = best_schedules(graph_schedules, wanted.schedules)
+    chosen = section(ExecutionSettings, settings)
+    schedules = best_schedules(graph_schedules, chosen.schedules)
     every = {graph.graph_id: graph for graph in read_graphs(graphs)}
-    timings, rates = execute(collect(every, schedules), wanted)
+    timings, rates = execute(collect(every, schedules), chosen)
     tables.write(timings, "graph_timings", graph_timings)
     measured_at = pd.Timestamp.now("UTC").tz_localize(None).floor("s")
     tables.write(rates.assign(measured_at=measured_at), "machine_rates", machine_rates)

@@ -29,34 +29,35 @@ def main(
     schedules: options.SomeTables = None,
     earlier: options.SomeTables = None,
 ) -> None:
-    """Time orders of schedulers, random legal ones, and GCC's twice, of a sample of a set's blocks.
+    """Time the schedulers' orders, random legal orders, and GCC's order twice, of a sample of a set's blocks.
 
-    Of blocks that have several legal orders. It runs their machine code in child processes without descriptors, under
-    limits and a seccomp filter; never run by default. It fails where this machine cannot: a table of nothing would take
-    the place of figures that were published. A block that cannot run stands in table timed_blocks with the reason.
+    Only blocks with several legal orders count. The stage runs their machine code in child processes without
+    descriptors, under limits and a seccomp filter; the pipeline never runs it by default. It fails on a machine that
+    cannot time orders: an empty table must not replace published figures. Table timed_blocks has the reason for each
+    block that cannot run.
 
-    A computer has its moods: what one process measures within minutes says nothing of another day. So a series waits
-    until enough time has passed since the series before, whose table timed_blocks is `earlier`.
+    Measurements of one process within minutes say nothing about another day. So a series waits until enough time has
+    passed since the series before, whose table timed_blocks is `earlier`.
     """
-    wanted = section(TimingSettings, settings)
+    timing = section(TimingSettings, settings)
     try:
         native = Native()
     except OracleError as error:
         raise ValueError(f"orders cannot be timed on this machine: {error}") from error
     for path in earlier or []:
-        _wait(path, wanted.minutes_apart)
+        _wait(path, timing.minutes_apart)
     with native:
-        measured, found = execute(native, _blocks(chosen, blocks, dags, schedules or [], wanted), wanted)
+        measured, sampled = execute(native, _blocks(chosen, blocks, dags, schedules or [], timing), timing)
     tables.write(measured, "timings", timings)
-    tables.write(found, "timed_blocks", timed_blocks)
-    lost = found[found["reason"] != ""]
-    for reason, count in lost["reason"].value_counts().items():
+    tables.write(sampled, "timed_blocks", timed_blocks)
+    untimed = sampled[sampled["reason"] != ""]
+    for reason, count in untimed["reason"].value_counts().items():
         print(f"{count} blocks not timed: {reason}", file=sys.stderr)
-    print(f"{len(measured)} orders of {len(found) - len(lost)} blocks timed, of {len(found)}", file=sys.stderr)
+    print(f"{len(measured)} orders of {len(sampled) - len(untimed)} of {len(sampled)} blocks timed", file=sys.stderr)
 
 
 def _wait(earlier: Path, minutes: float) -> None:
-    """Sleep until so much time has passed since the last block of the series before."""
+    """Sleep until these many minutes have passed since the last block of the earlier series."""
     end = tables.read("timed_blocks", earlier, ["timed_at"])["timed_at"].max() + pd.Timedelta(minutes=minutes)
     seconds = int((end - pd.Timestamp.now("UTC").tz_localize(None)).total_seconds()) + 1
     if seconds > 0:
@@ -65,15 +66,15 @@ def _wait(earlier: Path, minutes: float) -> None:
         time.sleep(1)
 
 
-def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wanted: TimingSettings) -> list[Block]:
-    """A sample of the set's blocks that have several legal orders; the same for any schedules."""
+def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], timing: TimingSettings) -> list[Block]:
+    """A sample of the set's blocks with several legal orders; it does not depend on the schedules."""
     members = tables.of_blocks(tables.read("sets", chosen, ["block_id"])["block_id"])
     edges = tables.read("dags", dags, ["block_id", "n_instructions", "before", "after", "n_legal_orders"], members)
-    loose = edges[edges["n_legal_orders"] > 1].sort_values("block_id", ignore_index=True)
-    if loose.empty:
+    edges = edges[edges["n_legal_orders"] > 1].sort_values("block_id", ignore_index=True)
+    if edges.empty:
         raise ValueError(f"{chosen}: no block has more than one legal order: there is nothing to compare")
-    rng = np.random.default_rng(wanted.seed)
-    drawn = loose.iloc[np.sort(rng.choice(len(loose), min(wanted.blocks, len(loose)), replace=False))]
+    rng = np.random.default_rng(timing.seed)
+    drawn = edges.iloc[np.sort(rng.choice(len(edges), min(timing.blocks, len(edges)), replace=False))]
     sampled = tables.of_blocks(drawn["block_id"])
     code = tables.read("blocks", blocks, ["block_id", "code", "address"], sampled)
     orders: dict[str, set[tuple[int, ...]]] = {block_id: set() for block_id in drawn["block_id"]}
@@ -82,7 +83,7 @@ def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wante
         table = table[table["status"] == "ok"]
         for block_id, order in zip(table["block_id"], table["order"], strict=True):
             orders[block_id].add(tuple(order.tolist()))
-    both: pd.DataFrame = drawn.merge(code, on="block_id", validate="one_to_one")
+    merged: pd.DataFrame = drawn.merge(code, on="block_id", validate="one_to_one")
     return [
         Block(
             row["block_id"],
@@ -93,5 +94,5 @@ def _blocks(chosen: Path, blocks: Path, dags: Path, schedules: list[Path], wante
             int(row["n_instructions"]),
             frozenset(orders[row["block_id"]]),
         )
-        for row in both.to_dict("records")
+        for row in merged.to_dict("records")
     ]

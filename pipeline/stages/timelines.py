@@ -1,11 +1,10 @@
-"""A few blocks in several orders on an in-order processor: when each instruction issues."""
+"""A few blocks in several orders on an in-order processor: the cycle at which each instruction issues."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import typer
 
@@ -20,7 +19,7 @@ from pipeline.stages import options
 def main(
     seed: options.Seed,
     n_blocks: options.Shown,
-    longest: Annotated[int, typer.Option(min=2, help="Instructions of the longest one shown.")],
+    longest: Annotated[int, typer.Option(min=2, help="Instructions of the longest shown block.")],
     chosen: options.Set,
     blocks: options.Blocks,
     instructions: options.Instructions,
@@ -31,24 +30,24 @@ def main(
     timelines: options.Out,
 ) -> None:
     """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
-    chip, held = processor(tables.arrow("machine_instructions", machine)), store.load(instructions, dags)
+    chip, block_store = processor(tables.arrow("machine_instructions", machine)), store.load(instructions, dags)
     best = tables.read("optima", optima).set_index("block_id")
     scheduled = tables.read("schedules", learned)
-    found = scheduled[scheduled["status"] == "ok"].drop_duplicates("block_id").set_index("block_id")["order"]
+    learned_orders = scheduled[scheduled["status"] == "ok"].drop_duplicates("block_id").set_index("block_id")["order"]
     shown = tables.read("sets", chosen).set_index("block_id")["input_order"]
     better = best[best["proven"] & (best["cycles"] < best["gcc_cycles"]) & (best["order"].map(len) <= longest)]
-    usable = sorted(set(better.index) & set(found.index))
+    usable = sorted(set(better.index) & set(learned_orders.index))
     drawn = np.random.default_rng(seed).permutation(usable)[:n_blocks].tolist()
     code = tables.read("blocks", blocks, ["block_id", "masked_code"], tables.of_blocks(drawn)).set_index("block_id")
     rows = []
     for rank, block in enumerate(drawn):
         texts = gas(code.loc[block, "masked_code"])
-        place = held.rows(pa.array([block]))
-        costs = chip.costs(held.as_emitted(place).instructions)
+        row = block_store.rows(pa.array([block]))
+        costs = chip.costs(block_store.as_emitted(row).instructions)
         orders = {
             "input": shown[block],
             "GCC": np.arange(len(texts)),
-            "learned": found[block],
+            "learned": learned_orders[block],
             "best": best.loc[block, "order"],
         }
         timing = simulate(costs, np.stack(list(orders.values())).astype(np.int64)[None])
@@ -57,5 +56,4 @@ def main(
                 issue, cycles = timing.issue[0, number, slot], timing.makespan[0, number]
                 text, latency = texts[instruction], costs.latencies[0, instruction]
                 rows.append((rank, block, number, title, slot, text, issue, latency, cycles))
-    table = pd.DataFrame(rows, columns=tables.SCHEMAS["timelines"].names)
-    tables.write(table, "timelines", timelines)
+    tables.write_rows(rows, "timelines", timelines)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-import pandas as pd
-
 from pipeline import tables
 from pipeline.blocks.problems.tokens import block_tokens, token_id
 from pipeline.blocks.problems.tokens import vocabulary as vocabulary_of
@@ -24,16 +22,16 @@ def main(
     """Turn the blocks of the splits into token ids; the vocabulary counts training blocks alone."""
     chosen = section(Tokens, settings)
     drawn = tables.read("splits", splits, ["block_id", "split"])
-    wanted = tables.of_blocks(drawn.block_id)
-    code = tables.read("blocks", blocks, ["block_id", "masked_code"], wanted).set_index("block_id").masked_code
+    members = tables.of_blocks(drawn.block_id)
+    code = tables.read("blocks", blocks, ["block_id", "masked_code"], members).set_index("block_id").masked_code
     words = {block_id: block_tokens(code[block_id]) for block_id in drawn.block_id}
     training = drawn.block_id[drawn.split == "training"]
-    known = vocabulary_of((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)
-    ids = {token: number for token, (number, _) in known.items()}
+    counted = vocabulary_of((t for b in training for instruction in words[b] for t in instruction), chosen.min_count)
+    ids = {token: number for token, (number, _) in counted.items()}
     rows = [
         (block_id, [token_id(token, ids) for token in chain(*instructions)], [len(i) for i in instructions])
         for block_id, instructions in sorted(words.items())
     ]
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", tokens)
-    listed = [(token, number, count) for token, (number, count) in known.items()]
-    tables.write(pd.DataFrame(listed, columns=tables.SCHEMAS["vocabulary"].names), "vocabulary", vocabulary)
+    tables.write_rows(rows, "tokens", tokens)
+    listed = [(token, number, count) for token, (number, count) in counted.items()]
+    tables.write_rows(listed, "vocabulary", vocabulary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,13 +21,14 @@ from tqdm import tqdm
 
 from pipeline import digests, places, tables
 from pipeline.analysis import provenance, published, runs
-from pipeline.stages import options
+from pipeline.stages import experiment_tags, options
 from pipeline.stages.gather import gather
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
+    from mlflow import MlflowClient, entities
 
-STORE, ARTIFACTS, NAME = Path("mlflow.db"), Path("mlartifacts"), "pocsnet"
+STORE, ARTIFACTS = Path("mlflow.db"), Path("mlartifacts")
+_EARLIER = "pocsnet"  # MLflow's experiment that held the runs of all experiments before each had its own
 _BATCH = 1000  # metrics that MLflow takes at once
 
 
@@ -40,41 +42,54 @@ def main(
     reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
     folders: options.Published = None,
 ) -> None:
-    """Log experiments to MLflow: those of `results`, freshly evaluated, and those that are published.
+    """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, and published ones.
 
-    A fresh one has a flat run for each trained network, and one with tables and report; a published one has a run
-    for each of its trainings, or for each method, with where its numbers come from. Nothing is trained for it.
+    An experiment has flat runs: each of its methods, each of its trainings, and one that carries its tables and, if the
+    experiment is the first of a page of the report, that page. A published run says where its numbers come from.
     Running it again changes nothing: a run whose fingerprint is known stays, one whose content changed is
     replaced and removed for good. Runs with other parameters or data stay for comparison, tagged
     `state=superseded`. `make dashboard` shows them.
     """
-    of_now: dict[str, dict[str, Any]] = json.loads(settings)
+    settings_now: dict[str, dict[str, Any]] = json.loads(settings)
     trained = {tuple(places.place(path, "weights").values()): path for path in weights or []}
     datasets = {places.place(path, "splits")["dependencies"]: digests.of_file(path) for path in splits or []}
-    wanted: dict[str, list[runs.Run]] = {}
+    by_experiment: dict[str, list[runs.Run]] = {}
     for path in results or []:
         experiment, numbers = places.place(path, "results")["experiment"], tables.read("results", path)
-        wanted[experiment] = [
-            _trained(file, trained, datasets, of_now.get(experiment, {}), numbers)
-            for file in sorted(history or [])
-            if places.place(file, "history")["experiment"] == experiment
+        chosen = settings_now.get(experiment, {})
+        by_experiment[experiment] = [
+            *runs.methods(experiment, chosen, numbers),
+            *(
+                _trained(file, trained, datasets, chosen, numbers)
+                for file in sorted(history or [])
+                if places.place(file, "history")["experiment"] == experiment
+            ),
+            _whole(experiment, [path], reports),
         ]
-        wanted[experiment].append(_whole(experiment, path, numbers, reports))
     for folder in folders or []:
-        if folder.name not in wanted:
+        if folder.name not in by_experiment:
             frozen = published.load([folder])
             origin, table = frozen.provenance[folder.name], frozen.tables
-            several = (table["results"], table["history"], table["policy_trainings"])
-            wanted[folder.name] = runs.published(origin, of_now.get(folder.name), *several)
-    wanted = {experiment: items for experiment, items in wanted.items() if items}
-    if wanted:  # without runs the store is not touched
-        with _client() as (client, experiment_id):
-            for experiment, items in wanted.items():
-                missing = _reconcile(client, experiment_id, experiment, items)
+            by_experiment[folder.name] = runs.published(
+                origin,
+                settings_now.get(folder.name),
+                *(table["results"], table["history"], table["policy_trainings"]),
+                _whole(folder.name, sorted(folder.iterdir()), reports),
+            )
+    if by_experiment:  # without runs the store is not touched
+        with _client() as client:
+            for experiment, items in by_experiment.items():
+                tags = experiment_tags.tags(experiment, settings_now.get(experiment, {}), items)
+                experiment_id = _experiment(client, experiment, tags)
+                missing = _reconcile(client, experiment_id, items, ARTIFACTS / experiment)
                 origin_now = _origin_now() if missing else {}
                 for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run", disable=not missing):
                     _log(client, experiment_id, item, item.provenance or origin_now)
-    listing = [{"name": item.name, "fingerprint": item.fingerprint} for items in wanted.values() for item in items]
+    listing = [
+        {"experiment": experiment, "name": item.name, "fingerprint": item.fingerprint}
+        for experiment, items in by_experiment.items()
+        for item in items
+    ]
     with tables.replacing(log) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
@@ -97,16 +112,16 @@ def _trained(
     return replace(run, hashes=hashes, history=history, files={"weights": [file]})
 
 
-def _whole(experiment: str, path: Path, results: pd.DataFrame, reports: Path | None) -> runs.Run:
-    """The run that carries the experiment's table `results`, in `path`, and the report."""
-    from pipeline.report.pages import FILES
-
-    files = {"tables": [path]}
-    if reports is not None:
-        files["report"] = [reports / name for name in (*FILES, "results.csv", "metrics.json")]
-        files["report/figures"] = sorted(reports.glob("figures/*.png"))
-    hashes = {str(path): digests.of_file(path) for paths in files.values() for path in paths}
-    return runs.whole(experiment, results, files, hashes)
+def _whole(experiment: str, files: list[Path], reports: Path | None) -> runs.Run:
+    """The run that carries the experiment's tables, `files`, and the page of the report that names it first."""
+    artifacts, page = {"tables": files}, experiment_tags.page_of(experiment)
+    if reports is not None and page is not None and page.experiments[0] == experiment:
+        text = reports / f"{page.name}.md"
+        artifacts["report"] = [text, text.with_suffix(".html")]
+        figures = sorted(set(re.findall(r"\((figures/\w+\.png)\)", text.read_text())))
+        artifacts["report/figures"] = [reports / name for name in figures]
+    hashes = {str(path): digests.of_file(path) for paths in artifacts.values() for path in paths}
+    return runs.whole(experiment, artifacts, hashes)
 
 
 def _origin_now() -> dict[str, str]:
@@ -116,8 +131,8 @@ def _origin_now() -> dict[str, str]:
 
 
 @contextmanager
-def _client() -> Iterator[tuple[MlflowClient, str]]:
-    """The store and the id of our experiment in it, for this process alone."""
+def _client() -> Iterator[MlflowClient]:
+    """The store, for this process alone."""
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     from mlflow import MlflowClient  # takes two seconds: not for --help
     from mlflow.exceptions import MlflowException
@@ -130,16 +145,8 @@ def _client() -> Iterator[tuple[MlflowClient, str]]:
                 with tables.replacing(STORE) as temporary:
                     MlflowClient(f"sqlite:///{temporary}").search_experiments()
             client = MlflowClient(f"sqlite:///{STORE.resolve()}")  # it keeps what it opened, by name
-            location = ARTIFACTS.resolve().as_uri()
-            found = client.get_experiment_by_name(NAME)
-            if found is not None and found.artifact_location != location:
-                raise ValueError(
-                    f"{STORE} keeps its artifacts in {found.artifact_location}, not here: was the folder moved? "
-                    f"Delete {STORE} and {ARTIFACTS}; they are made anew from the tables"
-                )
-            # The tag opens the dashboard's pages for training, not those for language-model agents.
-            kind = {"mlflow.experimentKind": "custom_model_development"}
-            yield client, found.experiment_id if found else client.create_experiment(NAME, location, kind)
+            _remove_earlier(client)
+            yield client
         except MlflowException as error:
             raise ValueError(
                 f"MLflow's store {STORE} refused: {error}. If it was written by another version, delete {STORE} and "
@@ -147,40 +154,85 @@ def _client() -> Iterator[tuple[MlflowClient, str]]:
             ) from error
 
 
-def _reconcile(client: MlflowClient, experiment_id: str, experiment: str, wanted: list[runs.Run]) -> list[runs.Run]:
-    """Remove stale runs for good, mark superseded ones, and return those still to be logged."""
+def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
+    """Id of MLflow's experiment of that name, with these tags; it is made if there is none."""
+    location = (ARTIFACTS / name).resolve().as_uri()
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        return str(client.create_experiment(name, location, tags))
+    _check_location(experiment, location)
+    if experiment.lifecycle_stage == "deleted":
+        client.restore_experiment(experiment.experiment_id)
+    for key, value in tags.items():
+        if experiment.tags.get(key) != value:
+            client.set_experiment_tag(experiment.experiment_id, key, value)
+    return str(experiment.experiment_id)
+
+
+def _check_location(experiment: entities.Experiment, location: str) -> None:
+    """Raise ValueError where the experiment's artifacts lie elsewhere: they may be another folder's."""
+    if experiment.artifact_location != location:
+        raise ValueError(
+            f"{STORE} keeps its artifacts in {experiment.artifact_location}, not here: was the folder moved? "
+            f"Delete {STORE} and {ARTIFACTS}; they are made anew from the tables"
+        )
+
+
+def _remove_earlier(client: MlflowClient) -> None:
+    """Remove the experiment that held all runs, for good: its runs are made anew from the tables."""
+    earlier = client.get_experiment_by_name(_EARLIER)
+    if earlier is not None:
+        _check_location(earlier, ARTIFACTS.resolve().as_uri())
+        runs_of_all = _runs(client, earlier.experiment_id)
+        if earlier.lifecycle_stage == "active":
+            client.delete_experiment(earlier.experiment_id)
+        _collect("--experiment-ids", [earlier.experiment_id])
+        for run in runs_of_all:
+            shutil.rmtree(ARTIFACTS / run.info.run_id, ignore_errors=True)
+
+
+def _runs(client: MlflowClient, experiment_id: str) -> list[entities.Run]:
+    """All runs of the experiment, those in the bin too."""
     from mlflow.entities import ViewType
 
-    by_name = {item.name: item for item in wanted}
+    return list(client.search_runs([experiment_id], "", ViewType.ALL, max_results=10000))
+
+
+def _collect(option: str, ids: list[str]) -> None:
+    """Remove for good what is in MLflow's bin, by its ids."""
+    from mlflow.cli import gc  # in this process: another one would take seconds to start
+
+    store = f"sqlite:///{STORE.resolve()}"
+    arguments = ["--backend-store-uri", store, "--tracking-uri", store, option, ",".join(ids)]
+    with redirect_stdout(StringIO()):
+        gc.main(arguments, standalone_mode=False)
+
+
+def _reconcile(client: MlflowClient, experiment_id: str, items: list[runs.Run], artifacts: Path) -> list[runs.Run]:
+    """Remove stale runs for good, mark superseded ones, and return those still to be logged."""
+    by_name = {item.name: item for item in items}
     logged, stale = set(), []
-    there = client.search_runs([experiment_id], f"tags.experiment = '{experiment}'", ViewType.ALL, max_results=10000)
-    for old in there:
-        item, tags = by_name.get(str(old.info.run_name)), old.data.tags
-        if old.info.lifecycle_stage == "deleted" or old.info.status != "FINISHED":  # killed while logging or removing
-            stale.append(old)
+    for run in _runs(client, experiment_id):
+        item, tags = by_name.get(str(run.info.run_name)), run.data.tags
+        if run.info.lifecycle_stage == "deleted" or run.info.status != "FINISHED":  # killed while logging or removing
+            stale.append(run)
         elif item and item.name not in logged and tags.get("fingerprint") == item.fingerprint:
             logged.add(item.name)
             for key, value in {"state": "current", **item.state}.items():
                 if tags.get(key) != value:
-                    client.set_tag(old.info.run_id, key, value)
+                    client.set_tag(run.info.run_id, key, value)
         elif item and tags.get("identity") == item.identity:
-            stale.append(old)
-        else:
-            client.set_tag(old.info.run_id, "state", "superseded")
-    for old in stale:
-        if old.info.lifecycle_stage != "deleted":
-            client.delete_run(old.info.run_id)
+            stale.append(run)
+        elif tags.get("state") != "superseded":
+            client.set_tag(run.info.run_id, "state", "superseded")
+    for run in stale:
+        if run.info.lifecycle_stage != "deleted":
+            client.delete_run(run.info.run_id)
     if stale:
-        from mlflow.cli import gc  # in this process: another one would take seconds to start
-
-        store = f"sqlite:///{STORE}"
-        arguments = ["--backend-store-uri", store, "--tracking-uri", store]
-        arguments += ["--run-ids", ",".join(old.info.run_id for old in stale)]
-        with redirect_stdout(StringIO()):
-            gc.main(arguments, standalone_mode=False)
-        for old in stale:  # `gc` leaves their empty folders
-            shutil.rmtree(ARTIFACTS / old.info.run_id, ignore_errors=True)
-    return [item for item in wanted if item.name not in logged]
+        _collect("--run-ids", [run.info.run_id for run in stale])
+        for run in stale:  # `gc` leaves their empty folders
+            shutil.rmtree(artifacts / run.info.run_id, ignore_errors=True)
+    return [item for item in items if item.name not in logged]
 
 
 def _log(client: MlflowClient, experiment_id: str, item: runs.Run, origin: dict[str, str]) -> None:
@@ -203,8 +255,8 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, origin: dict[
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
     if item.history is not None:
-        from pipeline.report.index.paper_tables import CURVES  # takes a second: not where nothing is drawn
         from pipeline.report.plots import training
+        from pipeline.report.reproduction.paper_tables import CURVES  # takes a second: not where nothing is drawn
 
         client.log_figure(run_id, training(item.history, CURVES), "plots/training.png")
     client.set_terminated(run_id)

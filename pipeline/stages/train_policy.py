@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
-import torch
 import typer
 
 from pipeline import tables
@@ -17,28 +14,29 @@ from pipeline.config.section import section
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.models.policy import save
-from pipeline.graphs.models.policy_training import State, train
+from pipeline.graphs.models.policy_training import train
 from pipeline.graphs.problems.problem import Problem
-from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
+from pipeline.stages.training import resumed
 
 
 def main(
     settings: options.Settings,
-    machines: Annotated[str, typer.Option(help="JSON: device and number of devices of each set, the last one's last.")],
+    machines: Annotated[
+        str, typer.Option(help="JSON: device and number of devices of each set, the development set's last.")
+    ],
     seed: options.Seed,
     training: options.Tables,
     development: options.Table,
     weights: options.Out,
     history: options.Out,
 ) -> None:
-    """Train a policy on the graphs of some sets, tables graphs, and measure it on those of another one.
+    """Train a policy on the graphs of some sets, tables graphs, and measure it on those of another set.
 
-    Graphs with more operations than the settings allow are left out. An interrupted training goes on from its last
-    measurement: the state lies in .cache/checkpoints under the hash of settings, seed, inputs and code.
+    Graphs with more operations than the settings allow are left out.
+    An interrupted training continues from its last measurement (stages/training.py).
     """
     chosen = section(Settings, settings)
-    torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [*training, development]
     where = section(list[Machines], machines)
     if len(where) != len(inputs):
@@ -46,18 +44,16 @@ def main(
     *learned, watched = (
         _problems(path, machine, chosen.most_operations) for path, machine in zip(inputs, where, strict=True)
     )
-    checkpoint = Checkpoint(["pipeline.graphs.models.policy_training"], f"{settings}\n{machines}\n{seed}", inputs)
-    resume: State | None = checkpoint.load()
-    if resume is not None:
-        print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
-    policy, rows = train(learned, watched, chosen, seed, resume, checkpoint.save)
+    code = ["pipeline.graphs.models.policy_training"]
+    checkpoint, state = resumed(code, f"{settings}\n{machines}\n{seed}", inputs, chosen.steps)
+    policy, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
     save(policy, weights)
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["policy_history"].names), "policy_history", history)
+    tables.write_rows(rows, "policy_history", history)
     checkpoint.remove()
 
 
 def _problems(path: Path, machine: Machines, most: int) -> list[Problem]:
-    """The graphs of a set that are small enough, on its devices."""
+    """Problems of the small enough graphs of a set, on its devices."""
     graphs = [graph for graph in read_graphs(path) if 0 < len(graph) <= most]
     if not graphs:
         raise ValueError(f"{path}: no graph has 1 to {most} operations; raise most_operations, or take another set")

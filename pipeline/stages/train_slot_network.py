@@ -1,20 +1,18 @@
-"""Train one network that gives operations slots, with one seed."""
+"""Train one network that assigns slots to operations, with one seed."""
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 
 import pandas as pd
-import torch
 
 from pipeline import tables
 from pipeline.config.section import section
 from pipeline.config.slot_network import SlotNetwork
 from pipeline.graphs.models.best_orders import read_best_orders
-from pipeline.graphs.models.slot_training import Example, State, train
-from pipeline.learning.checkpoints import Checkpoint
+from pipeline.graphs.models.slot_training import Example, train
 from pipeline.stages import options
+from pipeline.stages.training import resumed
 
 
 def main(
@@ -25,23 +23,18 @@ def main(
     weights: options.Out,
     history: options.Out,
 ) -> None:
-    """Train a network on best known orders, tables job_examples, and keep what was best on the development graphs.
+    """Train a network on best known orders, tables job_examples; write its best state on the development graphs.
 
-    An interrupted training goes on from its last measurement: the state lies in .cache/checkpoints
-    under the hash of settings, seed, inputs and code.
+    An interrupted training continues from its last measurement (stages/training.py).
     """
     chosen = section(SlotNetwork, settings)
-    torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [*training, development]
-    checkpoint = Checkpoint(["pipeline.graphs.models.slot_training"], f"{settings}\n{seed}", inputs)
-    resume: State | None = checkpoint.load()
-    if resume is not None:
-        print(f"resuming at step {resume['step']} of {chosen.steps}", file=sys.stderr)
+    checkpoint, state = resumed(["pipeline.graphs.models.slot_training"], f"{settings}\n{seed}", inputs, chosen.steps)
     *learned, watched = (
-        [Example.of(known.problem, known.order) for known in read_best_orders(path, chosen.most_operations)]
+        [Example.of(example.problem, example.order) for example in read_best_orders(path, chosen.most_operations)]
         for path in inputs
     )
-    network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, resume, checkpoint.save)
+    network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, state, checkpoint.save)
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import pandas as pd
-import torch
 import typer
 
 from pipeline import tables
@@ -23,8 +20,8 @@ from pipeline.graphs.devices.limits import memory_limit
 from pipeline.graphs.models.whole_graph.files import save
 from pipeline.graphs.models.whole_graph.training import train
 from pipeline.graphs.problems.problem import Problem
-from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import options
+from pipeline.stages.training import resumed
 
 
 def main(
@@ -37,13 +34,11 @@ def main(
     weights: options.Out,
     history: options.Out,
 ) -> None:
-    """Train a network on the graphs of some sets, each on all numbers of devices and links, and measure it on another.
+    """Train a network on the graphs of some sets, on all numbers of devices and links; measure it on another set.
 
-    An interrupted training goes on from its last measurement: the state lies in .cache/checkpoints under the hash of
-    settings, seed, inputs and code.
+    An interrupted training continues from its last measurement (stages/training.py).
     """
     chosen = section(Generalised, settings)
-    torch.set_num_threads(1)  # one core each: the numbers must not depend on how many jobs run beside
     inputs = [*training, development]
     if len(device) != len(inputs):
         raise ValueError(f"--device is given {len(device)} times for {len(inputs)} sets: name one for each")
@@ -56,21 +51,16 @@ def main(
         for problem in _problems(path, kind, linked, chosen.devices)
     ]
     watched = _problems(development, kinds[-1], linked, [4])
-    said = f"{settings}\n{device}\n{links}\n{seed}"
-    checkpoint = Checkpoint(["pipeline.graphs.models.whole_graph.training"], said, inputs)
-    resume = checkpoint.load()
-    if resume is not None:
-        print(f"resuming at update {resume['update']} of {chosen.updates}", file=sys.stderr)
-    network, rows = train(learned, watched, chosen, seed, resume, checkpoint.save)
+    code, key = ["pipeline.graphs.models.whole_graph.training"], f"{settings}\n{device}\n{links}\n{seed}"
+    checkpoint, state = resumed(code, key, inputs, chosen.updates, "update")
+    network, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
     save(network, weights)
-    tables.write(
-        pd.DataFrame(rows, columns=tables.SCHEMAS["whole_graph_history"].names), "whole_graph_history", history
-    )
+    tables.write_rows(rows, "whole_graph_history", history)
     checkpoint.remove()
 
 
 def _problems(path: Path, device: Device, links: list[Link], counts: list[int]) -> list[Problem]:
-    """The graphs of a set on every number of devices and every link."""
+    """Problems of the graphs of a set, on every number of devices and every link."""
     problems = []
     for graph in read_graphs(path):
         for count in counts:

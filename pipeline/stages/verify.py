@@ -12,7 +12,7 @@ from pipeline.config.section import section
 from pipeline.config.verification import Verification
 from pipeline.stages import options
 
-_KEPT = Path(".cache/checkpoints")
+_CHECKPOINTS = Path(".cache/checkpoints")
 
 
 def main(
@@ -23,28 +23,27 @@ def main(
     sensitivity: options.Out,
     cores: options.Cores = 1,
 ) -> None:
-    """Run machine code of the corpus: legal orders must leave the state that the original order leaves.
+    """Run machine code of the corpus: a legal order must leave the same state as the original order.
 
-    It runs in child processes without descriptors, under limits and a seccomp filter; never run by default.
-    Of the blocks that have more than one legal order, an equal share of each source, instruction class and length.
-    An interrupted run goes on from its last 512 blocks, which lie in .cache/checkpoints under the hash of settings,
-    blocks and code.
+    The code runs in child processes without descriptors, under limits and a seccomp filter; the pipeline never runs it
+    by default. The sample has equal shares of each source, instruction class and length, of blocks with more than one
+    legal order. An interrupted run continues after its last 512 blocks, whose results lie in .cache/checkpoints under
+    the hash of settings, blocks and code.
     """
-    wanted = section(Verification, settings)
-    loose = tables.read("dags", dags, ["block_id", "n_legal_orders"])
-    loose = loose[loose["n_legal_orders"] > 1]
+    chosen = section(Verification, settings)
+    counts = tables.read("dags", dags, ["block_id", "n_legal_orders"])
+    several = counts.loc[counts["n_legal_orders"] > 1, "block_id"]
     columns = ["block_id", "source", "n_instructions", "code", "address", "relocatable"]
-    found = tables.read("blocks", blocks, columns)
-    found = found[found["block_id"].isin(set(loose["block_id"]))]
-    if found.empty:
+    candidates = tables.read("blocks", blocks, columns)
+    candidates = candidates[candidates["block_id"].isin(set(several))]
+    if candidates.empty:
         raise ValueError(f"{blocks}: no block has more than one legal order: there is nothing to verify")
-    chosen = strata.choose(found, wanted.blocks, wanted.seed)
-    work = batch.plan(chosen, wanted)
-    kept = _KEPT / batch.digest(work, wanted)
-    verdicts, swaps = batch.execute(work, wanted, cores, kept)
+    work = batch.plan(strata.choose(candidates, chosen.blocks, chosen.seed), chosen)
+    checkpoint = _CHECKPOINTS / batch.digest(work, chosen)
+    verdicts, swaps = batch.execute(work, chosen, cores, checkpoint)
     tables.write(verdicts, "verification", verification)
     tables.write(swaps, "sensitivity", sensitivity)
-    shutil.rmtree(kept)
+    shutil.rmtree(checkpoint)
     for mode, rows in verdicts.groupby("dependencies", sort=True):
         print(
             f"{mode}: {rows['state_runs'].sum()} state-runs of {len(rows)} blocks, {rows['different'].sum()} different,"

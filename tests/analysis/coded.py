@@ -16,8 +16,7 @@ NEXT_RAX, NEXT_RBX = "488d4001", "488d5b01"  # lea rax, [rax+1] and lea rbx, [rb
 
 
 def in_tables(*blocks: list[str]) -> tuple[pa.Table, pa.Table, pa.Table, list[bytes]]:
-    """Blocks of instructions in hex digits, in GCC's order: tables `instructions` and `dags`, what these are made of,
-    and their distinct instructions."""
+    """Tables `instructions`, `dags` and `blocks` from hex digits in GCC's order, and their distinct instructions."""
     code = pa.array([bytes.fromhex("".join(block)) for block in blocks], pa.binary())
     ids = pa.array([f"{number:032x}" for number in range(len(blocks))])
     none = np.zeros(len(blocks))
@@ -27,10 +26,10 @@ def in_tables(*blocks: list[str]) -> tuple[pa.Table, pa.Table, pa.Table, list[by
         "relocatable": pa.array(none.astype(bool)),
         "code": code,
     }
-    found = pa.table(columns)
+    table = pa.table(columns)
     distinct, numbers = distinct_instructions(code)
     rows = numbered(ids, numbers)
-    return rows, Builder("full").build(found), found, distinct
+    return rows, Builder("full").build(table), table, distinct
 
 
 def stored(*blocks: list[str]) -> tuple[BlockStore, list[bytes]]:

@@ -1,4 +1,4 @@
-"""Tiny tables where places.py lays them, for tests of what evaluates them."""
+"""Tiny tables at their places (places.py), for tests of evaluations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lay(root: Path, kind: str, frame: pd.DataFrame, **fields: object) -> Path:
 
 
 def a_set(root: Path, name: str, lengths: Mapping[str, int]) -> Path:
-    """Table `sets` of blocks, in an order that is not the one they are resampled in."""
+    """Table `sets` of blocks, in another order than that of the resamples."""
     orders = [np.arange(n) for n in lengths.values()]
     frame = pd.DataFrame({"block_id": list(lengths), "input_order": orders})
     return lay(root, "sets", frame[::-1], set=name)
@@ -54,7 +54,7 @@ def graphs(
 def schedules(
     root: Path, orders: Mapping[str, Order | str], method: str, seed: int = 0, decoder: str = "none", **fields: object
 ) -> Path:
-    """Table `schedules`; an order is a tuple, or the status of a block without one; `violates` where 1 precedes 0."""
+    """Table `schedules`; an order is a tuple, or the status of a block without one; `violates` if 1 precedes 0."""
     rows = [
         (block, decoder, [], order, "")
         if isinstance(order, str)
@@ -75,7 +75,7 @@ def judged(root: Path, cycles: Mapping[tuple[str, Order], float], judge: str, **
 
 
 def number(table: pd.DataFrame, **key: str) -> tuple[float, int]:
-    """Value and n of the one row of `results` with these columns; comparison is `value` where it is not given."""
-    wanted = {"comparison": "value", "seed": "all", **key}
-    [(value, n)] = table.loc[np.logical_and.reduce([table[k] == v for k, v in wanted.items()]), ["value", "n"]].values
+    """Value and n of the single row of `results` with these columns; the default of comparison is `value`."""
+    values = {"comparison": "value", "seed": "all", **key}
+    [(value, n)] = table.loc[np.logical_and.reduce([table[k] == v for k, v in values.items()]), ["value", "n"]].values
     return float(value), int(n)

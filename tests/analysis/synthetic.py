@@ -1,4 +1,4 @@
-"""A small tree of tables as the pipeline leaves them, of made-up numbers: no network was trained for it."""
+"""A small tree of the pipeline's tables with synthetic numbers, without any training."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HASWELL, ATOM = "cycles_per_iteration_haswell", "single_pass_cycles_atom"
 
 def settings() -> dict:
     """The parameters of the repository, with two seeds and one kind of dependencies."""
-    data = yaml.safe_load((ROOT / "params.yaml").read_text())
-    data["experiments"]["quick"]["seeds"] = [0, 1]
-    data["experiments"]["quick"]["dependencies"] = ["full"]
-    data["report"]["experiments"] = ["quick"]
-    return data
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text())
+    settings["experiments"]["quick"]["seeds"] = [0, 1]
+    settings["experiments"]["quick"]["dependencies"] = ["full"]
+    settings["report"]["experiments"] = ["quick"]
+    return settings
 
 
 def params() -> Params:
@@ -135,14 +135,14 @@ def examples() -> pd.DataFrame:
 
 
 def residuals() -> pd.DataFrame:
-    """Table `residuals`: the loop gets there slowly, the others at once; `extrapolated` has stragglers at first."""
+    """Table `residuals`: the loop converges slowly, the others at once; `extrapolated` has stragglers at first."""
     rows: list[tuple] = []
     for n, kind, k in product((5, 10), ("softmax", "logits"), (1, 20, 60)):
-        left = 4.0 if k == 1 else 1e-5
+        residual = 4.0 if k == 1 else 1e-5
         late = 0.25 if k == 1 else 0.0
         rows += [
             (n, kind, "cyclic", k, k == 20, 900, 8.9, n / k, 2 * n / k, 3 * n / k, 0.0, np.nan),
-            (n, kind, "extrapolated_alone", k, k == 60, 900, 8.9, 3e-8, left, 2 * left, 1 - late, late),
+            (n, kind, "extrapolated_alone", k, k == 60, 900, 8.9, 3e-8, residual, 2 * residual, 1 - late, late),
             (n, kind, "extrapolated", k, k == 60, 900, 8.9, 3e-8, 9e-6, 1e-5, 1.0, late),
         ]
     rows += [
@@ -153,7 +153,7 @@ def residuals() -> pd.DataFrame:
 
 
 def speed() -> pd.DataFrame:
-    """What benchmarks/operator measures: seconds grow as the cube, on random DAGs as the square."""
+    """Table of benchmarks/operator: seconds grow as the cube of the size, on random DAGs as the square."""
     slower = {"cyclic": 1, "extrapolated": 1, "nearest": 2, "cyclic_loop": 250, "qpth": 400}
     rows: list[tuple] = [
         (peer, "corpus", n, 256, 256 if peer != "qpth" else 4, 0, factor * 1e-6 * n**3, 1e-7, 1e-6, 3.0, None)
@@ -205,7 +205,7 @@ def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 def pieces(blocks: pd.DataFrame, dags: pd.DataFrame, size: int = 100) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Rows of tables `blocks` and `dags`, some at a time, as Arrow."""
+    """Arrow tables of pieces of `blocks` and `dags`."""
     for at in range(0, len(blocks), size):
         blocks_piece, dags_piece = (
             pa.Table.from_pandas(frame[at : at + size], schema=tables.SCHEMAS[name], preserve_index=False)
@@ -215,7 +215,7 @@ def pieces(blocks: pd.DataFrame, dags: pd.DataFrame, size: int = 100) -> Iterato
 
 
 def frozen(root: Path) -> None:
-    """What stage `verify`, benchmarks/ingest.py and benchmarks/operator leave in reports/published."""
+    """Tables of stage `verify`, benchmarks/ingest.py and benchmarks/operator in reports/published."""
     measured = {
         "dag_verification": [("full", "all", 0.0), ("full", "qt56", 0.0), ("paper", "all", 1234.0)],
         "ingest": [("full", "all", 0.0)],
@@ -266,28 +266,28 @@ def save(frame: pd.DataFrame, path: Path) -> None:
 
 def tree(root: Path, latency: bool = True) -> None:
     """Write all tables of experiment `quick` under `root`/data, as the pipeline's rules name them."""
-    data = root / "data"
+    data_root = root / "data"
     modes, seeds = params().experiments["quick"].dependencies, ["0", "1"]
     both = pd.concat([results("quick", mode, latency) for mode in modes], ignore_index=True)
-    tables.write(both, "results", data / "metrics/quick.parquet")
+    tables.write(both, "results", data_root / "metrics/quick.parquet")
     blocks, dags, splits = corpus()
-    tables.write(blocks, "blocks", data / "corpus/blocks.parquet")
+    tables.write(blocks, "blocks", data_root / "corpus/blocks.parquet")
     described = corpus_statistics.describe(pieces(blocks, dags))
     skipped = pd.DataFrame(
         [["qt56", "PyQt5/Qt/libexec/part|one", "no .eh_frame", "name another file"]],
         columns=["source", "program", "reason", "remedy"],
     )
-    tables.write(skipped, "skipped", data / "corpus/skipped.parquet")
-    tables.write(residuals(), "residuals", data / "operators/residuals.parquet")
+    tables.write(skipped, "skipped", data_root / "corpus/skipped.parquet")
+    tables.write(residuals(), "residuals", data_root / "operators/residuals.parquet")
     for mode in modes:
-        tables.write(dags, "dags", data / f"dags/{mode}.parquet")
-        tables.write(described, "corpus", data / f"statistics/{mode}.parquet")
-        tables.write(splits, "splits", data / f"splits/{mode}.parquet")
-        tables.write(examples(), "examples", data / f"examples/quick/{mode}.parquet")
+        tables.write(dags, "dags", data_root / f"dags/{mode}.parquet")
+        tables.write(described, "corpus", data_root / f"statistics/{mode}.parquet")
+        tables.write(splits, "splits", data_root / f"splits/{mode}.parquet")
+        tables.write(examples(), "examples", data_root / f"examples/quick/{mode}.parquet")
         for seed in seeds:
             shift = 0.004 * int(seed)
-            tables.write(sweep(seed, shift), "sweep", data / f"sweep/quick/{mode}/{seed}.parquet")
+            tables.write(sweep(seed, shift), "sweep", data_root / f"sweep/quick/{mode}/{seed}.parquet")
             for model in ("sinkhorn", "popocs"):
-                folder = data / f"models/quick/{mode}/{model}/{seed}"
+                folder = data_root / f"models/quick/{mode}/{model}/{seed}"
                 tables.write(history(shift + 0.03 * (model == "popocs")), "history", folder / "history.parquet")
                 (folder / "weights.safetensors").write_bytes(f"{mode} {model} {seed}".encode())

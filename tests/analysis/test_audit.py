@@ -1,4 +1,4 @@
-"""Sorting by single features: known answers, and a leak that is found."""
+"""Sorting by single features: known answers, and a detected leak."""
 
 import numpy as np
 import pandas as pd
@@ -41,10 +41,10 @@ def test_names_are_numbers() -> None:
 def test_the_first_token_of_a_kind_counts() -> None:
     compared = np.zeros((2, 7), np.int64)
     encodings = Encodings(["disp:1", "disp:5"], np.array([1, 0], np.int32), np.array([0, 2, 2]), compared)
-    found = of_tokens(encodings)
-    assert found["disp"][0] == 5
-    assert np.isnan(found["disp"][1])
-    assert found["has disp"].tolist() == [1, 0]
+    features = of_tokens(encodings)
+    assert features["disp"][0] == 5
+    assert np.isnan(features["disp"][1])
+    assert features["has disp"].tolist() == [1, 0]
 
 
 def test_every_token_has_a_value() -> None:
@@ -55,37 +55,37 @@ def test_every_token_has_a_value() -> None:
 def audited(size: int = 300) -> pd.DataFrame:
     store, encodings, sample = corpus(size)
     rows = store.instructions  # the corpus' distinct instructions are INSTRUCTIONS, sorted by their bytes
-    known = sorted(INSTRUCTIONS)
+    names = sorted(INSTRUCTIONS)
 
     parts = [rows[store.first[i] : store.first[i + 1]] for i in range(len(store.lengths))]
-    found_at = [(b"".join(known[row] for row in part), 4096) for part in parts]
+    found_at = [(b"".join(names[row] for row in part), 4096) for part in parts]
     return audit(store, encodings, sample, found_at, random_ready, 0.95, 0)
 
 
 def test_features_are_sorted_by() -> None:
-    """The made-up compiler loads from low addresses first."""
+    """The synthetic compiler loads from low addresses first."""
     table = audited()
     assert list(table.columns) == SCHEMAS["audit"].names
-    found = table.set_index("feature")
-    offset = found.loc["byte offset"]
+    features = table.set_index("feature")
+    offset = features.loc["byte offset"]
     assert (offset.agreement, offset.low, offset.high) == (1, 1, 1)
-    chance = found.loc["random number"]
+    chance = features.loc["random number"]
     assert chance.low < 0.5 < chance.high
-    assert offset.pairs == chance.pairs == found.loc["shown slot"].pairs
-    loads = found.loc["address, right next"]
+    assert offset.pairs == chance.pairs == features.loc["shown slot"].pairs
+    loads = features.loc["address, right next"]
     assert loads.pairs > 0
     assert loads.agreement == 1
-    assert found.loc["ready"].pairs == 0
-    assert np.isnan(found.loc["ready"].agreement)
-    shown, redrawn = found.loc["shown slot"], found.loc["slot in another random legal order"]
+    assert features.loc["ready"].pairs == 0
+    assert np.isnan(features.loc["ready"].agreement)
+    shown, redrawn = features.loc["shown slot"], features.loc["slot in another random legal order"]
     assert shown.low < redrawn.agreement < shown.high
 
 
 def test_leak_references_are_of_the_code_as_found() -> None:
     code = bytes.fromhex("488b0510000000488b0d09000000" + NEXT_RAX)  # two loads of one place
-    found = leaks(code, 4096)
-    assert found["byte offset"].tolist() == [0, 7, 14]
-    assert found["rip displacement"][:2].tolist() == [16, 9]
-    assert found["rip target"][0] == found["rip target"][1] == 4096 + 7 + 16
-    assert np.isnan(found["rip target"][2])
-    assert found["bytes of the instruction"].tolist() == [7, 7, 4]
+    features = leaks(code, 4096)
+    assert features["byte offset"].tolist() == [0, 7, 14]
+    assert features["rip displacement"][:2].tolist() == [16, 9]
+    assert features["rip target"][0] == features["rip target"][1] == 4096 + 7 + 16
+    assert np.isnan(features["rip target"][2])
+    assert features["bytes of the instruction"].tolist() == [7, 7, 4]

@@ -1,4 +1,4 @@
-"""Blocks up to renaming: what makes two of them equal, and two orders the same."""
+"""Blocks up to renaming: equality of two blocks, and of two orders."""
 
 import numpy as np
 import pytest
@@ -25,10 +25,10 @@ def of(notion: str, *blocks: list[str]) -> Canonical:
 
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_a_key_does_not_know_the_order(notion: str) -> None:
-    found = of(notion, [LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX], [LOAD_RBX_16, LOAD_RAX_8, NEXT_RAX])
-    assert found.key[0] == found.key[1]
-    assert found.order[0] != found.order[1]
-    assert sorted(found.colours[:3]) == sorted(found.colours[3:])
+    blocks = of(notion, [LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX], [LOAD_RBX_16, LOAD_RAX_8, NEXT_RAX])
+    assert blocks.key[0] == blocks.key[1]
+    assert blocks.order[0] != blocks.order[1]
+    assert sorted(blocks.colours[:3]) == sorted(blocks.colours[3:])
 
 
 def test_the_exact_key_knows_names_and_constants() -> None:
@@ -41,8 +41,8 @@ def test_the_exact_key_knows_names_and_constants() -> None:
 
 def test_a_renaming_is_one_to_one() -> None:
     """Loads from one register are not loads from two; `mul` keeps its rax, the stack pointer its name."""
-    same, other = [LOAD_RAX, "488b4508"], [LOAD_RAX, "488b5d08"]  # mov rax / rbx, [rbp+8]
-    assert len(set(of("constants", same, other).key)) == 2
+    same, different = [LOAD_RAX, "488b4508"], [LOAD_RAX, "488b5d08"]  # mov rax / rbx, [rbp+8]
+    assert len(set(of("constants", same, different).key)) == 2
     read_implied, read_other = ["4889c1", "48f7e3"], ["4889f1", "48f7e3"]  # mov rcx, rax / rsi; mul rbx
     assert len(set(of("registers", read_implied, read_other).key)) == 2
     stack, frame = ["488b442408"], ["488b4708"]  # mov rax, [rsp+8] / [rdi+8]
@@ -50,8 +50,8 @@ def test_a_renaming_is_one_to_one() -> None:
 
 
 def test_a_value_read_by_two_is_seen_without_an_edge() -> None:
-    one, two = ["488b07", "488b4f08"], ["488b07", "488b4e08"]  # mov rax, [rdi]; mov rcx, [rdi+8] / [rsi+8]
-    assert len(set(of("registers", one, two).key)) == 2
+    first, second = ["488b07", "488b4f08"], ["488b07", "488b4e08"]  # mov rax, [rdi]; mov rcx, [rdi+8] / [rsi+8]
+    assert len(set(of("registers", first, second).key)) == 2
 
 
 def test_exchanging_what_an_automorphism_exchanges_is_the_same_order() -> None:
@@ -64,24 +64,24 @@ def test_exchanging_what_an_automorphism_exchanges_is_the_same_order() -> None:
 
 
 def test_chains_are_exchanged_whole() -> None:
-    """Every instruction has a twin, and yet not every exchange is an automorphism."""
-    found = of(
+    """Every instruction has a twin, but not every exchange is an automorphism."""
+    blocks = of(
         "registers",
         [LOAD_RAX, LOAD_RBX, NEXT_RAX, NEXT_RBX],
         [LOAD_RBX, LOAD_RAX, NEXT_RBX, NEXT_RAX],
         [LOAD_RAX, LOAD_RBX, NEXT_RBX, NEXT_RAX],
     )
-    assert len(set(found.key)) == 1
-    assert found.order[0] == found.order[1] != found.order[2]
+    assert len(set(blocks.key)) == 1
+    assert blocks.order[0] == blocks.order[1] != blocks.order[2]
 
 
 def test_an_order_asked_for_is_the_block_written_that_way() -> None:
     store, encodings = stored([LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX], [LOAD_RBX_16, LOAD_RAX_8, NEXT_RAX])
     shape, rows = shapes(encodings)["exact"], np.array([0, 1])
-    own = canonical(store, rows, shape)
-    asked = canonical(store, rows[:1], shape, np.array([1, 0, 2]))
-    assert asked.order[0] == own.order[1]
-    assert asked.key[0] == own.key[0]
+    gcc = canonical(store, rows, shape)
+    reordered = canonical(store, rows[:1], shape, np.array([1, 0, 2]))
+    assert reordered.order[0] == gcc.order[1]
+    assert reordered.key[0] == gcc.key[0]
 
 
 def test_constants_are_names_that_are_shared() -> None:
@@ -91,7 +91,7 @@ def test_constants_are_names_that_are_shared() -> None:
 
 
 def test_what_was_issued_is_told_apart() -> None:
-    """Two chains are alike until one of them has begun."""
+    """Two chains are equal until one of them has begun."""
     store, encodings = stored([LOAD_RAX, LOAD_RBX, NEXT_RAX, NEXT_RBX])
     shape, rows = shapes(encodings)["registers"], np.array([0])
     assert len(set(canonical(store, rows, shape).colours)) == 2

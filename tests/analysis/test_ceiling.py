@@ -1,4 +1,4 @@
-"""Shares of orders: against counting by hand."""
+"""Shares of orders, compared with counts by hand."""
 
 from collections import Counter
 
@@ -16,11 +16,11 @@ def canonical_of(pairs: list[tuple[int, int]]) -> Canonical:
 
 
 def by_hand(orders: list[int]) -> float:
-    """Mean probability that an example is guessed from the others, the commonest with ties at random."""
+    """Mean probability of guessing an example by the most frequent order of the others, with random ties."""
     total = 0.0
     for at, order in enumerate(orders):
-        others = Counter(orders[:at] + orders[at + 1 :])
-        best = [name for name, count in others.items() if count == max(others.values())]
+        rest = Counter(orders[:at] + orders[at + 1 :])
+        best = [name for name, count in rest.items() if count == max(rest.values())]
         total += (order in best) / len(best)
     return total / len(orders)
 
@@ -37,13 +37,13 @@ def test_leave_one_out_is_what_it_says(seed: int) -> None:
 
 
 def test_a_block_alone_says_nothing() -> None:
-    found = canonical_of([(1, 1), (2, 1), (2, 1), (2, 3)])
+    renamed = canonical_of([(1, 1), (2, 1), (2, 1), (2, 3)])
     blocks = pd.DataFrame({"n_instructions": 5, "occurrences": [4, 1, 1, 2], "several": [True] * 4})
-    table = ceiling("exact", found, blocks).set_index(["lengths", "legal_orders", "members", "least"])
-    one = table.loc["5", "all", "blocks", 2]
-    assert (one.groups, one.in_groups, one.total, one.alone) == (1, 3, 4, 1)
-    assert one.majority == pytest.approx(2 / 3)
-    assert one.leave_one_out == pytest.approx((0.5 + 0.5 + 0) / 3)  # of the others one has either order
+    table = ceiling("exact", renamed, blocks).set_index(["lengths", "legal_orders", "members", "least"])
+    counts = table.loc["5", "all", "blocks", 2]
+    assert (counts.groups, counts.in_groups, counts.total, counts.alone) == (1, 3, 4, 1)
+    assert counts.majority == pytest.approx(2 / 3)
+    assert counts.leave_one_out == pytest.approx((0.5 + 0.5 + 0) / 3)  # of the others one has either order
     times = table.loc["5", "all", "occurrences", 2]
     assert (times.groups, times.in_groups, times.alone) == (2, 8, 0)
     assert times.several_orders == 0.5
@@ -52,9 +52,9 @@ def test_a_block_alone_says_nothing() -> None:
 
 
 def test_exact_twins_of_unique_blocks_are_never_guessed() -> None:
-    found = canonical_of([(1, 1), (1, 2), (1, 3)])
+    renamed = canonical_of([(1, 1), (1, 2), (1, 3)])
     blocks = pd.DataFrame({"n_instructions": 5, "occurrences": 1, "several": [True] * 3})
-    table = ceiling("exact", found, blocks)
+    table = ceiling("exact", renamed, blocks)
     assert (table[table.groups > 0].leave_one_out == 0).all()
 
 

@@ -1,4 +1,4 @@
-"""Claims are read off rows and their intervals: yes, no, uncertain, not measured."""
+"""Answers to claims from rows and their intervals: yes, no, uncertain, not measured."""
 
 import math
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ def test_a_target_that_says_nothing_is_refused() -> None:
 
 
 def answered(claim: Claim, lines: list[rows.Row]) -> dict:
-    (found,) = claims.table(rows.results(lines), [claim]).to_dict("records")
-    return found
+    (answers,) = claims.table(rows.results(lines), [claim]).to_dict("records")
+    return answers
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_forms(form: str, value: float, low: float, high: float) -> None:
     ]
     key = {"experiment": "tiny", "metric": "cycles"}
     claim = Claim("c", "> 0", key | {"method": "mine"}, form, key | {"method": "other"})  # type: ignore[arg-type]
-    found = answered(claim, lines)
-    assert (found["value"], found["low"], found["high"]) == pytest.approx((value, low, high))
-    assert "tiny results set=test_5" in found["source"] and "method=mine" in found["source"]
-    assert "beside tiny results" in found["source"] and found["source"].endswith("method=other metric=cycles")
+    answers = answered(claim, lines)
+    assert (answers["value"], answers["low"], answers["high"]) == pytest.approx((value, low, high))
+    assert "tiny results set=test_5" in answers["source"] and "method=mine" in answers["source"]
+    assert "beside tiny results" in answers["source"] and answers["source"].endswith("method=other metric=cycles")
 
 
 @pytest.mark.parametrize(("target", "value"), [(">= 0.5", 0.4), ("<= 0.5", 0.9), ("== 1", 0.4)])
@@ -91,7 +91,7 @@ def test_without_rows_nothing_is_measured() -> None:
 
 
 def fused(targets: Sequence[str], sets: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
-    """Costs of plans of two graphs a set; the methods that stand later are faster."""
+    """Costs of plans of two graphs for each set; later methods are faster."""
     shared = {"seed": "0", "library_seconds": 0.0, "kernels": 5, "moved_bytes": 1e6, "operations": 9}
     return pd.DataFrame(
         shared | {"graph_set": name, "graph": graph, "graph_id": f"{name} {graph}", "family": graph, "target": target,
@@ -110,10 +110,10 @@ def test_claims_on_fusion_find_what_its_evaluation_writes() -> None:
         intervals = Intervals(bootstrap_samples=9, confidence=0.95)
         measured.append(fusion_task.evaluate(experiment, intervals, costs, settings.peers).results)
     table = claims.table(pd.concat(measured), claimed.claims()).set_index("claim")
-    asked = [claim.name for claim in claimed.claims() if claim.row["experiment"] in ("fusion", "fusion_joint")]
-    assert len(asked) == 10 and (table.loc[asked, "holds"] != "not measured").all()
-    wanted = {"go_gain_fusion": 1 - 0.94 / 0.97, "go_gain_fusion_joint": 1 - 0.96 / 0.95}
-    for name, value in wanted.items():
+    names = [claim.name for claim in claimed.claims() if claim.row["experiment"] in ("fusion", "fusion_joint")]
+    assert len(names) == 10 and (table.loc[names, "holds"] != "not measured").all()
+    expected = {"go_gain_fusion": 1 - 0.94 / 0.97, "go_gain_fusion_joint": 1 - 0.96 / 0.95}
+    for name, value in expected.items():
         assert table["value"][name] == pytest.approx(value)
 
 
@@ -131,15 +131,15 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     quick = published.load((ROOT / "reports/published").iterdir()).tables["results"].query("experiment == 'paper'")
     tables.write(quick.assign(experiment="quick"), "results", tmp_path / "quick.parquet")
     stage.main(tmp_path / "claims.csv", [tmp_path / "quick.parquet"], folders)
-    found = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
-    missing = found[found["holds"] == "not measured"].index
+    answers = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
+    missing = answers[answers["holds"] == "not measured"].index
     awaited = ("quick", "paper_test_5_paper_valid", "hardware_series", "reorder_lost", "devices", "simulator")
     awaited += ("gflownet", "environment_speedup", "go_", "inductor", "fusion_cost", "collection", "xla_")
     assert all(name.startswith(awaited) for name in missing)
-    assert found["holds"]["quick_test_5_paper_popocs_20_exact_match_minus_sinkhorn"] == "yes"  # a fresh one's
-    assert found["holds"]["processors_learned_atom_timed_times_as_fast_as_search"] == "no"
-    assert found["holds"]["processors_learned_machines_timed_gain_silvermont"] == "uncertain"
-    assert found["holds"]["operator_speed_nearest_over_qpth"] == "no"
+    assert answers["holds"]["quick_test_5_paper_popocs_20_exact_match_minus_sinkhorn"] == "yes"  # a fresh one's
+    assert answers["holds"]["processors_learned_atom_timed_times_as_fast_as_search"] == "no"
+    assert answers["holds"]["processors_learned_machines_timed_gain_silvermont"] == "uncertain"
+    assert answers["holds"]["operator_speed_nearest_over_qpth"] == "no"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_values_that_differ_are_those_of_the_worst_table() -> None:
 
 
 def test_the_committed_table_is_of_what_is_published() -> None:
-    """Of the claims that published experiments answer; `quick` is made anew with the report."""
+    """Claims that published experiments answer; `quick` is evaluated with the report."""
     committed = pd.read_csv(ROOT / "reports/claims.csv")
     assert list(committed.columns) == tables.SCHEMAS["claims"].names
     now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"], claimed.claims())

@@ -1,4 +1,4 @@
-"""Intervals that resample clusters: wider where clusters differ, as usual where there is one."""
+"""Intervals that resample clusters: wider if clusters differ, as usual with one cluster."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pipeline.analysis.statistics import Bootstrap
 
 
 def width(bootstrap: Bootstrap, values: np.ndarray) -> float:
-    _, found = bootstrap.estimates(values[None])
-    return found.high - found.low
+    _, estimate = bootstrap.estimates(values[None])
+    return estimate.high - estimate.low
 
 
 def test_clusters_that_differ_make_the_interval_wide() -> None:
@@ -24,10 +24,10 @@ def test_clusters_that_differ_make_the_interval_wide() -> None:
 
 
 def test_every_resample_draws_whole_clusters_as_often_as_there_are() -> None:
-    """With one member each, a resample of clusters is one of members."""
+    """With one member each, a resample of clusters is a resample of members."""
     single = ClusterBootstrap([str(k) for k in range(30)], 400, 0.95)
     values = np.random.default_rng(1).random(30)
     assert 0.8 < width(single, values) / width(Bootstrap(30, 400, 0.95), values) < 1.25
-    one = ClusterBootstrap(["a"] * 30, 400, 0.95)
-    assert 0.8 < width(one, values) / width(Bootstrap(30, 400, 0.95), values) < 1.25
-    assert width(one, values) == width(ClusterBootstrap(["b"] * 30, 400, 0.95), values)  # names do not matter
+    whole = ClusterBootstrap(["a"] * 30, 400, 0.95)
+    assert 0.8 < width(whole, values) / width(Bootstrap(30, 400, 0.95), values) < 1.25
+    assert width(whole, values) == width(ClusterBootstrap(["b"] * 30, 400, 0.95), values)  # names do not matter

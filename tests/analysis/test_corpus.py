@@ -1,4 +1,4 @@
-"""The table of the corpus against counting by hand."""
+"""The table of the corpus, compared with counts by hand."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def described(size: int) -> pd.Series:
 
 
 def test_counts_by_hand() -> None:
-    found = described(3)
+    statistics = described(3)
     every = ("", "")
-    assert found[(*every, "blocks", "")] == 3 and found[("a", "", "blocks", "")] == 2
-    assert found[(*every, "occurrences", "")] == 111 and found[("a", "q", "occurrences", "")] == 10
-    assert found[(*every, "instructions", "")] == 8
-    assert found[(*every, "length", "3")] == 2 and found[(*every, "length", "2")] == 1
-    assert found[(*every, "log10_orders", "0")] == 3
-    assert found[(*every, "single_order", "")] == 2 and ("a", "q", "single_order", "") not in found
-    assert found[(*every, "inexact_orders", "")] == 1
-    assert found[(*every, "reduction_edges", "")] == 3 and found[(*every, "direct_conflicts", "")] == 4
-    assert found[(*every, "reduction_edges", "register RAW")] == 3
-    assert found[(*every, "reduction_edges", "memory WAR")] == 1
-    assert found[(*every, "direct_conflicts", "memory WAR")] == 2
-    assert found[("b", "p", "direct_conflicts", "memory WAR")] == 1
-    assert found[(*every, "ready_blocks", "3")] == 1
+    assert statistics[(*every, "blocks", "")] == 3 and statistics[("a", "", "blocks", "")] == 2
+    assert statistics[(*every, "occurrences", "")] == 111 and statistics[("a", "q", "occurrences", "")] == 10
+    assert statistics[(*every, "instructions", "")] == 8
+    assert statistics[(*every, "length", "3")] == 2 and statistics[(*every, "length", "2")] == 1
+    assert statistics[(*every, "log10_orders", "0")] == 3
+    assert statistics[(*every, "single_order", "")] == 2 and ("a", "q", "single_order", "") not in statistics
+    assert statistics[(*every, "inexact_orders", "")] == 1
+    assert statistics[(*every, "reduction_edges", "")] == 3 and statistics[(*every, "direct_conflicts", "")] == 4
+    assert statistics[(*every, "reduction_edges", "register RAW")] == 3
+    assert statistics[(*every, "reduction_edges", "memory WAR")] == 1
+    assert statistics[(*every, "direct_conflicts", "memory WAR")] == 2
+    assert statistics[("b", "p", "direct_conflicts", "memory WAR")] == 1
+    assert statistics[(*every, "ready_blocks", "3")] == 1
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -64,8 +64,8 @@ def test_pieces_do_not_show(size: int) -> None:
 def test_decades_of_orders(orders: float, decade: str) -> None:
     blocks, dags = small()
     table = corpus.describe(synthetic.pieces(blocks[:1], dags[:1].assign(n_legal_orders=orders)))
-    found = table[(table["statistic"] == "log10_orders") & (table["source"] == "")]
-    assert found["bin"].tolist() == [decade]
+    statistics = table[(table["statistic"] == "log10_orders") & (table["source"] == "")]
+    assert statistics["bin"].tolist() == [decade]
 
 
 def test_sums_over_programs_are_the_sources() -> None:
@@ -82,5 +82,5 @@ def test_sums_over_programs_are_the_sources() -> None:
 
 def test_tables_of_other_blocks_are_refused() -> None:
     blocks, dags = small()
-    with pytest.raises(ValueError, match="hold other blocks"):
+    with pytest.raises(ValueError, match="hold different blocks"):
         corpus.describe(synthetic.pieces(blocks, dags[::-1]))

@@ -1,4 +1,4 @@
-"""Makespans -> ratios, speedups, proofs and curves: known answers on two graphs of two families."""
+"""Ratios, speedups, proofs and curves from makespans: known answers on two graphs of two families."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANDIDATES = pd.DataFrame(
 
 
 def makespan(graph_id: str, method: str, seconds: list[float], **columns: Any) -> dict[str, Any]:
-    """Work is 8 s on four devices, so the bound is 2 s."""
+    """The work is 8 s on four devices, so the bound is 2 s."""
     plain = {
         "graph_set": "s", "target": "proxy", "seed": 0, "kept_by": "best", "status": "ok", "message": "",
         "proxy_seconds": np.array(seconds), "diversity": 0.5, "evaluations": np.array([1, 3]),
@@ -46,13 +46,13 @@ def evaluated(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def value(results: pd.DataFrame, **columns: str) -> tuple[float, int]:
-    wanted = {"set": "s", "target": "proxy", "decoder": "best", "seed": "all", "baseline": "none"} | columns
-    (row,) = results[(results[list(wanted)] == pd.Series(wanted)).all(axis=1)].to_dict("records")
+    key = {"set": "s", "target": "proxy", "decoder": "best", "seed": "all", "baseline": "none"} | columns
+    (row,) = results[(results[list(key)] == pd.Series(key)).all(axis=1)].to_dict("records")
     return row["value"], row["n"]
 
 
 def test_known_answers() -> None:
-    """search: halves one graph of two with one seed of two; the solver has no schedule of the other graph."""
+    """The search halves one of two graphs with one of two seeds; the solver has no schedule of the other graph."""
     results, _ = evaluated(ROWS)
     ratio, n = value(results, method="search", metric="makespan", baseline="list_scheduling")
     assert ratio == pytest.approx(0.5**0.25) and n == 2
@@ -60,8 +60,8 @@ def test_known_answers() -> None:
     assert value(results, method="list_scheduling", metric="makespan", baseline="bound")[0] == pytest.approx(2.0)
     assert value(results, method="list_scheduling", metric="makespan", baseline="optimum") == (pytest.approx(2.0), 1)
     assert value(results, method="search", metric="speedup")[0] == pytest.approx(np.mean([4.0, 2.0, 2.0, 2.0]))
-    kept = np.mean([np.mean([2.0, 4.0]), np.mean([1.0, 2.0]), 2.0, 2.0])
-    assert value(results, method="search", metric="kept_speedup")[0] == pytest.approx(kept)
+    mean_speedup = np.mean([np.mean([2.0, 4.0]), np.mean([1.0, 2.0]), 2.0, 2.0])
+    assert value(results, method="search", metric="kept_speedup")[0] == pytest.approx(mean_speedup)
     assert value(results, method="solver", metric="scheduled_share") == (0.5, 2)
     assert value(results, method="solver", metric="proven_optimal_share") == (1.0, 1)
     assert not len(results[(results["metric"] == "proven_optimal_share") & (results["method"] != "solver")])

@@ -1,4 +1,4 @@
-"""Wrong blocks: each category by an example, the draw, and where GCC has the predicted order itself."""
+"""Wrong blocks: an example of each category, the sample, and blocks in which GCC has the predicted order."""
 
 import numpy as np
 import pandas as pd
@@ -58,26 +58,26 @@ EXAMPLES = {
 @pytest.mark.parametrize("category", EXAMPLES)
 def test_examples_are_in_their_category(category: str) -> None:
     block, order, detail = EXAMPLES[category]
-    found = errors_of([block], [order]).iloc[0]
-    assert (found.category, found.detail) == (category, detail)
-    assert found.slot == 0
-    assert found.gcc_order == "; ".join(intel(bytes.fromhex("".join(block))))
-    assert found.predicted_order.split("; ")[0] == found.predicted_instruction
-    assert found.confidence == 0.25
+    result = errors_of([block], [order]).iloc[0]
+    assert (result.category, result.detail) == (category, detail)
+    assert result.slot == 0
+    assert result.gcc_order == "; ".join(intel(bytes.fromhex("".join(block))))
+    assert result.predicted_order.split("; ")[0] == result.predicted_instruction
+    assert result.confidence == 0.25
 
 
 def test_what_was_issued_breaks_the_symmetry() -> None:
-    """After mov rax the next step of either chain is no longer the same."""
+    """After mov rax the next steps of the two chains differ."""
     chains = [LOAD_RAX, LOAD_RBX, NEXT_RAX, NEXT_RBX]
-    found = errors_of([chains, chains], [[0, 1, 3, 2], [1, 0, 2, 3]])
-    assert "symmetric" not in list(found.holds[0])
-    assert found.category[1] == "symmetric"
+    result = errors_of([chains, chains], [[0, 1, 3, 2], [1, 0, 2, 3]])
+    assert "symmetric" not in list(result.holds[0])
+    assert result.category[1] == "symmetric"
 
 
 def test_every_case_has_a_category() -> None:
     assert list(CATEGORIES)[-1] == "other"
-    found = errors_of([[LOAD_RAX, LOAD_RBX]], [[1, 0]])
-    assert set(found.holds[0]) >= {"symmetric", "cross_block", "other"}
+    result = errors_of([[LOAD_RAX, LOAD_RBX]], [[1, 0]])
+    assert set(result.holds[0]) >= {"symmetric", "cross_block", "other"}
 
 
 def test_gcc_itself_may_have_the_predicted_order() -> None:
@@ -90,8 +90,8 @@ def test_gcc_itself_may_have_the_predicted_order() -> None:
         [LOAD_RAX, NEXT_RBX],
     )
     orders = [np.array(order) for order in ([1, 0, 2], [1, 0], [1, 0], [1, 0])]
-    found = also_gcc(store, np.array([0, 2, 4, 5]), orders, shapes(encodings))
-    assert found == ["exact", "registers", "itself, registers", "nowhere"]
+    result = also_gcc(store, np.array([0, 2, 4, 5]), orders, shapes(encodings))
+    assert result == ["exact", "registers", "itself, registers", "nowhere"]
 
 
 def test_only_wrong_legal_blocks_are_drawn() -> None:
@@ -105,11 +105,11 @@ def test_only_wrong_legal_blocks_are_drawn() -> None:
 def test_shares_add_up() -> None:
     table = errors_of([[LOAD_RAX, LOAD_RBX], [LOAD_RAX_8, LOAD_RBX_16]], [[1, 0], [1, 0]])
     assert list(table.columns) == SCHEMAS["errors"].names
-    found = shares(table, 0.95)
-    assert list(found.columns) == SCHEMAS["error_shares"].names
+    result = shares(table, 0.95)
+    assert list(result.columns) == SCHEMAS["error_shares"].names
     for by in ("category", "also_gcc"):
-        assert found[found.by == by].share.sum() == pytest.approx(1)
-    symmetric = found[found.name == "symmetric"].iloc[0]
+        assert result[result.by == by].share.sum() == pytest.approx(1)
+    symmetric = result[result.name == "symmetric"].iloc[0]
     assert symmetric.n_blocks == symmetric.n_holds == 1
     assert symmetric.low < 0.5 < symmetric.high
-    assert found[found.name == "cross_block"].iloc[0].n_holds == 2
+    assert result[result.name == "cross_block"].iloc[0].n_holds == 2

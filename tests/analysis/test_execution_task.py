@@ -1,4 +1,4 @@
-"""Numbers of executed schedules, from timings of which it is known what comes out."""
+"""Numbers of executed schedules, from timings with known answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COSTS = {"proxy": 1.0, "latency": -1.0}
 
 
 def frames() -> dict[str, pd.DataFrame]:
-    """Two graphs, of which the second takes thrice as long, in two pairs of processes; list scheduling and random."""
+    """Two graphs in two pairs of processes, by list scheduling and random; the second graph takes 3 times as long."""
     names, scale = ("a", "b"), {"a": 1.0, "b": 3.0}
     schedules = {"list_scheduling": LISTED, "random_valid": RANDOM, "one_device": np.array([4.0])}
     timed, costs = [], []
@@ -44,17 +44,19 @@ def frames() -> dict[str, pd.DataFrame]:
 
 
 def test_what_is_measured_twice_alike_is_reported_as_it_is() -> None:
-    found = evaluate("e", INTERVALS, **frames()).results
-    makespans = found[found.metric == "makespan"].set_index(["method", "baseline"])
+    measured = evaluate("e", INTERVALS, **frames()).results
+    makespans = measured[measured.metric == "makespan"].set_index(["method", "baseline"])
     assert makespans.value["random_valid", "list_scheduling"] == pytest.approx(0.5)
     assert makespans.value["list_scheduling", "one_device"] == pytest.approx(0.5)
     assert makespans.value["list_scheduling", "list_scheduling"] == pytest.approx(1.0)
     assert set(makespans.target) == set(makespans.judge) == {"this_machine"} and (makespans.n == 2).all()
-    correlations = found[found.metric == "rank_correlation"].set_index("target").value
+    correlations = measured[measured.metric == "rank_correlation"].set_index("target").value
     assert correlations.round(12).to_dict() == {"proxy": 1.0, "latency": -1.0, "this_machine": 1.0}
-    others = found[found.metric.isin(["operations", "executed_schedules", "undisturbed_share"])].set_index("metric")
-    assert others.value.to_dict() == {"operations": 6.0, "executed_schedules": 4.0, "undisturbed_share": 0.5}
-    assert others.low["operations"] == 5 and others.high["operations"] == 7
+    single_rows = measured[measured.metric.isin(["operations", "executed_schedules", "undisturbed_share"])].set_index(
+        "metric"
+    )
+    assert single_rows.value.to_dict() == {"operations": 6.0, "executed_schedules": 4.0, "undisturbed_share": 0.5}
+    assert single_rows.low["operations"] == 5 and single_rows.high["operations"] == 7
 
 
 def test_a_lucky_measurement_is_no_gain() -> None:
@@ -71,17 +73,17 @@ def test_each_graph_has_its_own_correlations() -> None:
 
 
 def test_points_of_the_graph_with_most_schedules() -> None:
-    given = frames()
-    rows = given["timings"]
+    tables = frames()
+    rows = tables["timings"]
     few = rows[(rows["graph_id"] == "b") | (rows["method"] == "list_scheduling")]
-    found = points(given["graphs"], few, given["simulated"])
-    assert set(found["graph"]) == {"graph_b"} and len(found) == 2 * 4
-    fastest = found[(found["method"] == "random_valid") & (found["target"] == "proxy")].max(numeric_only=True)
+    measured = points(tables["graphs"], few, tables["simulated"])
+    assert set(measured["graph"]) == {"graph_b"} and len(measured) == 2 * 4
+    fastest = measured[(measured["method"] == "random_valid") & (measured["target"] == "proxy")].max(numeric_only=True)
     assert fastest["speedup"] == pytest.approx(4.0) and fastest["simulated_speedup"] == pytest.approx(12.0)
 
 
 def test_without_a_baseline_there_is_nothing_to_compare_with() -> None:
-    given = frames()
-    given["timings"] = given["timings"][~given["timings"]["method"].isin(BASELINES)]
+    tables = frames()
+    tables["timings"] = tables["timings"][~tables["timings"]["method"].isin(BASELINES)]
     with pytest.raises(ValueError, match="e: no schedule of list_scheduling, one_device, expert_layers was executed"):
-        evaluate("e", INTERVALS, **given)
+        evaluate("e", INTERVALS, **tables)

@@ -24,7 +24,7 @@ PLACE = {"experiment": "hardware", "set": "test_5", "seed": "all"}
 
 
 def timings() -> pd.DataFrame:
-    """Two blocks; the first four orders are random ones, too, but for the control. The last is a method's."""
+    """Two blocks; the first four orders are random, too, except the control. A method gives the last one."""
     rows = []
     for block, even, odd in (
         ("a", [10.0, 10.0, 8.0, 9.0, 5.0], [10.0, 10.0, 9.0, 8.0, 5.0]),
@@ -49,19 +49,19 @@ def values(rows: list[Row], column: str) -> dict[str, float]:
 
 
 def test_references() -> None:
-    found = values(hardware.references(PLACE, {1: timings()}, BOOTSTRAP)[1::2], "method")
-    assert found["gcc_again"] == pytest.approx(np.sqrt(1.1))
-    assert found["random_orders"] == pytest.approx(np.exp((np.log(0.8) / 3 * 2 + np.log(1.2 * 1.3) / 3) / 2))
+    ratios = values(hardware.references(PLACE, {1: timings()}, BOOTSTRAP)[1::2], "method")
+    assert ratios["gcc_again"] == pytest.approx(np.sqrt(1.1))
+    assert ratios["random_orders"] == pytest.approx(np.exp((np.log(0.8) / 3 * 2 + np.log(1.2 * 1.3) / 3) / 2))
     # Of block a, the order with 8 cycles by even trials has 9 by the others; of b, GCC's own. No method's order.
-    assert found["best_of_random_orders"] == pytest.approx(np.sqrt(0.9))
+    assert ratios["best_of_random_orders"] == pytest.approx(np.sqrt(0.9))
 
 
 def test_quality() -> None:
     rows = hardware.quality(PLACE, {1: hardware.Series(timings(), blocks())}, BOOTSTRAP)
-    found = values(rows, "metric")
-    assert found["timed_share"] == pytest.approx(2 / 3)
-    assert found["repeat_cv_median"] == 0 and found["fence_cycles_median"] == 17 and found["gcc_cycles_median"] == 16
-    assert found["series"] == 1
+    ratios = values(rows, "metric")
+    assert ratios["timed_share"] == pytest.approx(2 / 3)
+    assert ratios["repeat_cv_median"] == 0 and ratios["fence_cycles_median"] == 17 and ratios["gcc_cycles_median"] == 16
+    assert ratios["series"] == 1
     assert {row["judge"] for row in rows} == {"hardware", "hardware_series_1"}
     assert {row["unit"] for row in rows} == {"share", "1", "cycles", "count"}
 
@@ -83,7 +83,7 @@ def test_correlations_within_blocks() -> None:
 
 
 def test_correlations_are_of_the_same_blocks() -> None:
-    """A block that one judge does not know counts for nobody."""
+    """A block that one judge does not know counts for no judge."""
     of_a = {("a", order): float(number) for number, order in enumerate(ORDERS)}
     rows = hardware.correlations(PLACE, {1: timings()}, {"of_a": of_a}, BOOTSTRAP)
     assert {row["n"] for row in rows} == {1}
@@ -91,7 +91,7 @@ def test_correlations_are_of_the_same_blocks() -> None:
 
 
 def test_several_series() -> None:
-    """Of the blocks that all have timed; the second has the cycles of block b the other way round."""
+    """Blocks that all series have timed; the second series has the cycles of block b reversed."""
     second = timings()
     columns = ["cycles", "even_cycles", "odd_cycles"]
     of_b = second["block_id"] == "b"
@@ -127,7 +127,7 @@ def test_the_ceiling_is_what_a_perfect_judge_reaches() -> None:
 
 
 def test_series_of_two_processors_are_never_mixed(tmp_path: Path) -> None:
-    given = Inputs(
+    inputs = Inputs(
         "hardware",
         SETTINGS,
         timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5", series=n) for n in "12"],
@@ -144,36 +144,36 @@ def test_series_of_two_processors_are_never_mixed(tmp_path: Path) -> None:
         ],
     )
     with pytest.raises(ValueError, match="series of test_5 were timed on a chip and on another"):
-        evaluate(given)
+        evaluate(inputs)
 
 
 def test_the_task(tmp_path: Path) -> None:
-    """Without fast models; llvm-mca ranks the orders of one block as hardware does, and knows no other."""
-    said = {("a", order): cycles for order, cycles in zip(ORDERS, [3.0, 3.0, 1.0, 1.0, 1.0], strict=True)}
-    made: dict[str, laid.Order | str] = {"a": (2, 0, 1), "b": (0, 1, 2), "c": "unsupported: div"}
+    """Without fast models; llvm-mca ranks the orders of one block like hardware, and knows no other block."""
+    cycles_of = {("a", order): cycles for order, cycles in zip(ORDERS, [3.0, 3.0, 1.0, 1.0, 1.0], strict=True)}
+    orders: dict[str, laid.Order | str] = {"a": (2, 0, 1), "b": (0, 1, 2), "c": "unsupported: div"}
     numbers = pd.DataFrame({"block_id": ["a", "b"], "encodings": [[0, 1, 2]] * 2})
     empty = tables.SCHEMAS["instructions"].empty_table().to_pandas()
-    given = Inputs(
+    inputs = Inputs(
         "hardware",
         SETTINGS,
         {"atom": Judge(cpu="atom", iterations=1)},
         instructions=[laid.lay(tmp_path, "instructions", pd.concat([empty, numbers]), corpus="released")],
         schedules=[
-            laid.schedules(tmp_path, made, "search", experiment="hardware", set="test_5", target="atom"),
+            laid.schedules(tmp_path, orders, "search", experiment="hardware", set="test_5", target="atom"),
             laid.schedules(tmp_path, {}, "search", experiment="hardware", set="test_10_40", target="atom"),
         ],
-        latency=[laid.judged(tmp_path, said, "atom", experiment="hardware", set="test_5")],
+        latency=[laid.judged(tmp_path, cycles_of, "atom", experiment="hardware", set="test_5")],
         timings=[laid.lay(tmp_path, "timings", timings(), experiment="hardware", set="test_5", series="1")],
         timed_blocks=[laid.lay(tmp_path, "timed_blocks", blocks(), experiment="hardware", set="test_5", series="1")],
     )
-    found = evaluate(given)
+    ratios = evaluate(inputs)
     key = {"metric": "cycles", "comparison": "ratio", "judge": "hardware"}
-    assert laid.number(found.results, method="search", target="atom", **key) == (pytest.approx(np.sqrt(0.5)), 2)
-    assert laid.number(found.results, method="gcc_again", target="none", **key)[0] == pytest.approx(np.sqrt(1.1))
+    assert laid.number(ratios.results, method="search", target="atom", **key) == (pytest.approx(np.sqrt(0.5)), 2)
+    assert laid.number(ratios.results, method="gcc_again", target="none", **key)[0] == pytest.approx(np.sqrt(1.1))
     ranked = {"metric": "rank_correlation", "baseline": "hardware"}
-    assert laid.number(found.results, judge="llvm_mca_atom", **ranked) == (pytest.approx(1), 1)
-    assert laid.number(found.results, judge="itself", **ranked) == (pytest.approx(0.5), 1)
-    assert found.outcomes[["set", "outcome", "blocks", "example", "processor"]].values.tolist() == [
+    assert laid.number(ratios.results, judge="llvm_mca_atom", **ranked) == (pytest.approx(1), 1)
+    assert laid.number(ratios.results, judge="itself", **ranked) == (pytest.approx(0.5), 1)
+    assert ratios.outcomes[["set", "outcome", "blocks", "example", "processor"]].values.tolist() == [
         ["test_5", "timed", 2, "", "a chip"],
         ["test_5", "division fault", 1, "div ecx", "a chip"],
     ]

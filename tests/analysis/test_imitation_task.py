@@ -21,7 +21,7 @@ MULTIPLY, ADD = bytes.fromhex("f20f59c8"), bytes.fromhex("4883c201")
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     root = tmp_path_factory.mktemp("imitation")
     code = {"a": ADD * 2, "b": MULTIPLY + ADD * 2, "c": ADD * 8}
     blocks = pd.DataFrame({"block_id": list(code), "masked_code": list(code.values()), "code": list(code.values())})
@@ -29,7 +29,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     numbers = dict.fromkeys(("address", "n_instructions", "occurrences"), 1)
     blocks = blocks.assign(**words, **numbers, relocatable=False)
     beliefs = pd.DataFrame({"block_id": list("abc"), "confidence": [0.5, 0.55, 0.995], "exact_match": [1.0, 0.0, 1.0]})
-    given = Inputs(
+    inputs = Inputs(
         "imitation",
         Intervals(bootstrap_samples=50, confidence=0.95),
         sets=[laid.a_set(root, "test_4_40", LENGTHS)],
@@ -45,11 +45,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
             laid.lay(root, "confidence", beliefs[:0], seed=0, **(PLACE | {"method": "input_order"})),
         ],
     )
-    return evaluate(given)
+    return evaluate(inputs)
 
 
-def test_sets(found: Evaluation) -> None:
-    whole = found.results
+def test_sets(evaluation: Evaluation) -> None:
+    whole = evaluation.results
     assert laid.number(whole, method="pointer", metric="exact_match", seed="1") == (pytest.approx(2 / 3), 3)
     assert laid.number(whole, method="pointer", metric="exact_match") == (pytest.approx(5 / 6), 3)
     assert laid.number(whole, method="pointer", metric="exact_match_multi_order", seed="1") == (0.5, 2)
@@ -58,8 +58,8 @@ def test_sets(found: Evaluation) -> None:
     assert both == {"input_order": ["blocks"], "pointer": ["blocks and seeds"]}
 
 
-def test_parts_are_of_the_first_seed(found: Evaluation) -> None:
-    pieces = found.parts[found.parts["method"] == "pointer"]
+def test_parts_are_of_the_first_seed(evaluation: Evaluation) -> None:
+    pieces = evaluation.parts[evaluation.parts["method"] == "pointer"]
     assert set(pieces["seed"]) == {"1"} and set(pieces["metric"]) == {"exact_match"}
     rows = pieces.set_index(["by", "part"])[["value", "n", "rank"]].T.to_dict("list")
     assert rows["length", "2-3"] == [0.5, 2, 0] and rows["length", "8-10"] == [1, 1, 3]
@@ -69,7 +69,7 @@ def test_parts_are_of_the_first_seed(found: Evaluation) -> None:
     assert pieces.loc[pieces["by"] == "confidence", "confidence"].tolist() == [pytest.approx(0.525), 0.995]
     wide = pieces[(pieces["by"] == "length") & (pieces["rank"] == 0)].iloc[0]
     assert 0 < wide["low"] < 0.5 < wide["high"] < 1  # Wilson's
-    assert not (found.parts[found.parts["method"] == "input_order"]["by"] == "confidence").any()
+    assert not (evaluation.parts[evaluation.parts["method"] == "input_order"]["by"] == "confidence").any()
 
 
 def test_tables_that_are_not_there_are_named(tmp_path: Path) -> None:

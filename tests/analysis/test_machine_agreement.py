@@ -1,4 +1,4 @@
-"""Agreement of simulated targets with measured makespans, where it is known what comes out."""
+"""Agreement of simulated targets with measured makespans: known answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.analysis.timed import simulated, timings
 
 
 def test_by_hand() -> None:
-    """Of 4 schedules: the same ranks, the reverse, two neighbours swapped; slow repeats do not count."""
+    """Four schedules: with equal ranks, reversed, and with two neighbours swapped; slow repeats do not count."""
     true = np.array([1.0, 2.0, 3.0, 4.0])
     seconds = np.stack([np.stack([true, true * 9]), np.stack([true[::-1] * 50, true * 1.1])])
     simulations = pd.concat(
@@ -23,8 +23,8 @@ def test_by_hand() -> None:
         ]
     )
     measured = fastest(timings(seconds))
-    found = dict(rank_correlations(measured, simulations))
-    assert found == {"this_machine": 1.0, "latency": -1.0, "noisy": pytest.approx(0.8), "proxy": 1.0}
+    correlations = dict(rank_correlations(measured, simulations))
+    assert correlations == {"this_machine": 1.0, "latency": -1.0, "noisy": pytest.approx(0.8), "proxy": 1.0}
     assert relative_difference(measured) == pytest.approx(0.1)
 
 

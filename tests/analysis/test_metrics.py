@@ -10,7 +10,7 @@ orders = st.integers(1, 8).flatmap(lambda n: st.permutations(range(n))).map(lamb
 
 
 def pairs_that_disagree(order: list[int]) -> int:
-    """Kendall's distance as it is defined: over all pairs of instructions, those the two orders rank differently."""
+    """Kendall tau distance by definition: share of pairs of instructions that the two orders rank differently."""
     slot = {instruction: t for t, instruction in enumerate(order)}
     n = len(order)
     return sum((slot[a] - slot[b]) * (a - b) < 0 for a in range(n) for b in range(a + 1, n))
@@ -55,32 +55,32 @@ def frames(*rows: tuple[list[int], str, list[tuple[int, int]], int, float]) -> t
 
 
 def test_blocks_of_several_lengths_by_hand() -> None:
-    found = metrics.per_block(
+    values = metrics.per_block(
         *frames(
             ([0, 1, 2], "ok", [(0, 2)], 3, 3.0),
             ([2, 1, 0, 3], "violates", [(0, 1), (1, 2), (2, 3)], 4, 1.0),
             ([1, 0, 2], "ok", [], 3, 6.0),
         )
     )
-    assert found["exact_match"].tolist() == [1, 0, 0]
-    assert found["exact_match_multi_order"].tolist()[::2] == [1, 0]
-    assert np.isnan(found["exact_match_multi_order"][1])
-    assert found["slot_accuracy"] == pytest.approx([1, 0.5, 1 / 3])
-    assert found["kendall_tau_distance"] == pytest.approx([0, 3 / 6, 1 / 3])
-    assert found["violations_per_block"].tolist() == [0, 2, 0]
-    assert found["valid_share"].tolist() == [1, 0, 1]
+    assert values["exact_match"].tolist() == [1, 0, 0]
+    assert values["exact_match_multi_order"].tolist()[::2] == [1, 0]
+    assert np.isnan(values["exact_match_multi_order"][1])
+    assert values["slot_accuracy"] == pytest.approx([1, 0.5, 1 / 3])
+    assert values["kendall_tau_distance"] == pytest.approx([0, 3 / 6, 1 / 3])
+    assert values["violations_per_block"].tolist() == [0, 2, 0]
+    assert values["valid_share"].tolist() == [1, 0, 1]
 
 
 def test_block_without_an_order_counts_as_wrong_and_has_no_distance() -> None:
-    found = metrics.per_block(*frames(([], "timed out", [], 3, 6.0), ([0, 1, 2], "ok", [], 3, 6.0)))
-    assert found["exact_match"].tolist() == [0, 1] and found["valid_share"].tolist() == [0, 1]
-    assert np.isnan(found["kendall_tau_distance"]).tolist() == [True, False]
-    assert np.isnan(found["violations_per_block"]).tolist() == [True, False]
+    values = metrics.per_block(*frames(([], "timed out", [], 3, 6.0), ([0, 1, 2], "ok", [], 3, 6.0)))
+    assert values["exact_match"].tolist() == [0, 1] and values["valid_share"].tolist() == [0, 1]
+    assert np.isnan(values["kendall_tau_distance"]).tolist() == [True, False]
+    assert np.isnan(values["violations_per_block"]).tolist() == [True, False]
 
 
 def test_order_of_a_late_schedule_is_not_valid() -> None:
-    found = metrics.per_block(*frames(([0, 1], "timed out", [], 2, 2.0)))
-    assert found["exact_match"].tolist() == [1] and found["valid_share"].tolist() == [0]
+    values = metrics.per_block(*frames(([0, 1], "timed out", [], 2, 2.0)))
+    assert values["exact_match"].tolist() == [1] and values["valid_share"].tolist() == [0]
 
 
 @pytest.mark.parametrize("order", [[0, 0, 1], [0, 1], [1, 2, 3]])

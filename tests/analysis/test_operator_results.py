@@ -11,7 +11,7 @@ from pipeline.schemas import SCHEMAS
 
 
 def residuals() -> pd.DataFrame:
-    """Of 5 instructions; `logits` and what is not shown count nowhere."""
+    """Blocks of 5 instructions; `logits` and iterations that are not shown do not count."""
     rows = [
         ("softmax", "cyclic", 20, True, 0.5, np.nan),
         ("softmax", "cyclic", 60, False, 0.25, np.nan),
@@ -31,15 +31,15 @@ def test_residuals_become_rows_at_the_default_and_after_some_iterations() -> Non
     assert {(row.experiment, row.set, row.seed, row.lengths, row.n) for row in table.itertuples()} == {
         ("residuals", "all", "none", "5", 900)
     }
-    found = table.set_index(["method", "metric", "iterations"])["value"].to_dict()
-    assert found["cyclic", "residual_median", "none"] == 0.5 == found["cyclic", "residual_median", "20"]
-    assert found["nearest", "residual_max", "none"] == 4e-7
-    assert found["extrapolated_alone", "straggler_share", "none"] == 0.125
-    assert ("cyclic", "residual_median", "60") not in found and ("cyclic", "straggler_share", "none") not in found
+    numbers = table.set_index(["method", "metric", "iterations"])["value"].to_dict()
+    assert numbers["cyclic", "residual_median", "none"] == 0.5 == numbers["cyclic", "residual_median", "20"]
+    assert numbers["nearest", "residual_max", "none"] == 4e-7
+    assert numbers["extrapolated_alone", "straggler_share", "none"] == 0.125
+    assert ("cyclic", "residual_median", "60") not in numbers and ("cyclic", "straggler_share", "none") not in numbers
 
 
 def speed() -> pd.DataFrame:
-    """qpth takes 0.8 s of 10 instructions, LinSATNet fails; ours grow with the square of the size."""
+    """qpth takes 0.8 s for 10 instructions, LinSATNet fails; our times grow with the square of the size."""
     cases = [
         ("corpus", "cyclic", 10, 1e-3),
         ("corpus", "extrapolated", 10, 2e-3),

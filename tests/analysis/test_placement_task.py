@@ -1,4 +1,4 @@
-"""Numbers of placed graphs: against references that are worked out by hand."""
+"""Numbers of placed graphs, compared with numbers by hand."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def number(results: pd.DataFrame, method: str, metric: str, baseline: str = "non
     return float(value)
 
 
-RESULTS, PARTS = (lambda made: (made.results, made.parts))(evaluate("e", INTERVALS, costs(), ["hdp"], ["layers"]))
+RESULTS, PARTS = (lambda evaluation: (evaluation.results, evaluation.parts))(
+    evaluate("e", INTERVALS, costs(), ["hdp"], ["layers"])
+)
 
 
 def test_ratios_are_geometric_means_over_graphs_and_seeds() -> None:
@@ -67,14 +69,16 @@ def test_a_seed_without_a_schedule_does_not_enter() -> None:
 
 
 def test_the_share_of_the_head_room_is_that_of_the_sums() -> None:
-    there = (1 - 4 / 8) + (1 - 3 / 4)
+    winnable = (1 - 4 / 8) + (1 - 3 / 4)
     won = [(1 - 4 / 8) + (1 - 3 / 4), (1 - 5 / 8) + (1 - 3.5 / 4)]
-    assert number(RESULTS, "go", "share_of_head_room", "expert") == pytest.approx(np.mean(won) / there)
+    assert number(RESULTS, "go", "share_of_head_room", "expert") == pytest.approx(np.mean(won) / winnable)
 
 
 def test_gains_as_large_as_the_papers_are_asked_where_they_are_possible() -> None:
-    made = evaluate("e", INTERVALS, costs(SECONDS | {"layers": {0: (4.5, 4.0)}}), [], ["layers"]).results
-    assert number(made, "go", "makespan", "expert", "head_room") == pytest.approx((0.75 * 0.875) ** 0.5)  # of b alone
+    evaluation = evaluate("e", INTERVALS, costs(SECONDS | {"layers": {0: (4.5, 4.0)}}), [], ["layers"]).results
+    assert number(evaluation, "go", "makespan", "expert", "head_room") == pytest.approx(
+        (0.75 * 0.875) ** 0.5
+    )  # of b alone
 
 
 def test_evaluations_are_counted_until_hdps_value_is_near() -> None:
@@ -95,8 +99,8 @@ def test_what_is_shorter_than_its_bound_is_refused() -> None:
 def test_a_seed_that_was_not_run_on_a_member_takes_the_first_one() -> None:
     some = costs()
     some = some[~((some["method"] == "go") & (some["seed"] == 1) & (some["graph_id"] == "b"))]
-    made = evaluate("e", INTERVALS, some, [], ["layers"]).results
-    assert number(made, "go", "makespan", "default") == pytest.approx((0.4 * 0.75 * 0.5 * 0.75) ** (1 / 4))
+    evaluation = evaluate("e", INTERVALS, some, [], ["layers"]).results
+    assert number(evaluation, "go", "makespan", "default") == pytest.approx((0.4 * 0.75 * 0.5 * 0.75) ** (1 / 4))
 
 
 def test_curves_and_graphs_are_parts() -> None:
@@ -111,8 +115,8 @@ def test_curves_and_graphs_are_parts() -> None:
 def test_a_ratio_of_sums_resamples_both_together() -> None:
     bootstrap = RatioBootstrap(["a", "b", "c"], 500, 0.95)
     wholes = np.array([[1.0, 2.0, 3.0]])
-    found = bootstrap.ratio(0.5 * wholes, wholes)
-    assert (found.value, found.low, found.high, found.n) == (0.5, 0.5, 0.5, 3)
+    estimate = bootstrap.ratio(0.5 * wholes, wholes)
+    assert (estimate.value, estimate.low, estimate.high, estimate.n) == (0.5, 0.5, 0.5, 3)
     assert np.isnan(bootstrap.ratio(wholes, 0 * wholes).value)
     missing = bootstrap.ratio(np.array([[1.0, np.nan, 0.0]]), wholes)
     assert (missing.value, missing.n) == (0.25, 2)

@@ -1,4 +1,4 @@
-"""Makespans -> ratios to peers, differences of diversity, distances, what the temperature changes: known answers."""
+"""Ratios to peers, differences of diversity, distances, effects of the temperature: known answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Costs = Sequence[Sequence[float]]  # of each graph, the kept schedules; none whe
 
 
 def judged(method: str, costs: Costs, diversity: float | Sequence[float] = 0.0, **columns: Any) -> list[dict[str, Any]]:
-    """Work is 8 s in all graphs."""
+    """The work is 8 s in all graphs."""
     plain = {
         "graph_set": "s", "target": "proxy", "seed": 0, "kept_by": "best", "status": "ok", "message": "",
         "evaluations": np.array([1]), "best_seconds": np.array([8.0]), "work": 8.0,
@@ -69,7 +69,7 @@ def only(results: pd.DataFrame, **columns: str) -> dict[str, Any]:
 
 
 def test_ratios_to_a_peer_by_hand() -> None:
-    """The best kept schedule counts; a graph of which either has none does not."""
+    """The best kept schedule counts; a graph without a schedule of either method does not."""
     rows = [*judged("ours", [[3, 1], [4, 2], [2, 2]]), *judged("peer", [[2, 5], [4, 4], []])]
     row = only(evaluated(rows, ["peer"]), method="ours", metric="makespan", baseline="peer")
     assert row["value"] == pytest.approx(0.5) and row["n"] == 2  # 1/2 and 2/4
@@ -86,12 +86,12 @@ def test_seeds_are_paired_and_a_method_without_is_compared_with_each() -> None:
     assert row["value"] == pytest.approx(np.exp(np.mean(np.log([[1 / 2] * 3, [4 / 2, 4 / 2, 4 / 8]]))))
     assert row["interval_of"] == "families and seeds" and row["low"] < row["value"] < row["high"]
     assert only(results, method="ours", metric="makespan", baseline="fixed")["value"] == pytest.approx(1.0)
-    other = only(results, method="fixed", metric="makespan", baseline="peer")
-    assert other["value"] == pytest.approx((2 / 8) ** (1 / 6)) and other["interval_of"] == "families and seeds"
+    of_fixed = only(results, method="fixed", metric="makespan", baseline="peer")
+    assert of_fixed["value"] == pytest.approx((2 / 8) ** (1 / 6)) and of_fixed["interval_of"] == "families and seeds"
 
 
 def test_differences_of_diversity_by_hand() -> None:
-    """Not to a peer with one schedule, not on other targets than the proxy."""
+    """There is no difference to a peer with one schedule, or on another target than the proxy."""
     several: Costs = [[2, 2], [2, 2], [2, 2]]
     ours, peer = judged("ours", several, [0.9, 0.7, 0.5]), judged("peer", several, [0.4, 0.4, 0.1])
     on_target = [row | {"target": "noisy"} for row in [*LISTED, *ours, *peer]]
@@ -177,7 +177,7 @@ def by_sigma(metric: str, methods: dict[str, GraphMethodSettings], *rows: list[d
 
 
 def test_what_the_temperature_changes_by_hand() -> None:
-    """The hotter the more different on g and h, the other way round on i; of what is kept the speedup is the mean."""
+    """A higher temperature gives more diversity on g and h, less on i; the speedup is the mean of kept schedules."""
     methods = {name: graph_entry("gflownet", sigma=sigma) for name, sigma in reversed(SIGMAS.items())}
     rows = [
         judged("cold", [[2, 2]] * 3, [0.1, 0.0, 0.9]),

@@ -1,4 +1,4 @@
-"""Cycles of orders against GCC's and the best: by hand, and blocks that a judge does not know."""
+"""Cycles of orders against GCC's and the best, by hand; and blocks that a judge does not know."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_ratios_to_gcc_and_to_the_best_order_of_all() -> None:
 
 
 def inputs(root: Path, judges: dict[str, Judge]) -> Inputs:
-    """Two seeds of `late` for atom, of which the second is `unsupported` but for one block; one seed for haswell."""
+    """Two seeds of `late` for atom, the second `unsupported` except for one block; one seed for haswell."""
     one_block: dict[str, laid.Order | str] = dict.fromkeys(LENGTHS, "unsupported: no model") | {"a": LATE["a"]}
     proven = pd.DataFrame({"block_id": list("abc"), "order": [GCC[b] for b in "abc"], "proven": [True, False, True]})
     proven = proven.assign(model_cycles=1, bound=1, cycles=1.0, gcc_cycles=1.0)
@@ -71,7 +71,7 @@ def inputs(root: Path, judges: dict[str, Judge]) -> Inputs:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     return evaluate(inputs(tmp_path_factory.mktemp("processors"), JUDGES))
 
 
@@ -89,29 +89,29 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
         ("gcc", "same_order_share", "gcc", 1),
     ],
 )
-def test_numbers_by_hand(found: Evaluation, method: str, metric: str, baseline: str, value: float) -> None:
+def test_numbers_by_hand(evaluation: Evaluation, method: str, metric: str, baseline: str, value: float) -> None:
     comparison = "ratio" if "share" not in metric else "value"
     key = {"method": method, "metric": metric, "baseline": baseline, "comparison": comparison, "judge": "atom"}
-    assert laid.number(found.results, seed="0", **key) == (pytest.approx(value), 3)
+    assert laid.number(evaluation.results, seed="0", **key) == (pytest.approx(value), 3)
 
 
-def test_each_judge_is_asked_about_its_own_processor(found: Evaluation) -> None:
-    pairs = found.results.groupby(["judge", "target"])["method"].unique().map(sorted).to_dict()
+def test_each_judge_is_asked_about_its_own_processor(evaluation: Evaluation) -> None:
+    pairs = evaluation.results.groupby(["judge", "target"])["method"].unique().map(sorted).to_dict()
     assert pairs == {("atom", "atom"): ["cp_sat", "gcc", "late"], ("haswell_100", "haswell"): ["gcc", "other"]}
     key = {"method": "late", "metric": "cycles", "baseline": "gcc", "comparison": "ratio"}
-    assert laid.number(found.results, seed="1", **key) == (pytest.approx(0.5), 1)
-    assert laid.number(found.results, **key) == (pytest.approx(0.5**0.5), 3)
-    assert set(found.results.loc[found.results["comparison"] == "ratio", "unit"]) == {"ratio"}
+    assert laid.number(evaluation.results, seed="1", **key) == (pytest.approx(0.5), 1)
+    assert laid.number(evaluation.results, **key) == (pytest.approx(0.5**0.5), 3)
+    assert set(evaluation.results.loc[evaluation.results["comparison"] == "ratio", "unit"]) == {"ratio"}
 
 
-def test_proofs_of_all_and_of_short_blocks(found: Evaluation) -> None:
+def test_proofs_of_all_and_of_short_blocks(evaluation: Evaluation) -> None:
     for lengths in ("all", "2-20"):
         key = {"method": "cp_sat", "metric": "proven_optimal_share", "lengths": lengths}
-        assert laid.number(found.results, **key) == (pytest.approx(2 / 3), 3)
+        assert laid.number(evaluation.results, **key) == (pytest.approx(2 / 3), 3)
 
 
-def test_by_length_the_first_seed_counts(found: Evaluation) -> None:
-    pieces = found.parts[found.parts["method"] == "late"]
+def test_by_length_the_first_seed_counts(evaluation: Evaluation) -> None:
+    pieces = evaluation.parts[evaluation.parts["method"] == "late"]
     assert pieces[["target", "judge", "by", "part", "seed", "n"]].values.tolist() == [
         ["atom", "atom", "length", "2-4", "0", 3]
     ]
@@ -119,5 +119,5 @@ def test_by_length_the_first_seed_counts(found: Evaluation) -> None:
 
 
 def test_a_processor_needs_a_judge(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no judge is of the processors \['haswell'\]"):
+    with pytest.raises(ValueError, match=r"no judge is for the processors \['haswell'\]"):
         evaluate(inputs(tmp_path, {"atom": JUDGES["atom"]}))

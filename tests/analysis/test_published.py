@@ -48,7 +48,8 @@ def test_numbers_from_before_provenance_come_out_as_older_with_the_reason(commit
 def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Published) -> None:
     frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
-        every = runs.published(origin, None, *(frame[frame["experiment"] == name] for frame in frames))
+        of_experiment = (frame[frame["experiment"] == name] for frame in frames)
+        every = runs.published(origin, None, *of_experiment, runs.whole(name, {}, {}))
         assert len({run.identity for run in every}) == len(every), name
         assert all(run.tags["experiment"] == name for run in every), name
 
@@ -61,10 +62,12 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     trainings = pd.DataFrame(rows)[published.columns("policy_trainings")]
     settings = {"models": {"small": {"width": 8}}}
     published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, [])
-    found = published.load(tmp_path.iterdir())
-    tables_of = (found.tables[name] for name in ("results", "history", "policy_trainings"))
-    *methods, policy = runs.published(found.provenance["tiny"], None, *tables_of)
-    assert methods and policy.name == "tiny/small/1" and policy.parameters["width"] == "8"
+    tables_read = published.load(tmp_path.iterdir())
+    tables_of = (tables_read.tables[name] for name in ("results", "history", "policy_trainings"))
+    *methods, policy, files = runs.published(
+        tables_read.provenance["tiny"], None, *tables_of, runs.whole("tiny", {}, {})
+    )
+    assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["width"] == "8"
     assert policy.metrics["last/development/best"] == 0.9 and "last/training/best" not in policy.metrics
     assert [(value, step) for name, value, step in policy.curves if name == "training/loss"] == [(2.0, 5), (1.0, 10)]
 
@@ -74,13 +77,13 @@ def test_written_and_read(tmp_path: Path) -> None:
         [["tiny", "full", "small", "0", 5, "training", 0.5, None, None, 0.1]], columns=published.columns("history")
     )
     published.write(tmp_path / "tiny", {"results": results(), "history": history}, {"steps": 5}, [])
-    found = published.load(tmp_path.iterdir())
-    assert found.tables["results"]["value"].tolist() == [0.123457, 1e6]  # six digits, counts have all of theirs
-    assert found.tables["results"]["seed"].tolist() == ["0", "all"]
-    assert found.tables["history"].loc[0, "seed"] == "0" and found.tables["parts"].empty
-    assert list(found.tables["parts"].columns) == tables.SCHEMAS["parts"].names
-    assert list(found.tables["sweep"].columns)[:3] == ["experiment", "dependencies", "seed"]
-    assert found.provenance["tiny"].seeds == ["0"] and found.provenance["tiny"].settings == {"steps": 5}
+    tables_read = published.load(tmp_path.iterdir())
+    assert tables_read.tables["results"]["value"].tolist() == [0.123457, 1e6]  # six digits, counts have all of theirs
+    assert tables_read.tables["results"]["seed"].tolist() == ["0", "all"]
+    assert tables_read.tables["history"].loc[0, "seed"] == "0" and tables_read.tables["parts"].empty
+    assert list(tables_read.tables["parts"].columns) == tables.SCHEMAS["parts"].names
+    assert list(tables_read.tables["sweep"].columns)[:3] == ["experiment", "dependencies", "seed"]
+    assert tables_read.provenance["tiny"].seeds == ["0"] and tables_read.provenance["tiny"].settings == {"steps": 5}
 
 
 def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""POCSNet's numbers by hand: two seeds, paired differences, cycles of what is valid and known."""
+"""POCSNet's numbers by hand: two seeds, paired differences, cycles of valid and known orders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MADE: list[tuple[str, int, list[laid.Order]]] = [
 ]
 
 
-def inputs(root: Path, made: list[tuple[str, int, list[laid.Order]]] = MADE, **more: list[Path]) -> Inputs:
+def inputs(root: Path, scheduled: list[tuple[str, int, list[laid.Order]]] = MADE, **more: list[Path]) -> Inputs:
     """GCC's order costs 2, the late one 3; the judge does not know block c."""
     cycles = {(b, o): np.nan if b == "c" else 2.0 + (o == LATE) for b in LENGTHS for o in (GCC, LATE)}
     splits = pd.DataFrame({"block_id": ["t", *LENGTHS], "split": ["training"] + ["test"] * 4})
@@ -47,7 +47,7 @@ def inputs(root: Path, made: list[tuple[str, int, list[laid.Order]]] = MADE, **m
                 "none" if method == "gcc" else "hungarian",
                 **PLACE,
             )
-            for method, seed, orders in made
+            for method, seed, orders in scheduled
         ][::-1],
         "latency": [laid.judged(root, cycles, "atom", experiment="quick", set="test_5_paper")],
     }
@@ -118,16 +118,16 @@ def test_a_judge_that_knows_nothing_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_no_valid_schedule_gives_no_mean_and_no_block(tmp_path: Path) -> None:
-    found = evaluate(inputs(tmp_path, [("sinkhorn", 0, [WRONG] * 4)])).results
-    value, n = laid.number(found, metric="cycles", seed="0")
+    results_found = evaluate(inputs(tmp_path, [("sinkhorn", 0, [WRONG] * 4)])).results
+    value, n = laid.number(results_found, metric="cycles", seed="0")
     assert np.isnan(value) and n == 0
-    assert set(found.loc[found["metric"] == "cycles", "interval_of"]) == {"none"}
+    assert set(results_found.loc[results_found["metric"] == "cycles", "interval_of"]) == {"none"}
 
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
-    other = laid.judged(tmp_path, {("a", LATE): 1.0}, "haswell", experiment="paper", set="test_5_paper")
+    judged_elsewhere = laid.judged(tmp_path, {("a", LATE): 1.0}, "haswell", experiment="paper", set="test_5_paper")
     with pytest.raises(KeyError, match="haswell"):
-        evaluate(inputs(tmp_path, MADE[-1:], latency=[other]))
+        evaluate(inputs(tmp_path, MADE[-1:], latency=[judged_elsewhere]))
     unknown = laid.judged(tmp_path / "unknown", {("a", LATE): 1.0}, "atom", experiment="quick", set="test_5_paper")
     with pytest.raises(ValueError, match=r"block a .* judge again"):
         evaluate(inputs(tmp_path, MADE[-1:], latency=[unknown]))

@@ -42,7 +42,7 @@ def test_nothing_enters() -> None:
 
 
 def test_spread_over_seeds_widens_the_interval_by_its_own_variance() -> None:
-    """Blocks alike, so that all spread is between seeds: the variance must be that of the mean of the seeds."""
+    """All blocks are equal, so seeds cause all variance: it must be the variance of the mean over seeds."""
     levels = np.array([0.0, 1.0, 2.0])
     _, over_seeds = Bootstrap(100, 20000, 0.6826895).estimates(np.repeat(levels[:, None], 100, 1))
     error = levels.std(ddof=1) / np.sqrt(3)
@@ -54,15 +54,15 @@ def test_spread_over_seeds_widens_the_interval_by_its_own_variance() -> None:
 def test_equal_seeds_add_no_spread() -> None:
     values = np.random.default_rng(3).random((1, 300))
     bootstrap = Bootstrap(300, 500, 0.95)
-    [one], _ = bootstrap.estimates(values)
+    [estimate], _ = bootstrap.estimates(values)
     _, three = bootstrap.estimates(np.repeat(values, 3, 0))
-    assert (three.value, three.low, three.high) == pytest.approx((one.value, one.low, one.high))
+    assert (three.value, three.low, three.high) == pytest.approx((estimate.value, estimate.low, estimate.high))
 
 
 def test_same_numbers_every_time_whatever_else_is_asked() -> None:
     rng = np.random.default_rng(4)
-    values, other = rng.random((2, 3, 200))
+    values, more = rng.random((2, 3, 200))
     first = Bootstrap(200, 300, 0.9).estimates(values)
     again = Bootstrap(200, 300, 0.9)
-    again.estimates(other)
+    again.estimates(more)
     assert again.estimates(values) == first

@@ -46,30 +46,30 @@ def sensitivity() -> pd.DataFrame:
 
 
 def value(frame: pd.DataFrame, mode: str, split: str, metric: str) -> float:
-    (found,) = frame[(frame.dependencies == mode) & (frame["set"] == split) & (frame.metric == metric)]["value"]
-    return float(found)
+    (table,) = frame[(frame.dependencies == mode) & (frame["set"] == split) & (frame.metric == metric)]["value"]
+    return float(table)
 
 
 def test_totals() -> None:
-    found = summary.results(verification(), sensitivity())
-    assert list(found.columns) == tables.SCHEMAS["results"].names
-    assert set(found["experiment"]) == {"dag_verification"} and set(found["set"]) == {"all", "qt56", "ffprobe"}
-    assert value(found, "full", "all", "state_runs") == 2 * 6 + 4 * 5
-    assert value(found, "full", "all", "different") == 7
-    assert value(found, "full", "all", "runnable_share") == 3 / 4
-    assert value(found, "full", "ffprobe", "runnable_share") == 1 / 2
-    assert value(found, "paper", "all", "different") == 2
+    table = summary.results(verification(), sensitivity())
+    assert list(table.columns) == tables.SCHEMAS["results"].names
+    assert set(table["experiment"]) == {"dag_verification"} and set(table["set"]) == {"all", "qt56", "ffprobe"}
+    assert value(table, "full", "all", "state_runs") == 2 * 6 + 4 * 5
+    assert value(table, "full", "all", "different") == 7
+    assert value(table, "full", "all", "runnable_share") == 3 / 4
+    assert value(table, "full", "ffprobe", "runnable_share") == 1 / 2
+    assert value(table, "paper", "all", "different") == 2
     # 6 of 10 as they are; 6 of the 8 that can be observed
-    assert value(found, "full", "all", "sensitivity_raw") == 0.6
-    assert value(found, "full", "all", "sensitivity") == 0.75
+    assert value(table, "full", "all", "sensitivity_raw") == 0.6
+    assert value(table, "full", "all", "sensitivity") == 0.75
 
 
 def test_strata_add_up() -> None:
-    found = summary.strata(verification())
+    table = summary.strata(verification())
     for by in ("source", "class", "length"):
-        part = found[(found["by"] == by) & (found["dependencies"] == "full")]
+        part = table[(table["by"] == by) & (table["dependencies"] == "full")]
         assert part["blocks"].sum() == 4 and part["runnable"].sum() == 3 and part["different"].sum() == 7
-    assert list(found[(found["by"] == "length") & (found["dependencies"] == "full")]["name"]) == [
+    assert list(table[(table["by"] == "length") & (table["dependencies"] == "full")]["name"]) == [
         "2-4",
         "9-16",
         "33-64",
@@ -78,8 +78,8 @@ def test_strata_add_up() -> None:
 
 def test_reasons_and_kinds() -> None:
     assert summary.reasons(verification()).values.tolist() == [["full", "division fault", 1, "div ecx"]]
-    found = summary.kinds(sensitivity())
-    assert list(found.columns) == ["dependencies", "kind", "outcome", "swaps"]
-    assert found[found["kind"] == "all"]["swaps"].tolist() == [6, 1, 1, 1, 1]
-    assert found[found["kind"] == "flag RAW"]["swaps"].tolist() == [6, 1]
-    assert found[found["kind"] == "register RAW + memory WAR"]["swaps"].sum() == 3
+    table = summary.kinds(sensitivity())
+    assert list(table.columns) == ["dependencies", "kind", "outcome", "swaps"]
+    assert table[table["kind"] == "all"]["swaps"].tolist() == [6, 1, 1, 1, 1]
+    assert table[table["kind"] == "flag RAW"]["swaps"].tolist() == [6, 1]
+    assert table[table["kind"] == "register RAW + memory WAR"]["swaps"].sum() == 3

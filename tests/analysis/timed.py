@@ -24,5 +24,5 @@ def simulated(
     target: str, seconds: np.ndarray, graph_id: str = "g", method: str = "list_scheduling", seed: int = 0
 ) -> pd.DataFrame:
     """Rows of table simulated_timings of a method's schedules."""
-    whose = {"graph_id": graph_id, "method": method, "seed": seed, "schedule": range(len(seconds)), "target": target}
-    return pd.DataFrame({**whose, "seconds": seconds})
+    columns = {"graph_id": graph_id, "method": method, "seed": seed, "schedule": range(len(seconds)), "target": target}
+    return pd.DataFrame({**columns, "seconds": seconds})

@@ -1,4 +1,4 @@
-"""The roofline that explains run times best, and how wrong it is by kind of operation."""
+"""The roofline that explains run times best, and its error by kind of operation."""
 
 from __future__ import annotations
 

@@ -21,23 +21,23 @@ ON_GPU = ("torch_gpu", "torch_compiled_gpu")
 
 
 def states(way: Way, steps: int = STEPS) -> tuple[np.ndarray, ...]:
-    """x, speed, angle, turn, steps, episode after so many steps."""
+    """x, speed, angle, turn, steps, episode after that many steps."""
     if way.name.startswith("jax") and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed: pip install -e '.[collection]' -c constraints.txt")
     if way.name == "torch_compiled" and missing():
         pytest.skip(missing())
     if way.name in ON_GPU and not torch.cuda.is_available():
         pytest.skip("there is no GPU here that torch can use")
-    advance, told = make(way)
+    advance, present_states = make(way)
     for _ in range(steps // way.fused):
         advance()
-    return told()
+    return present_states()
 
 
 @pytest.fixture(scope="module")
 def reference() -> tuple[np.ndarray, ...]:
     stepped = states(Way("gymnasium", ENVIRONMENTS))
-    assert (stepped[5] > 0).mean() > 0.9  # otherwise nobody has seen a reset
+    assert (stepped[5] > 0).mean() > 0.9  # otherwise no reset was tested
     return stepped
 
 
@@ -47,22 +47,22 @@ def test_every_way_goes_through_gymnasiums_states(name: str, reference: tuple[np
     fused = 8 if name in ("jax_scan", "jax_scan_unrolled", "numba", "numba_blocks") else 1
     stepped = states(Way(name, ENVIRONMENTS, fused, 4 if name == "jax_scan_unrolled" else 1))
     assert (stepped[5] == reference[5]).all() and (stepped[4] == reference[4]).all()
-    for values, wanted in zip(stepped[:4], reference[:4], strict=True):
-        np.testing.assert_allclose(values, wanted, atol=1e-4)
+    for values, expected in zip(stepped[:4], reference[:4], strict=True):
+        np.testing.assert_allclose(values, expected, atol=1e-4)
 
 
 def test_gymnasiums_vector_entry_point_does_too_until_an_episode_ends() -> None:
-    """It draws the next episode itself."""
-    stepped, wanted = states(Way("gymnasium_vector", 64), 8), states(Way("numpy", 64), 8)
-    assert (wanted[5] == 0).all()
-    for values, other in zip(stepped[:4], wanted[:4], strict=True):
-        np.testing.assert_allclose(values, other, atol=1e-5)
+    """After that it draws the next episode itself."""
+    stepped, expected = states(Way("gymnasium_vector", 64), 8), states(Way("numpy", 64), 8)
+    assert (expected[5] == 0).all()
+    for values, expected_values in zip(stepped[:4], expected[:4], strict=True):
+        np.testing.assert_allclose(values, expected_values, atol=1e-5)
 
 
 def test_fusing_steps_changes_nothing() -> None:
     for name in ("numba", "numba_blocks"):
-        for one, other in zip(states(Way(name, 600)), states(Way(name, 600, 32)), strict=True):
-            assert (one == other).all()
+        for unfused, fused in zip(states(Way(name, 600)), states(Way(name, 600, 32)), strict=True):
+            assert (unfused == fused).all()
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax_eager"])
@@ -122,13 +122,13 @@ def test_every_strategy_goes_through_gymnasiums_states(name: str) -> None:
     """Float32 against gymnasium's float64, for 32 steps."""
     pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
     first, pushed = strategies.drawn(24, 32)
-    wanted = []
+    expected = []
     for k in range(24):
         pole = gymnasium.make("CartPole-v1")
         pole.reset()
         pole.unwrapped.state = tuple(map(float, first[:, k]))  # type: ignore[attr-defined]
         for push in pushed[:, k]:
             pole.unwrapped.step(int(push))
-        wanted.append(pole.unwrapped.state)  # type: ignore[attr-defined]
+        expected.append(pole.unwrapped.state)  # type: ignore[attr-defined]
     assert 0.2 < pushed.mean() < 0.8
-    np.testing.assert_allclose(strategies.compiled(name, 24, 32).states().T, np.array(wanted), atol=1e-4)
+    np.testing.assert_allclose(strategies.compiled(name, 24, 32).states().T, np.array(expected), atol=1e-4)

@@ -1,4 +1,4 @@
-"""Curves against seconds, and that the methods which need no target and no network are timed."""
+"""Curves against seconds; only methods that need no target and no network are timed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.graphs.problems.drawn import problem
 
 
 def test_the_best_so_far_at_each_moment() -> None:
-    found = best_within(np.array([1.0, 2.0, 5.0]), np.array([1.5, 1.25, 1.0]), np.array([0.5, 1.0, 4.9, 60.0]))
-    np.testing.assert_array_equal(found, [np.nan, 1.5, 1.25, 1.0])
+    best = best_within(np.array([1.0, 2.0, 5.0]), np.array([1.5, 1.25, 1.0]), np.array([0.5, 1.0, 4.9, 60.0]))
+    np.testing.assert_array_equal(best, [np.nan, 1.5, 1.25, 1.0])
 
 
 def test_a_curve_begins_where_every_graph_has_a_schedule() -> None:
-    tried = [(np.array([0.001]), np.array([1.0]), 0.001), (np.array([0.01, 0.1]), np.array([4.0, 1.0]), 0.1)]
+    method_runs = [(np.array([0.001]), np.array([1.0]), 0.001), (np.array([0.01, 0.1]), np.array([4.0, 1.0]), 0.1)]
     place = {"experiment": "e", "set": "s", "target": "proxy", "method": "m", "decoder": "none", "seed": "0"}
-    rows = [(float(row["part"]), row["value"]) for row in pieces(place | {"metric": "makespan"}, tried)]
+    rows = [(float(row["part"]), row["value"]) for row in pieces(place | {"metric": "makespan"}, method_runs)]
     assert rows[0] == (pytest.approx(0.01, rel=1e-3), pytest.approx(2.0))
     assert rows[-1] == (pytest.approx(0.1, rel=1e-3), pytest.approx(1.0))
 

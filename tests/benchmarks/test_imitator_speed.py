@@ -1,4 +1,4 @@
-"""The console command is timed as it is typed: start-up told apart, on so many cores, the first run not counted."""
+"""The console command is timed as it is typed: start-up apart, on that many cores, the first run not counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models beside llvm-mca: what is drawn, what agreement means, and how a difference gets its class."""
+"""Models compared with llvm-mca: what is drawn, what agreement means, and the class of a difference."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ BYTES = pa.chunked_array([[bytes.fromhex(code) for code in CODES]])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.data())
-def test_a_part_still_differs_and_nothing_of_it_can_go(sequence: list[int], data: st.DataObject) -> None:
-    causes = set(data.draw(st.lists(st.sampled_from(sequence), min_size=1, max_size=3)))
-    [part] = reduced([tuple(sequence)], lambda asked: [causes <= set(part) for part in asked])
+def test_a_part_still_differs_and_nothing_of_it_can_go(sequence: list[int], draws: st.DataObject) -> None:
+    causes = set(draws.draw(st.lists(st.sampled_from(sequence), min_size=1, max_size=3)))
+    [part] = reduced([tuple(sequence)], lambda sequences: [causes <= set(part) for part in sequences])
     assert sorted(part) == sorted(causes)
     rest = iter(sequence)
     assert all(instruction in rest for instruction in part)  # in their order
 
 
 def test_sequences_are_reduced_side_by_side() -> None:
-    assert reduced([(1, 2, 3), (3,), (4, 3, 3)], lambda asked: [3 in part for part in asked]) == [(3,)] * 3
+    assert reduced([(1, 2, 3), (3,), (4, 3, 3)], lambda sequences: [3 in part for part in sequences]) == [(3,)] * 3
     with pytest.raises(ValueError, match="agree"):
-        reduced([(1, 2)], lambda asked: [False for _ in asked])
+        reduced([(1, 2)], lambda sequences: [False for _ in sequences])
 
 
 def test_random_sequences_are_of_known_instructions_and_all_forms() -> None:
@@ -58,8 +58,8 @@ def test_random_sequences_are_of_known_instructions_and_all_forms() -> None:
 
 def test_agreement_by_hand() -> None:
     modelled = np.array([[5, 6, 7], [5, 5, 5], [9, 9, 8], [4, 4, 4]])
-    said = np.array([[5, 6, 7], [5, 5, 7], [8, 9, 9], [4, 4, 4]])
-    rows = agreement.rows({"target": "atom"}, [Cycles(modelled, said, 0.5, 4.0)], SETTINGS)
+    reference = np.array([[5, 6, 7], [5, 5, 7], [8, 9, 9], [4, 4, 4]])
+    rows = agreement.rows({"target": "atom"}, [Cycles(modelled, reference, 0.5, 4.0)], SETTINGS)
     value = {(row["metric"], row["judge"]): row["value"] for row in rows}
     assert value.pop(("orders_per_second", "model")) == 24 and value.pop(("orders_per_second", "llvm_mca")) == 3
     assert {metric: number for (metric, _), number in value.items()} == {

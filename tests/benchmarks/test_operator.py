@@ -17,18 +17,18 @@ from tests.analysis import synthetic
 
 
 def test_random_dags_are_reduced_and_have_two_edges_for_each_instruction() -> None:
-    found = random_dags(20, 32, np.random.default_rng(0))
-    assert 50 < found.sum((1, 2)).mean() < 78
-    partial_orders(found)  # raises for a cycle
-    twice = (found.astype(int) @ found) > 0
-    assert not (found & twice).any()
+    dags = random_dags(20, 32, np.random.default_rng(0))
+    assert 50 < dags.sum((1, 2)).mean() < 78
+    partial_orders(dags)  # raises for a cycle
+    twice = (dags.astype(int) @ dags) > 0
+    assert not (dags & twice).any()
 
 
 def test_blocks_of_the_corpus_are_repeated_where_there_are_few(tmp_path: Path) -> None:
     _, dags, _ = synthetic.corpus(10)
     tables.write(dags, "dags", tmp_path / "dags.parquet")
-    found = corpus_dags(tmp_path / "dags.parquet", 5, 25)
-    assert found.shape == (25, 5, 5) and (found[:10] == found[10:20]).all()
+    repeated = corpus_dags(tmp_path / "dags.parquet", 5, 25)
+    assert repeated.shape == (25, 5, 5) and (repeated[:10] == repeated[10:20]).all()
     with pytest.raises(ValueError, match="no block of 9 instructions"):
         corpus_dags(tmp_path / "dags.parquet", 9, 25)
     with pytest.raises(FileNotFoundError, match="make reproduce"):
@@ -39,8 +39,8 @@ def test_the_loop_in_pytorch_is_the_operators_cyclic_method() -> None:
     rng = np.random.default_rng(1)
     orders = partial_orders(random_dags(6, 7, rng))
     proposal = torch.from_numpy(rng.random((6, 7, 7)))
-    found = peers.cyclic_loop(15)(orders)(proposal.float())
-    torch.testing.assert_close(found, popocs(proposal.float(), orders, method="cyclic", iterations=15))
+    projected = peers.cyclic_loop(15)(orders)(proposal.float())
+    torch.testing.assert_close(projected, popocs(proposal.float(), orders, method="cyclic", iterations=15))
 
 
 @pytest.mark.e2e

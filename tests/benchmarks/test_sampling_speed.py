@@ -1,4 +1,4 @@
-"""What is published of drawing follows from the times; a method that proposes too little is no result."""
+"""Published numbers of drawing follow from the times; a method that proposes too little has no result."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_rows_are_the_median_round_and_the_compilation() -> None:
 def test_every_graph_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling_speed, "SIZES", (5, 20))
     method = make(graph_entry("gflownet"), {"weights": sampling_speed.untrained(tmp_path)})
-    taken = sampling_speed.measured(method, 2, seed=0, schedules=3)
-    assert set(taken) == {(family, n) for family in sampling_speed.FAMILIES for n in (5, 20)}
-    assert all(len(each) == 2 and (each > 0).all() for each in taken.values())
+    durations = sampling_speed.measured(method, 2, seed=0, schedules=3)
+    assert set(durations) == {(family, n) for family in sampling_speed.FAMILIES for n in (5, 20)}
+    assert all(len(of_graph) == 2 and (of_graph > 0).all() for of_graph in durations.values())
 
 
 def test_a_graph_that_is_too_large_is_no_result(tmp_path: Path) -> None:

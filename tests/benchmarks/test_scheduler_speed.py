@@ -1,4 +1,4 @@
-"""Series of times: one more each time, of the same processor and options, and what stands over all of them."""
+"""Series of times: each run adds one, of the same processor and options; and the numbers over all series."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BEGAN = "2026-11-22T19:32:06+00:00"
 
 
 def series(number: int, *times: float) -> pd.DataFrame:
-    of = {"experiment": "processors_speed", "set": "test_5", "target": "atom", "method": "policy"}
-    what = Quantity("microseconds_per_block", judge=f"series_{number}")
-    return results([row(of, what, *times, 5, over="rounds", seed="all")])
+    place = {"experiment": "processors_speed", "set": "test_5", "target": "atom", "method": "policy"}
+    quantity = Quantity("microseconds_per_block", judge=f"series_{number}")
+    return results([row(place, quantity, *times, 5, over="rounds", seed="all")])
 
 
 def test_over_series_is_the_median_with_the_ends_of_all() -> None:

@@ -1,4 +1,4 @@
-"""What is published of the simulator's speed follows from the times; a wrong makespan ends the comparison."""
+"""Published numbers of the simulator's speed follow from the times; a wrong makespan ends the comparison."""
 
 from __future__ import annotations
 

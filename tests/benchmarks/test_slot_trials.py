@@ -1,4 +1,4 @@
-"""What is published of the trials follows from their makespans; networks are tried alike with both operators."""
+"""Published numbers of the trials follow from their makespans; both operators are tried with the same networks."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def test_both_operators_are_tried_alike() -> None:
 
 
 def test_the_first_proposal_of_the_control_is_list_scheduling() -> None:
-    found = slot_trials.proposed(graph_entry("randomised_list"), graphs(), 0)
-    assert found.first == pytest.approx(np.zeros(3), abs=1e-12) and (found.best <= 1e-12).all()
+    ratios = slot_trials.proposed(graph_entry("randomised_list"), graphs(), 0)
+    assert ratios.first == pytest.approx(np.zeros(3), abs=1e-12) and (ratios.best <= 1e-12).all()
 
 
 def test_random_orders_are_legal_and_worse_at_first() -> None:
-    found = slot_trials.random_orders(graphs(), 0)
-    assert (found.best <= found.first).all() and found.first.max() > 0
+    ratios = slot_trials.random_orders(graphs(), 0)
+    assert (ratios.best <= ratios.first).all() and ratios.first.max() > 0
 
 
 def test_published_ratios_are_geometric_means() -> None:
-    tried = {0: slot_trials.Makespans(np.log([0.5, 1.0, 2.0]), np.log([1.0, 1.0, 8.0]))}
-    rows = slot_trials.rows_of("method", graphs(), tried, "slot_trials", "development_synthetic")
+    trials = {0: slot_trials.Makespans(np.log([0.5, 1.0, 2.0]), np.log([1.0, 1.0, 8.0]))}
+    rows = slot_trials.rows_of("method", graphs(), trials, "slot_trials", "development_synthetic")
     assert [row["value"] for row in rows] == pytest.approx([1.0, 2.0])
     assert [row["metric"] for row in rows] == ["makespan", "first_makespan"] and {row["n"] for row in rows} == {3}

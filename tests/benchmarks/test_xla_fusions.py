@@ -1,4 +1,4 @@
-"""Our rule of XLA's CPU fusion beside what jax compiles."""
+"""Our rule of XLA's CPU fusion compared with jax's compilation."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def test_simpler_rules_fuse_what_they_say() -> None:
 def test_what_jax_compiles_is_fused_as_our_rule_says() -> None:
     pytest.importorskip("jax", reason="pip install -e '.[collection]' -c constraints.txt")
     cases = xla_fusions.cases()
-    compared, told = zip(*(xla_fusions.agreement(cases[name]) for name in ("softmax", "cache_update")), strict=True)
-    pairs = [pair for of in compared for pair in of]
+    compared, agreements = zip(
+        *(xla_fusions.agreement(cases[name]) for name in ("softmax", "cache_update")), strict=True
+    )
+    pairs = [pair for compared_pairs in compared for pair in compared_pairs]
     assert len(pairs) > 30 and {pair.xla for pair in pairs} == {FUSED, SEPARATE}
     assert [pair for pair in pairs if not pair.agrees] == []
-    assert not all(rows["every_loop"].all() for rows in told)  # it is not that all loops are fused
+    assert not all(rows["every_loop"].all() for rows in agreements)  # it is not that all loops are fused

@@ -1,4 +1,4 @@
-"""`graph --fuse` as a user types it: the plans that are printed and written, what is compiled, and what is refused."""
+"""`graph --fuse` as a user types it: printed and written plans, compiled modules, and refused input."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Jumps(nn.Module):
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fused_module.py").write_text(MODULE)
     return tmp_path
 
 
 def plan_in(content: dict[str, Any], problem: FusionProblem) -> Plan:
-    """The plan that a file holds."""
+    """The plan of a file."""
     kernel = np.full(problem.n, NOT_WRITTEN, np.int64)
     for row in content["kernels"]:
         results = [result["operation"] for result in row["writes"]]
@@ -59,9 +59,9 @@ def plan_in(content: dict[str, Any], problem: FusionProblem) -> Plan:
     return Plan(kernel)
 
 
-def lines_of(said: str) -> dict[str, list[str]]:
-    """Words of each line by the first of them."""
-    return {line.split()[0]: line.split() for line in said.splitlines() if line}
+def lines_of(text: str) -> dict[str, list[str]]:
+    """Words of each line by its first word."""
+    return {line.split()[0]: line.split() for line in text.splitlines() if line}
 
 
 def test_the_plan_of_an_onnx_file_is_legal_and_holds_all_operations(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_plan_of_an_onnx_file_is_legal_and_holds_all_operations(tmp_path: Pa
     assert [line for line in lines if line in METHODS] == METHODS
     assert lines["separate"][1] == "65" and lines[content["method"]][1] == str(plan.kernels)
     assert float(lines[content["method"]][2]) == pytest.approx(1e3 * content["seconds"], rel=1e-3)
-    assert "TorchInductor" not in result.output  # which compiles no ONNX files
+    assert "TorchInductor" not in result.output  # it compiles no ONNX files
 
 
 def test_kernels_of_a_plan_can_run_in_the_sequence_that_is_written(tmp_path: Path) -> None:
@@ -103,35 +103,35 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_refused(tmp_path: Path) -> None:
-    said = refused(SQUEEZENET, "--fuse", "--devices", "2", "--link", "pcie", "--gantt", tmp_path / "a.png")
-    assert "leave out --devices, --link, --gantt" in said  # though pcie is what it is by default
+    message = refused(SQUEEZENET, "--fuse", "--devices", "2", "--link", "pcie", "--gantt", tmp_path / "a.png")
+    assert "leave out --devices, --link, --gantt" in message  # although pcie is the default
     for option, value in (("--by", "classical"), ("--trace", "a"), ("--split", "a"), ("--moves", "1")):
         assert f"leave out {option}" in refused(SQUEEZENET, "--fuse", option, value)
-    assert "plan.json: this is what --fuse writes" in refused(SQUEEZENET, "--plan", tmp_path / "plan.json")
+    assert "plan.json: only --fuse writes a plan" in refused(SQUEEZENET, "--plan", tmp_path / "plan.json")
     assert "another file has this name" in refused(SQUEEZENET, "--fuse", "--plan", SQUEEZENET)
     assert "--input and --training are for module:Class" in refused(SQUEEZENET, "--fuse", "--training")
     assert "--plan" in refused(RESNET, "--fuse", "--plan", tmp_path)
     profiled = refused(RESNET, "--fuse", "--plan", tmp_path / "plan.json")
-    assert f"{RESNET}: a profiled workload tells run times alone" in profiled and "name an ONNX file" in profiled
+    assert f"{RESNET}: a profiled workload only has run times" in profiled and "name an ONNX file" in profiled
     assert not list(tmp_path.iterdir())
     assert "it has no operations" in refused(written(tmp_path, [], []), "--fuse")
 
 
 def test_without_a_compiler_a_module_is_planned_and_the_reason_said(
-    here: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuse, "missing", lambda: "TorchInductor needs g++: `make g++`")
     words = ("--input", "16,8", "--input", "int64:16")
     result = run("fused_module:Rows", *words, "--fuse", "--plan", "plan.json")
     assert result.exit_code == 0 and "The module is not compiled: TorchInductor needs g++: `make g++`" in result.stdout
-    kernels = json.loads((here / "plan.json").read_text())["kernels"]
+    kernels = json.loads((folder / "plan.json").read_text())["kernels"]
     assert {row["name"] for kernel in kernels for row in kernel["computes"]} >= {"table (embedding)", "Rows (_softmax)"}
     monkeypatch.setattr(fuse, "_MOST_OPERATIONS", 3)
     assert "it has more than 3 operations" in run("fused_module:Rows", *words, "--fuse").stdout
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-def test_a_module_is_compiled_and_timed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_is_compiled_and_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.graphs.plans.compiled_module.PROPOSALS", 1)
     result = run("fused_module:Rows", "--input", "16,8", "--input", "int64:16", "--fuse")
     assert result.exit_code == 0, result.output
@@ -144,9 +144,9 @@ def test_a_module_is_compiled_and_timed(here: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-def test_modules_with_nothing_to_compile_keep_their_plan(here: Path) -> None:
+def test_modules_with_nothing_to_compile_keep_their_plan(folder: Path) -> None:
     alone = run("fused_module:Alone", "--input", "16,8", "--fuse", "--plan", "plan.json")
-    assert alone.exit_code == 0 and "before fusion: 1; nothing to decide" in alone.stdout
-    assert "there is nothing to fuse" in alone.stdout and (here / "plan.json").exists()
+    assert alone.exit_code == 0 and "before fusion: 1. It may fuse none" in alone.stdout
+    assert "there is nothing to fuse" in alone.stdout and (folder / "plan.json").exists()
     jumps = run("fused_module:Jumps", "--input", "16,8", "--fuse")
     assert jumps.exit_code == 0 and "TorchInductor cannot compile the module: Unsupported: " in jumps.stdout

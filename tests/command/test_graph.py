@@ -1,4 +1,4 @@
-"""The verb `graph` as a user types it: what is printed and written, and what bad input comes to."""
+"""The verb `graph` as a user types it: printed text, written files, and bad input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(*words: str | Path) -> Result:
 
 
 def refused(*words: str | Path, code: int = 1) -> str:
-    """What is said of bad input: one line, no traceback."""
+    """The message about bad input: one line, no traceback."""
     result = run(*words)
     assert result.exit_code == code and isinstance(result.exception, SystemExit), result.output
     lines = result.stderr.splitlines()
@@ -97,33 +97,33 @@ def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
 
 
 BAD = {
-    "cyclic": ([node(1), node(2)], [edge(1, 2), edge(2, 1)], {}, r"operation 1 needs its own result: .*take one of"),
+    "cyclic": ([node(1), node(2)], [edge(1, 2), edge(2, 1)], {}, r"operation 1 needs its own result: .*remove one of"),
     "negative": ([node(4, fpgaLatency=-3)], [], {}, r"\(id 4\): .*greater than or equal to 0; correct it"),
     "NaN": ([node(4, cpuLatency=float("nan"))], [], {}, r"\(id 4\): .*finite number; correct it"),
     "no such node": ([node(4)], [edge(4, 5)], {}, r"edge 4 -> 5: there is no node 5; correct the edge"),
     "too large": ([node(4, size=2e9)], [], {}, r"operation 4 needs 2 GB for .*a device has 1 GB; give more --memory"),
     "too many": ([node(i, size=6e8) for i in range(9)], [], {}, r"its weights are 5.4 GB, .* more --devices"),
-    "for CPUs": ([node(4, supportedOnFpga=False)], [], {}, r"node 4 runs on CPUs alone"),
+    "for CPUs": ([node(4, supportedOnFpga=False)], [], {}, r"node 4 only runs on CPUs"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_workloads_name_file_and_node_and_nothing_is_written(name: str, tmp_path: Path) -> None:
-    nodes, edges, changes, said = BAD[name]
+    nodes, edges, changes, pattern = BAD[name]
     path = written(tmp_path, nodes, edges, **changes)
     message = refused(path, "--split", tmp_path / "split.json", "--gantt", tmp_path / "gantt.png", "--moves", "5")
-    assert str(path) in message and re.search(said, message), message
+    assert str(path) in message and re.search(pattern, message), message
     assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
 
 
 def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_bytes(RESNET.read_bytes()[:999])
-    assert "cut.json: this is no JSON, or only a part of it" in refused(tmp_path / "cut.json")
+    assert "cut.json: this is not complete JSON" in refused(tmp_path / "cut.json")
     (tmp_path / "model.pt").write_bytes(b"PK")
-    assert "model.pt: this is no model that can be read" in refused(tmp_path / "model.pt")
+    assert "model.pt: this is not a model that can be read" in refused(tmp_path / "model.pt")
     assert "nothing.json: cannot be read: No such file" in refused(tmp_path / "nothing.json")
     os.mkfifo(tmp_path / "pipe.json")
-    assert "pipe.json: cannot be read: this is no file" in refused(tmp_path / "pipe.json")
+    assert "pipe.json: cannot be read: this is a folder, a pipe or a device" in refused(tmp_path / "pipe.json")
 
 
 def test_bad_options(tmp_path: Path) -> None:
@@ -149,16 +149,16 @@ def test_onnx_names_and_open_sizes(tmp_path: Path) -> None:
     assert len(parts) == 4 and sum(len(part["nodes"]) for part in parts) == 65
     assert {name for part in parts for name in part["names"]} >= {"n0 (Conv)", "n1 (Relu)"}
     model = onnx.load(folder / "light_squeezenet.onnx")
-    data = next(value for value in model.graph.input if len(value.type.tensor_type.shape.dim) == 4)
-    data.type.tensor_type.shape.dim[0].dim_param = "batch"
+    image = next(value for value in model.graph.input if len(value.type.tensor_type.shape.dim) == 4)
+    image.type.tensor_type.shape.dim[0].dim_param = "batch"
     onnx.save(model, tmp_path / "open.onnx")
-    assert "leaves dimension 'batch' open; say how large it is: --size batch=8" in refused(tmp_path / "open.onnx")
+    assert "leaves dimension 'batch' open; give its size: --size batch=8" in refused(tmp_path / "open.onnx")
 
 
 def test_help_teaches_by_examples() -> None:
-    said = run("--help").stdout
-    assert said.count("learned-schedulers graph ") >= 4 and "schedulers[graphs]" in said
-    assert "RUN" in said  # module:Class is code
+    help_text = run("--help").stdout
+    assert help_text.count("learned-schedulers graph ") >= 4 and "schedulers[graphs]" in help_text
+    assert "RUN" in help_text  # module:Class is code
 
 
 def test_what_is_slow_to_import_is_not_imported() -> None:
@@ -173,5 +173,5 @@ def test_what_is_slow_to_import_is_not_imported() -> None:
 def test_a_torchvision_that_does_not_fit_torch_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "unfit_vision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
     monkeypatch.chdir(tmp_path)
-    said = refused("unfit_vision:Network", "--input", "3,4")
-    assert "torchvision::nms does not exist" in said and "install both from one place" in said
+    message = refused("unfit_vision:Network", "--input", "3,4")
+    assert "torchvision::nms does not exist" in message and "install both from one place" in message

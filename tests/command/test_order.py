@@ -1,4 +1,4 @@
-"""Scheduling one's own blocks: legal, complete, and clear about what is no block."""
+"""The verb `order`: legal orders, complete output, and clear messages about lines that are not blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.blocks.models import imitated
 
 MOVES = "4889d84889f1"  # two orders are legal
 LONG = "90" * 65
-FAR = "4889e5488b0dffffff7f"  # mov rbp, rsp; mov rcx, [rip+0x7fffffff]: its distance does not fit any more
+FAR = "4889e5488b0dffffff7f"  # mov rbp, rsp; mov rcx, [rip+0x7fffffff]: after a move, the distance does not fit
 REAL = [code.hex() for code in real.table()["code"].to_pylist()[::40]]
 
 
@@ -42,7 +42,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ordered(lines: bytes | str, weights: Path, folder: Path) -> list[dict[str, str]]:
-    """The rows that come of a file's content."""
+    """The output rows of a file's content."""
     (folder / "mine.csv").write_bytes(lines if isinstance(lines, bytes) else lines.encode())
     order.main(folder / "mine.csv", folder / "out.csv", weights)
     with (folder / "out.csv").open(newline="") as file:
@@ -50,7 +50,7 @@ def ordered(lines: bytes | str, weights: Path, folder: Path) -> list[dict[str, s
 
 
 def assert_right(row: dict[str, str]) -> None:
-    """An order that is legal with its code in that order, or a reason and no order."""
+    """The row has a legal order and the code in that order, or a reason and no order."""
     if row["status"] != "ok":
         assert row["status"] in ("bad", "too long", "empty")
         assert row["message"].startswith(f"mine.csv, line {row['line']}: ") and "; " in row["message"]
@@ -71,10 +71,10 @@ def assert_right(row: dict[str, str]) -> None:
         ("31c04801d8,249.0", "ok", ""),
         (" 31 C0 48 01 d8\t\r", "ok", ""),
         ("90" * 64, "ok", ""),
-        (LONG, "too long", "65 instructions, at most 64"),
-        ("", "empty", "no block"),
-        (" \t", "empty", "no block"),
-        ("# of a loop, 3 cycles", "empty", "no block"),
+        (LONG, "too long", "65 instructions, but at most 64"),
+        ("", "empty", "has no block"),
+        (" \t", "empty", "has no block"),
+        ("# of a loop, 3 cycles", "empty", "has no block"),
         (",12", "bad", "empty hex field"),
         ("hex,cycles", "bad", "not hexadecimal: 'hex'"),
         ("31c", "bad", "not hexadecimal"),
@@ -121,11 +121,11 @@ def test_the_number_of_processes_changes_nothing(
 ) -> None:
     lines = "\n".join(["", *REAL, LONG, "zz", FAR])
     monkeypatch.setattr(order, "_LINES", 7)
-    found = []
+    results = []
     for cores in (1, 3):
         monkeypatch.setattr(os, "sched_getaffinity", lambda process, cores=cores: set(range(cores)))
-        found.append(ordered(lines, weights, tmp_path))
-    assert found[0] == found[1] and len(found[0]) == len(REAL) + 4
+        results.append(ordered(lines, weights, tmp_path))
+    assert results[0] == results[1] and len(results[0]) == len(REAL) + 4
 
 
 def test_a_block_that_cannot_be_moved_is_told(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,15 +162,15 @@ def test_what_cannot_be_read_is_named(weights: Path, tmp_path: Path) -> None:
     blocks.write_bytes("4889d8\n".encode("utf-16"))
     with pytest.raises(ValueError, match=r"mine\.csv: not UTF-8 text .*; save it as CSV in UTF-8"):
         order.main(blocks, out, weights)
-    with pytest.raises(ValueError, match=r"mine\.csv: the orders would take the place of the blocks; name another"):
+    with pytest.raises(ValueError, match=r"mine\.csv: the orders would overwrite the blocks; name another"):
         order.main(blocks, blocks, weights)
     (tmp_path / "weights.safetensors").write_bytes(b"nothing")
     blocks.write_text(MOVES)
     with pytest.raises(ValueError, match="is no file of weights"):
         order.main(blocks, out, tmp_path / "weights.safetensors")
     assert not out.exists()
-    told = CliRunner().invoke(app, ["order", "--blocks", str(tmp_path / "nothing.csv"), "--out", str(out)])
-    assert told.exit_code == 1 and "error: " in told.stderr and "nothing.csv" in told.stderr
+    result = CliRunner().invoke(app, ["order", "--blocks", str(tmp_path / "nothing.csv"), "--out", str(out)])
+    assert result.exit_code == 1 and "error: " in result.stderr and "nothing.csv" in result.stderr
 
 
 def test_as_a_user_types_it(tmp_path: Path) -> None:
@@ -180,6 +180,6 @@ def test_as_a_user_types_it(tmp_path: Path) -> None:
         "print(sorted({'pandas', 'elftools', 'sklearn', 'matplotlib', 'torch._dynamo'} & set(sys.modules)))"
     )
     words = ["order", "--blocks", tmp_path / "mine.csv", "--out", tmp_path / "out.csv"]
-    said = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert said.stdout == "[]\n"  # slow to import, and not needed
-    assert f"1 of 3 lines ordered; 1 bad, 1 too long: see {tmp_path}/out.csv" in said.stderr
+    process = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"  # slow to import, and not needed
+    assert f"1 of 3 lines ordered; 1 bad, 1 too long: see {tmp_path}/out.csv" in process.stderr

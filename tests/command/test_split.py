@@ -18,7 +18,7 @@ def run(*words: str | Path) -> Result:
 
 
 def refused(*words: str | Path) -> str:
-    """What is said: one line, no traceback."""
+    """The error message: one line, no traceback."""
     result = run(*words)
     assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.output
     assert result.stderr.startswith("error: ") and len(result.stderr.splitlines()) == 1
@@ -46,18 +46,20 @@ def test_an_expert_is_judged(tmp_path: Path) -> None:
     split["fpgas"][0]["nodes"].remove(50)
     split["fpgas"][1]["nodes"].append(50)
     (tmp_path / "split.json").write_text(json.dumps(split))
-    said = refused(CHAIN, "--judge", tmp_path / "split.json")
-    assert "split.json: colour class 7: node 50 is not on accelerator 0" in said
+    message = refused(CHAIN, "--judge", tmp_path / "split.json")
+    assert "split.json: colour class 7: node 50 is not on accelerator 0" in message
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
     file = json.loads(CHAIN.read_text())
     (tmp_path / "mine.json").write_text(json.dumps(file | {"maxCPUs": 0}))
     for by in ("programme", "go"):
-        said = refused(tmp_path / "mine.json", "--by", by, "--evaluations", "5", "--out", tmp_path / "split.json")
-        assert "mine.json: " in said and "found no split that holds the rules; raise maxSizePerFPGA" in said
+        message = refused(tmp_path / "mine.json", "--by", by, "--evaluations", "5", "--out", tmp_path / "split.json")
+        assert "mine.json: " in message and "found no split that respects the rules; raise maxSizePerFPGA" in message
     assert "name another file" in refused(CHAIN, "--out", CHAIN)
-    assert "it writes nothing; leave out --out" in refused(CHAIN, "--judge", EXPERT, "--out", tmp_path / "split.json")
+    assert "judging writes nothing; leave out --out" in refused(
+        CHAIN, "--judge", EXPERT, "--out", tmp_path / "split.json"
+    )
     del file["nodes"][1]["fpgaLatency"]
     (tmp_path / "mine.json").write_text(json.dumps(file))
     assert "mine.json: nodes.1.fpgaLatency (id 20): Field required" in refused(tmp_path / "mine.json")
@@ -65,5 +67,5 @@ def test_what_cannot_be(tmp_path: Path) -> None:
 
 
 def test_help_teaches_by_examples() -> None:
-    said = run("--help").stdout
-    assert said.count("learned-schedulers split ") >= 3 and "maxSizePerFPGA" in said
+    message = run("--help").stdout
+    assert message.count("learned-schedulers split ") >= 3 and "maxSizePerFPGA" in message

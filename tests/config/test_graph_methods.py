@@ -1,4 +1,4 @@
-"""Entries of methods for computation graphs: flat, complete, and errors that say what to do."""
+"""Entries of methods for computation graphs: flat, complete, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "message"),
     [
         ({"method": "annealing", "evaluation": 3}, r"evaluation: Extra inputs .* 'annealing' has \['cold', 'evalu"),
         ({"method": "annealing", "evaluations": 0}, "evaluations: Input should be greater than 0"),
@@ -31,8 +31,8 @@ def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
         ({"evaluations": 3}, "no method None"),
     ],
 )
-def test_what_is_wrong_is_named(keys: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_is_wrong_is_named(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         section(GraphEntry, json.dumps(keys))
 
 
@@ -43,11 +43,13 @@ def test_what_a_method_needs_and_is_made_of() -> None:
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
-    """They are read when the Snakefile is."""
+    """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in graph_methods())
     script = (
         f"import sys; from pipeline.config.graph_methods import graph_entry as of; [of(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
-    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "set()"
+    message = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert message.strip() == "set()"

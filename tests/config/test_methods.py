@@ -1,4 +1,4 @@
-"""Entries of `methods`: flat, each with the settings of its own method, and errors that say what to do."""
+"""Entries of `methods`: flat, each with the settings of its method, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -48,18 +48,20 @@ def test_a_network_that_is_drawn_says_how_often() -> None:
 
 
 def test_modules_of_an_entry() -> None:
-    own = ["pipeline.blocks.schedulers.haifa", "pipeline.config.methods.haifa"]
-    assert entry("haifa").modules() == own
+    modules = ["pipeline.blocks.schedulers.haifa", "pipeline.config.methods.haifa"]
+    assert entry("haifa").modules() == modules
     with pytest.raises(ValueError, match="ordering needs the settings of its network"):
         entry("ordering").modules()
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
-    """They are read when the Snakefile is."""
+    """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in methods())
     script = (
         f"import sys; from pipeline.config.methods import entry; [entry(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
-    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "set()"
+    message = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert message.strip() == "set()"

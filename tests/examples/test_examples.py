@@ -1,4 +1,4 @@
-"""The examples at tiny size: the operators hold their constraints, the references are right, the pictures are there."""
+"""The examples at tiny size: operators satisfy their constraints, references are right, pictures exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_PICTURE = 120_000  # bytes
 
 @pytest.fixture(autouse=True)
 def _as_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `python examples/ranking.py` does: the script's folder is the first place to look for modules."""
+    """As in `python examples/ranking.py`, the folder of the script comes first in the search path of modules."""
     monkeypatch.syspath_prepend(FOLDER)
 
 
@@ -33,7 +33,7 @@ def load(name: str) -> ModuleType:
 
 
 def soft_answers(name: str, count: int = 20) -> tuple[ModuleType, Any, dict[str, torch.Tensor]]:
-    """The example's module, random problems, and what each of its operators makes of wild logits."""
+    """The example's module, random problems, and the soft answers of its operators for large random logits."""
     example = load(name)
     problems = example.draw(count, np.random.default_rng(0))
     columns = example.MACHINES if name == "capacities" else 8 if name == "packet_switching" else 10
@@ -46,8 +46,8 @@ def soft_answers(name: str, count: int = 20) -> tuple[ModuleType, Any, dict[str,
 def worst_violations(name: str) -> dict[str, float]:
     example, problems, answers = soft_answers(name)
     further = {
-        "capacities": lambda: {"best": example.most(problems)},
-        "packet_switching": lambda: {"best": example.most(problems)},
+        "capacities": lambda: {"best": example.best_worth(problems)},
+        "packet_switching": lambda: {"best": example.best_packets(problems)},
         "tours": lambda: {"best": example.shortest(problems)},
         "ranking": dict,
     }[name]()
@@ -55,21 +55,21 @@ def worst_violations(name: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_operators_hold_the_constraints_and_sinkhorn_does_not(name: str) -> None:
-    found = worst_violations(name)
-    held = {key: worst for key, worst in found.items() if "POCS" in key}
-    assert held and max(held.values()) < TOLERANCE, held
-    assert found["Sinkhorn"] > 0.1
+def test_the_operators_satisfy_the_constraints_and_sinkhorn_does_not(name: str) -> None:
+    violations = worst_violations(name)
+    projected = {key: worst for key, worst in violations.items() if "POCS" in key}
+    assert projected and max(projected.values()) < TOLERANCE, projected
+    assert violations["Sinkhorn"] > 0.1
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_writes_its_table_and_a_small_picture(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "made" / "picture.png"
+    path = tmp_path / "new_folder" / "picture.png"
     load(name).main(path, seed=3, steps=2, runs=2, tests=20)
-    said = capsys.readouterr().out
-    assert all(key in said for method in load(name).METHODS for key in method.operators)
+    printed = capsys.readouterr().out
+    assert all(key in printed for method in load(name).METHODS for key in method.operators)
     with Image.open(path) as picture:
         assert picture.format == "PNG" and picture.width > 1000
     assert path.stat().st_size < LARGEST_PICTURE
@@ -111,11 +111,12 @@ def test_known_preferences_are_true_and_differ_between_queries() -> None:
     ranking = load("ranking")
     queries = ranking.draw(30, np.random.default_rng(0))
     order = queries.rank.numpy().argsort(1)
-    assert (queries.known.sum((1, 2)) == ranking.KNOWN).all()
-    assert not ranking.violated(order, queries.known).any() and not ranking.kendall(order, queries.rank.numpy()).any()
-    assert (ranking.violated(order[:, ::-1], queries.known) == 1).all()
+    assert (queries.preferences.sum((1, 2)) == ranking.PREFERENCES).all()
+    assert not ranking.violated(order, queries.preferences).any()
+    assert not ranking.kendall(order, queries.rank.numpy()).any()
+    assert (ranking.violated(order[:, ::-1], queries.preferences) == 1).all()
     assert (ranking.kendall(order[:, ::-1], queries.rank.numpy()) == 1).all()
-    assert len({item.tobytes() for item in queries.known}) == 30
+    assert len({item.tobytes() for item in queries.preferences}) == 30
 
 
 def test_the_gradient_of_the_fenchel_young_loss_is_the_difference_to_the_truth() -> None:
@@ -131,7 +132,7 @@ def test_the_gradient_of_the_fenchel_young_loss_is_the_difference_to_the_truth()
 
 def test_no_feasible_shares_carry_more_than_the_best() -> None:
     example, frames, answers = soft_answers("packet_switching")
-    best = example.most(frames)
+    best = example.best_packets(frames)
     assert (example.carried(answers["EPOCS"], frames) <= best + 1e-3).all()
     assert (best <= (frames.demand * frames.allowed).sum((1, 2)) + 1e-3).all()
     assert (frames.allowed == 0).any(2).any()
@@ -139,29 +140,29 @@ def test_no_feasible_shares_carry_more_than_the_best() -> None:
 
 def test_no_plan_within_the_capacities_earns_more_than_the_best() -> None:
     example, instances, answers = soft_answers("capacities")
-    best = example.most(instances)
+    best = example.best_worth(instances)
     assert (example.earned(answers["EPOCS"], instances) <= best + 1e-3).all()
-    torch.testing.assert_close(  # nothing is slowed down where nothing is overloaded
+    torch.testing.assert_close(  # without overload there is no slow-down
         example.earned(answers["EPOCS"], instances), (answers["EPOCS"] * instances.worth).sum((1, 2)), rtol=1e-4, atol=0
     )
     assert (best <= instances.worth.amax(2).sum(1) + 1e-3).all()
 
 
-def test_the_shortest_path_is_that_of_trying_all() -> None:
+def test_the_shortest_path_is_that_of_an_enumeration() -> None:
     tours = load("tours")
     instances = tours.draw(3, np.random.default_rng(2))
     distances, allowed = tours.distances(instances.places).numpy(), instances.allowed.numpy().astype(bool)
-    for item, found in enumerate(tours.shortest(instances)):
+    for item, length in enumerate(tours.shortest(instances)):
         start, end = allowed[item, :, 0].argmax(), allowed[item, :, -1].argmax()
         inner = [city for city in range(tours.CITIES) if city not in (start, end)]
         paths = np.array([(start, *middle, end) for middle in itertools.permutations(inner)])
         legal = allowed[item][paths, np.arange(tours.CITIES)].all(1)
         lengths = distances[item][paths[:, :-1], paths[:, 1:]].sum(1)
         assert 0 < legal.sum() < len(paths)
-        assert found == pytest.approx(lengths[legal].min(), rel=1e-5)
+        assert length == pytest.approx(lengths[legal].min(), rel=1e-5)
 
 
-def test_a_path_decoded_within_the_conditions_keeps_them() -> None:
+def test_a_path_decoded_within_the_conditions_satisfies_them() -> None:
     tours, instances, answers = soft_answers("tours")
     for soft in answers.values():
         path = tours.hard(tours.decode(soft - tours.FORBIDDEN * (1 - instances.allowed)))

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 
 def random_precedes(size: int, n: int, rng: np.random.Generator, density: float = 0.3) -> np.ndarray:
-    """(size, n, n) bool: DAGs that are not in the order of their numbers."""
+    """(size, n, n) bool: DAGs whose edges do not follow the numbers of the instructions."""
     precedes = np.triu(rng.random((size, n, n)) < density, 1)
-    names = rng.permutation(n)
-    return precedes[:, names][:, :, names]
+    numbers = rng.permutation(n)
+    return precedes[:, numbers][:, :, numbers]
 
 
 def corpus_like(size: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(size, n, n) bool: DAGs about as dense as those of blocks, most edges short: 1.1 n edges at n = 20."""
+    """(size, n, n) bool: DAGs about as dense as those of blocks, with mostly short edges: 1.1 n edges at n = 20."""
     distance = np.arange(n) - np.arange(n)[:, None]
     return (distance > 0) & (rng.random((size, n, n)) < 0.5 * 0.55 ** np.maximum(distance - 1, 0))
 
@@ -35,9 +35,9 @@ def cases(draw: st.DrawFn, largest: int = 6) -> tuple[torch.Tensor, np.ndarray]:
 def quadratic_program(
     y: np.ndarray, rows: Sequence[np.ndarray], low: Sequence[np.ndarray], high: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """The nearest point by OSQP with polishing: min 1/2 |x - y|^2 under low <= A x <= high, A the rows together."""
+    """The nearest point by OSQP with polishing: min 1/2 |x - y|^2 under low <= A x <= high; `rows` are parts of A."""
     osqp, sparse = pytest.importorskip("osqp"), pytest.importorskip("scipy.sparse")
-    for adaptive in (True, False):  # now and then OSQP's adaptive step runs away
+    for adaptive in (True, False):  # OSQP's adaptive step sometimes diverges
         solver = osqp.OSQP()
         solver.setup(
             sparse.eye(len(y), format="csc"), -y, sparse.csc_matrix(np.vstack(rows)),
@@ -45,7 +45,7 @@ def quadratic_program(
             eps_abs=1e-9, eps_rel=1e-9, max_iter=10_000 if adaptive else 500_000,
             adaptive_rho=adaptive, polishing=True, verbose=False,
         )  # fmt: skip
-        found = solver.solve(raise_error=False)
-        if found.info.status == "solved":
-            return found.x
-    raise AssertionError(f"OSQP: {found.info.status}")
+        solution = solver.solve(raise_error=False)
+        if solution.info.status == "solved":
+            return solution.x
+    raise AssertionError(f"OSQP: {solution.info.status}")

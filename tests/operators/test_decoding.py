@@ -1,4 +1,4 @@
-"""Decoders against brute force, scipy's matching and integer programs; legality; damaged numbers; ties."""
+"""Decoders against brute force, scipy's matching and integer programs; legality; NaN and infinity; ties."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECODERS = LEGAL | {"hungarian": lambda matrix, orders: hungarian(matrix, orders
 
 @st.composite
 def padded(draw: st.DrawFn, largest: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices (B, n, n), some with many ties, dependencies (B, n, n), sizes (B,) from 0 to n."""
+    """Matrices (B, n, n), some with many ties; dependencies (B, n, n); sizes (B,) from 0 to n."""
     n, size, seed = draw(st.integers(1, largest)), draw(st.integers(1, 4)), draw(st.integers(0, 2**32))
     density, ties = draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])), draw(st.booleans())
     rng = np.random.default_rng(seed)
@@ -44,8 +44,8 @@ def masked(precedes: np.ndarray, sizes: np.ndarray) -> PartialOrders:
 
 
 def legal_orders(precedes: np.ndarray) -> np.ndarray:
-    every = np.array(list(permutations(range(len(precedes)))), int)
-    return every[count_violations(np.broadcast_to(precedes, (len(every), *precedes.shape)), every) == 0]
+    orders = np.array(list(permutations(range(len(precedes)))), int)
+    return orders[count_violations(np.broadcast_to(precedes, (len(orders), *precedes.shape)), orders) == 0]
 
 
 def heaviest(matrix: np.ndarray, orders: np.ndarray) -> float:
@@ -53,15 +53,15 @@ def heaviest(matrix: np.ndarray, orders: np.ndarray) -> float:
 
 
 def by_integer_program(matrix: np.ndarray, precedes: np.ndarray) -> float:
-    """Weight of the best legal order: binary X, sums 1, and the slots of every dependency in their order."""
+    """Weight of the best legal order from an integer program: binary X, sums 1, and x_b - x_a >= 1 for a -> b."""
     n = len(matrix)
     sums = np.concatenate([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
     limits = [LinearConstraint(sums, 1, 1)]
     for a, b in np.argwhere(precedes):
         limits.append(LinearConstraint(np.outer(np.eye(n)[b] - np.eye(n)[a], np.arange(n)).reshape(1, -1), 1, np.inf))
-    found = milp(-matrix.ravel(), constraints=limits, integrality=np.ones(n * n), bounds=Bounds(0, 1))
-    assert found.status == 0
-    return -found.fun
+    solution = milp(-matrix.ravel(), constraints=limits, integrality=np.ones(n * n), bounds=Bounds(0, 1))
+    assert solution.status == 0
+    return -solution.fun
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 70])
@@ -116,7 +116,7 @@ def test_legal_by_construction(decode: Callable, case: tuple[np.ndarray, np.ndar
 
 
 @pytest.mark.parametrize("decode", DECODERS.values(), ids=DECODERS)
-def test_neither_batch_nor_padding_nor_repetition_shows(decode: Callable) -> None:
+def test_an_order_depends_neither_on_batch_nor_on_padding_nor_on_repetition(decode: Callable) -> None:
     rng = np.random.default_rng(0)
     precedes, matrix, sizes = random_precedes(40, 9, rng), rng.normal(size=(40, 9, 9)), rng.integers(1, 10, 40)
     for b, m in enumerate(sizes):
@@ -197,8 +197,8 @@ def test_best_order_is_the_best_of_all_legal_ones(case: tuple[np.ndarray, np.nda
     best = best_order(matrix, masked(precedes, sizes))
     assert best.optimal.all() and (best.gap == 0).all()
     for b, m in enumerate(sizes):
-        found = matrix[b, best.order[b, :m], np.arange(m)].sum()
-        assert np.isclose(found, heaviest(matrix[b], legal_orders(precedes[b, :m, :m])), atol=1e-9)
+        weight = matrix[b, best.order[b, :m], np.arange(m)].sum()
+        assert np.isclose(weight, heaviest(matrix[b], legal_orders(precedes[b, :m, :m])), atol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "density"), [(8, 0.1), (10, 0.2), (12, 0.05)])
@@ -236,7 +236,7 @@ def test_a_narrow_search_leaves_gaps() -> None:
 
 
 def test_more_instructions_than_bits_of_a_word() -> None:
-    """Blocks of 6 behind a chain of 66: the best order is the chain and then the best of the 6."""
+    """6 instructions follow a chain of 66: the best order is the chain, then the best order of the 6."""
     rng = np.random.default_rng(0)
     small, matrix = random_precedes(10, 6, rng), rng.normal(size=(10, 72, 72))
     precedes = np.zeros((10, 72, 72), bool)
@@ -246,11 +246,11 @@ def test_more_instructions_than_bits_of_a_word() -> None:
     best = best_order(matrix, precedes)
     assert best.optimal.all() and (best.order[:, :66] == np.arange(66)).all()
     for b in range(10):
-        found = matrix[b, best.order[b, 66:], np.arange(66, 72)].sum()
-        assert np.isclose(found, heaviest(matrix[b, 66:, 66:], legal_orders(small[b])))
+        weight = matrix[b, best.order[b, 66:], np.arange(66, 72)].sum()
+        assert np.isclose(weight, heaviest(matrix[b, 66:, 66:], legal_orders(small[b])))
 
 
-def test_long_blocks_are_decoded_too() -> None:
+def test_long_blocks_are_decoded() -> None:
     rng = np.random.default_rng(0)
     precedes, matrix = random_precedes(3, 80, rng, 0.1), rng.random((3, 80, 80))
     best = best_order(matrix, precedes, max_states=64)

@@ -21,7 +21,7 @@ from tests.operators.made import quadratic_program, random_precedes
 
 METHODS = get_args(Method)
 B, D = 4, 6
-STORED = {  # how a matrix (B, k, d) is handed over
+STORED = {  # forms of a matrix (B, k, d)
     "shared, dense": lambda a: a[0],
     "shared, sparse": lambda a: a[0].to_sparse(),
     "per item, dense": lambda a: a,
@@ -34,35 +34,37 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
 
 
-def thin(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Half zeros, never a row of them."""
+def sparse_normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Normal numbers of which about a quarter are 0, but no whole row."""
     matrix = normal(*shape, seed=seed)
     matrix[..., 1::2] *= normal(*shape[:-1], shape[-1] // 2, seed=seed + 100) > 0
     return matrix
 
 
-def through(store: Store, matrix: torch.Tensor, point: torch.Tensor) -> torch.Tensor:
-    """A times a point (d,), in the shape that fits the stored A."""
+def right_side(store: Store, matrix: torch.Tensor, point: torch.Tensor) -> torch.Tensor:
+    """A times a point (d,), with the shape that fits the stored A."""
     right = matrix @ point
     return right if store(matrix).dim() == 3 else right[0]
 
 
-def several(store: Store = STORED["per item, dense"], size: int = B, d: int = D, seed: int = 5) -> list[Constraint]:
-    """Sets that have 1/d, and more, in common."""
+def meeting_sets(
+    store: Store = STORED["per item, dense"], size: int = B, d: int = D, seed: int = 5
+) -> list[Constraint]:
+    """Sets whose intersection contains the point 1/d and others."""
     middle = torch.full((d,), 1 / d).double()
-    a, c = thin(size, 3, d, seed=seed), thin(size, 1, d, seed=seed + 1)
+    a, c = sparse_normal(size, 3, d, seed=seed), sparse_normal(size, 1, d, seed=seed + 1)
     sums = torch.cat([torch.ones(size, 1, d).double(), c], 1)
     return [
-        AffineEqualities(store(sums), through(store, sums, middle)),
+        AffineEqualities(store(sums), right_side(store, sums, middle)),
         NonNegative(),
-        HalfSpaces(store(a), through(store, a, middle) + 0.05),
+        HalfSpaces(store(a), right_side(store, a, middle) + 0.05),
     ]
 
 
 def sets() -> dict[str, Constraint]:
-    """Every kind, each of which holds the point 1/6."""
+    """Sets of every kind; each contains the point 1/6."""
     inside = torch.full((D,), 1 / D).double()
-    made: dict[str, Constraint] = {
+    constraints: dict[str, Constraint] = {
         "box": Box(0.0, torch.full((D,), 0.5).double()),
         "box, per item": Box(normal(B, D, seed=8).abs() * -0.1, torch.inf),
         "non-negative": NonNegative(),
@@ -70,30 +72,32 @@ def sets() -> dict[str, Constraint]:
         "simplexes": Simplex(total=0.5, shape=(2, 3)),
     }
     for name, store in STORED.items():
-        a, one = thin(B, 3, D, seed=1), thin(B, 1, D, seed=3)
-        twice = torch.cat([a, a], 1)
-        made[f"equalities, {name}"] = AffineEqualities(store(a), through(store, a, inside))
-        made[f"redundant equalities, {name}"] = AffineEqualities(store(twice), through(store, twice, inside))
-        made[f"half-space, {name}"] = HalfSpaces(store(one), through(store, one, inside) + 0.1)
-    return made
+        a, single = sparse_normal(B, 3, D, seed=1), sparse_normal(B, 1, D, seed=3)
+        doubled = torch.cat([a, a], 1)
+        constraints[f"equalities, {name}"] = AffineEqualities(store(a), right_side(store, a, inside))
+        constraints[f"redundant equalities, {name}"] = AffineEqualities(
+            store(doubled), right_side(store, doubled, inside)
+        )
+        constraints[f"half-space, {name}"] = HalfSpaces(store(single), right_side(store, single, inside) + 0.1)
+    return constraints
 
 
 @pytest.mark.parametrize("name", sets())
 def test_a_projection_is_in_the_set_and_the_nearest_there(name: str) -> None:
-    one, y = sets()[name], 2 * normal(B, D)
-    found = one.project(y)
-    assert one.violation(y).max() > 0.01 and one.violation(found).max() < 1e-10
-    torch.testing.assert_close(one.project(found), found)
+    constraint, y = sets()[name], 2 * normal(B, D)
+    projection = constraint.project(y)
+    assert constraint.violation(y).max() > 0.01 and constraint.violation(projection).max() < 1e-10
+    torch.testing.assert_close(constraint.project(projection), projection)
     for seed in range(20):  # <y - P(y), x - P(y)> <= 0 for x in the set
-        other = one.project(normal(B, D, seed=seed))
-        assert ((y - found) * (other - found)).sum(1).max() < 1e-9
+        point = constraint.project(normal(B, D, seed=seed))
+        assert ((y - projection) * (point - projection)).sum(1).max() < 1e-9
 
 
 def test_many_half_spaces_step_towards_all_of_them() -> None:
     inside = torch.full((D,), 1 / D).double()
     for name, store in STORED.items():
-        a = thin(B, 5, D, seed=4)
-        many, y = HalfSpaces(store(a), through(store, a, inside)), normal(B, D)
+        a = sparse_normal(B, 5, D, seed=4)
+        many, y = HalfSpaces(store(a), right_side(store, a, inside)), normal(B, D)
         moved = many.project(y)
         assert ((moved - inside).square().sum(1) <= (y - inside).square().sum(1)).all(), name  # Fejer
         worst = torch.stack([part.violation(y) for part in many.parts()]).amax(0)
@@ -112,52 +116,57 @@ def test_rows_of_zeros_constrain_nothing() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(2, 7), st.integers(1, 2), st.integers(1, 4), st.sampled_from(sorted(STORED)))
-@settings(max_examples=10)  # sets that meet at tiny angles take Dykstra for ever
+@settings(max_examples=10)  # Dykstra's method is very slow for sets that meet at tiny angles
 def test_intersections_agree_with_a_quadratic_programming_solver(
     seed: int, d: int, equations: int, inequalities: int, stored: str
 ) -> None:
-    """Every method ends in all sets and no farther from any of their points; "dykstra" at the nearest."""
+    """Every method ends in all sets and increases no distance to their points; "dykstra" ends at the nearest point."""
     store, size = STORED[stored], 2
-    equal, less = thin(size, equations, d, seed=seed), thin(size, inequalities, d, seed=seed + 1)
+    equation_matrix = sparse_normal(size, equations, d, seed=seed)
+    inequality_matrix = sparse_normal(size, inequalities, d, seed=seed + 1)
     middle = normal(d, seed=seed + 2).softmax(0)
-    right, bound = through(store, equal, middle), through(store, less, middle) + 0.1
+    right, bound = right_side(store, equation_matrix, middle), right_side(store, inequality_matrix, middle) + 0.1
     high = middle + 0.5
-    constraints = [AffineEqualities(store(equal), right), HalfSpaces(store(less), bound), Box(0.0, high)]
+    constraints = [
+        AffineEqualities(store(equation_matrix), right),
+        HalfSpaces(store(inequality_matrix), bound),
+        Box(0.0, high),
+    ]
     y = 2 * normal(size, d, seed=seed + 3)
     nearest = []
     for b in range(size):
-        a, c = (m[b if store(m).dim() == 3 else 0].numpy() for m in (equal, less))
+        a, c = (m[b if store(m).dim() == 3 else 0].numpy() for m in (equation_matrix, inequality_matrix))
         r, s = (v.expand(size, -1)[b].numpy() for v in (right, bound))
         low = [r, np.full(inequalities, -np.inf), np.zeros(d)]
         nearest.append(quadratic_program(y[b].numpy(), [a, c, np.eye(d)], low, [r, s, high.numpy()]))
     best = torch.from_numpy(np.stack(nearest))
-    found = epocs(y, constraints, method="dykstra", iterations=20_000, tolerance=1e-9)
-    torch.testing.assert_close(found, best, atol=1e-6, rtol=0)
+    result = epocs(y, constraints, method="dykstra", iterations=20_000, tolerance=1e-9)
+    torch.testing.assert_close(result, best, atol=1e-6, rtol=0)
     for method in ("cyclic", "extrapolated"):
-        found = epocs(y, constraints, method=method, iterations=5000, tolerance=1e-7)
-        assert violation(found, constraints).max() <= 1e-7
+        result = epocs(y, constraints, method=method, iterations=5000, tolerance=1e-7)
+        assert violation(result, constraints).max() <= 1e-7
         for point in (best, middle):
-            assert ((found - point).norm(dim=1) <= (y - point).norm(dim=1) + 1e-7).all()
+            assert ((result - point).norm(dim=1) <= (y - point).norm(dim=1) + 1e-7).all()
 
 
 def test_dykstra_waits_while_its_point_stands_still() -> None:
-    """A corner of a box beside a far proposal: the point does not move for many iterations, the corrections do."""
+    """A corner of a box and a far proposal: for many iterations the point does not move, but the corrections do."""
     line = AffineEqualities(torch.tensor([[1.0, 1.0]]).double(), torch.tensor([1.0]).double())
     y = torch.tensor([[-40.0, 39.0]]).double()
-    found = epocs(y, [Box(0.0, 10.0), line], method="dykstra", iterations=10_000, tolerance=1e-9)
-    torch.testing.assert_close(found, torch.tensor([[0.0, 1.0]]).double())
+    result = epocs(y, [Box(0.0, 10.0), line], method="dykstra", iterations=10_000, tolerance=1e-9)
+    torch.testing.assert_close(result, torch.tensor([[0.0, 1.0]]).double())
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("stored", STORED)
 def test_gradient(method: Method, stored: str) -> None:
-    y, constraints = normal(2, D).requires_grad_(), several(STORED[stored], size=2)
+    y, constraints = normal(2, D).requires_grad_(), meeting_sets(STORED[stored], size=2)
     assert torch.autograd.gradcheck(lambda x: epocs(x, constraints, method=method, iterations=6), (y,))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_gradient_of_the_constraints(method: Method) -> None:
-    """Matrices and right sides can be learnt, or be put out by a network."""
+    """Matrices and right sides can be parameters or outputs of a network."""
 
     def layer(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
         constraints: list[Constraint] = [AffineEqualities(a, b), HalfSpaces(c, d), NonNegative()]
@@ -169,51 +178,53 @@ def test_gradient_of_the_constraints(method: Method) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_recomputation_saves_memory_and_changes_nothing(method: Method) -> None:
-    iterations, constraints = 30, several()
+    iterations, constraints = 30, meeting_sets()
 
     def run(recompute: bool) -> tuple[torch.Tensor, int]:
-        """The gradient, and the bytes kept for it."""
+        """The gradient, and the bytes that autograd stores for it."""
         y = normal(B, D).requires_grad_()
-        kept: dict[int, int] = {}
+        sizes: dict[int, int] = {}
 
         def note(tensor: torch.Tensor) -> torch.Tensor:
-            kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
             return tensor
 
         layer = Epocs(method=method, iterations=iterations, tolerance=0.0, recompute=recompute)
         with saved_tensors_hooks(note, lambda tensor: tensor):
-            found = layer(y, constraints)
-        (gradient,) = torch.autograd.grad((found * normal(B, D, seed=1)).sum(), y)
-        return gradient, sum(kept.values())
+            result = layer(y, constraints)
+        (gradient,) = torch.autograd.grad((result * normal(B, D, seed=1)).sum(), y)
+        return gradient, sum(sizes.values())
 
     (expected, whole), (gradient, part) = run(False), run(True)
-    points = iterations * B * D * 8 * (1 + (len(several()) + 2 if method == "dykstra" else 0))  # held by checkpoints
+    points = (
+        iterations * B * D * 8 * (1 + (len(meeting_sets()) + 2 if method == "dykstra" else 0))
+    )  # stored by checkpoints
     torch.testing.assert_close(gradient, expected, atol=1e-12, rtol=1e-12)
-    assert part + points < (1.0 if method == "dykstra" else 0.5) * whole  # a correction for every set is much to hold
+    assert part + points < (1.0 if method == "dykstra" else 0.5) * whole  # the corrections of all sets need much memory
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_items_do_not_influence_each_other(method: Method) -> None:
-    y, constraints = normal(B, D), several()
+    y, constraints = normal(B, D), meeting_sets()
     whole = epocs(y, constraints, method=method)
-    equal, _, less = constraints
-    assert isinstance(equal, AffineEqualities) and isinstance(less, HalfSpaces)
-    own: list[Constraint] = [
-        AffineEqualities(equal.matrix[2:3], equal.right[2:3]), NonNegative(),
-        HalfSpaces(less.matrix[2:3], less.right[2:3]),
+    equations, _, half_spaces = constraints
+    assert isinstance(equations, AffineEqualities) and isinstance(half_spaces, HalfSpaces)
+    item_constraints: list[Constraint] = [
+        AffineEqualities(equations.matrix[2:3], equations.right[2:3]), NonNegative(),
+        HalfSpaces(half_spaces.matrix[2:3], half_spaces.right[2:3]),
     ]  # fmt: skip
-    torch.testing.assert_close(whole[2:3], epocs(y[2:3], own, method=method))
+    torch.testing.assert_close(whole[2:3], epocs(y[2:3], item_constraints, method=method))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_float32_reaches_the_tolerance(method: Method) -> None:
-    a, c = thin(64, 4, 40, seed=2).float(), thin(64, 10, 40, seed=3).float()
+    a, c = sparse_normal(64, 4, 40, seed=2).float(), sparse_normal(64, 10, 40, seed=3).float()
     middle = torch.full((40,), 1 / 40)
     constraints: list[Constraint] = [
         AffineEqualities(a, a @ middle), HalfSpaces(c, c @ middle + 0.01), Box(0.0, 1.0),
     ]  # fmt: skip
-    found = epocs(normal(64, 40).float(), constraints, method=method, iterations=3000)
-    assert violation(found, constraints).max() <= 1e-5
+    result = epocs(normal(64, 40).float(), constraints, method=method, iterations=3000)
+    assert violation(result, constraints).max() <= 1e-5
 
 
 def test_dykstra_is_the_nearest_point_as_popocs_finds_it() -> None:
@@ -231,13 +242,13 @@ def test_dykstra_is_the_nearest_point_as_popocs_finds_it() -> None:
         Box(0.0, torch.from_numpy(orders.support()).double().flatten(1)),
     ]
     proposal = torch.from_numpy(rng.normal(size=(size, n, n)))
-    found = epocs(proposal.flatten(1), constraints, method="dykstra", iterations=5000, tolerance=1e-8)
-    torch.testing.assert_close(found.view(size, n, n), popocs(proposal, orders, method="nearest"), atol=1e-6, rtol=0)
-    near = epocs(proposal.flatten(1), constraints, method="extrapolated", iterations=2000)
-    assert residual(near.view(size, n, n), orders).max() <= 1e-4
+    result = epocs(proposal.flatten(1), constraints, method="dykstra", iterations=5000, tolerance=1e-8)
+    torch.testing.assert_close(result.view(size, n, n), popocs(proposal, orders, method="nearest"), atol=1e-6, rtol=0)
+    feasible = epocs(proposal.flatten(1), constraints, method="extrapolated", iterations=2000)
+    assert residual(feasible.view(size, n, n), orders).max() <= 1e-4
 
 
-def test_nothing_to_hold_and_wrong_arguments() -> None:
+def test_no_constraints_and_wrong_arguments() -> None:
     y = normal(2, D)
     assert epocs(y, []) is y
     with pytest.raises(ValueError, match="method"):

@@ -1,4 +1,4 @@
-"""`nearest` against independent solvers and the properties of a projection."""
+"""`nearest` against independent solvers, and the properties of a projection."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pipeline.operators.popocs import popocs, residual
 from tests.operators.made import cases, corpus_like, quadratic_program, random_precedes
 
 
-def solved(proposal: np.ndarray, orders: PartialOrders, item: int) -> np.ndarray:
-    """The definition, by an independent solver: min 1/2 |X - Y|^2 under every constraint."""
+def by_solver(proposal: np.ndarray, orders: PartialOrders, item: int) -> np.ndarray:
+    """The projection by its definition, from an independent solver: min 1/2 |X - Y|^2 under all constraints."""
     n, slots = orders.n, np.arange(orders.n)
     support = orders.support()[item]
     rows = [np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n)), np.eye(n * n)]
@@ -39,8 +39,8 @@ def test_agrees_with_a_quadratic_programming_solver() -> None:
         orders = partial_orders(random_precedes(1, n, rng, rng.choice([0.05, 0.2, 0.5])))
         if case % 2:
             orders = orders.without_windows()
-        found = popocs(torch.from_numpy(proposal), orders, method="nearest")[0].numpy()
-        np.testing.assert_allclose(found, solved(proposal[0], orders, 0), atol=1e-6, err_msg=str(case))
+        projection = popocs(torch.from_numpy(proposal), orders, method="nearest")[0].numpy()
+        np.testing.assert_allclose(projection, by_solver(proposal[0], orders, 0), atol=1e-6, err_msg=str(case))
 
 
 def chain(n: int) -> np.ndarray:
@@ -50,7 +50,7 @@ def chain(n: int) -> np.ndarray:
 @pytest.mark.parametrize("windows", [True, False])
 @pytest.mark.parametrize("scale", [0.1, 20.0, 1000.0, 1e6])
 def test_hard_cases_are_solved_to_rounding(scale: float, windows: bool) -> None:
-    """64 instructions, far proposals, total orders: all conditions of the optimum hold, or a warning were raised."""
+    """64 instructions, far proposals, total orders: there is no warning, so all conditions of the optimum hold."""
     rng = np.random.default_rng(0)
     relations = [corpus_like(3, 64, rng), chain(64), np.zeros((1, 64, 64), bool), random_precedes(1, 32, rng)]
     for precedes in relations:
@@ -58,9 +58,11 @@ def test_hard_cases_are_solved_to_rounding(scale: float, windows: bool) -> None:
         proposal = torch.from_numpy(rng.normal(size=precedes.shape) * scale)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = popocs(proposal, orders, method="nearest", windows=windows)
-        assert residual(found, orders).max() <= 1e-8
-        torch.testing.assert_close(popocs(found, orders, method="nearest", windows=windows), found, atol=1e-8, rtol=0)
+            projection = popocs(proposal, orders, method="nearest", windows=windows)
+        assert residual(projection, orders).max() <= 1e-8
+        torch.testing.assert_close(
+            popocs(projection, orders, method="nearest", windows=windows), projection, atol=1e-8, rtol=0
+        )
 
 
 def test_a_warning_tells_of_steps_that_ran_out() -> None:
@@ -73,20 +75,20 @@ def test_a_warning_tells_of_steps_that_ran_out() -> None:
 def test_no_projection_is_farther_apart_than_its_proposals(case: tuple[torch.Tensor, np.ndarray]) -> None:
     proposal, precedes = case
     orders = partial_orders(precedes)
-    other = proposal.roll(1, 2) + 0.1 * proposal
-    moved = popocs(proposal, orders, method="nearest") - popocs(other, orders, method="nearest")
-    assert (moved.square().sum((1, 2)) <= (proposal - other).square().sum((1, 2)) + 1e-8).all()
+    second = proposal.roll(1, 2) + 0.1 * proposal
+    moved = popocs(proposal, orders, method="nearest") - popocs(second, orders, method="nearest")
+    assert (moved.square().sum((1, 2)) <= (proposal - second).square().sum((1, 2)) + 1e-8).all()
 
 
 @given(cases(largest=8))
 def test_no_feasible_point_is_nearer(case: tuple[torch.Tensor, np.ndarray]) -> None:
-    """The variational inequality <Y - P(Y), X - P(Y)> <= 0 at feasible points X that another method finds."""
+    """The variational inequality <Y - P(Y), X - P(Y)> <= 0 at feasible points X from another method."""
     proposal, precedes = case
     orders = partial_orders(precedes)
-    found = popocs(proposal, orders, method="nearest")
+    projection = popocs(proposal, orders, method="nearest")
     for point in (proposal, -proposal, torch.zeros_like(proposal)):
         feasible = popocs(point, orders, method="extrapolated", tolerance=1e-9)
-        inner = ((proposal - found) * (feasible - found)).sum((1, 2))
+        inner = ((proposal - projection) * (feasible - projection)).sum((1, 2))
         assert (inner <= 1e-6 * (1 + proposal.abs().amax((1, 2)))).all()
 
 

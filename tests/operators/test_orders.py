@@ -1,4 +1,4 @@
-"""Partial orders: windows against enumeration, masks, what is refused."""
+"""Partial orders: windows against enumeration, masks, invalid input."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.operators.made import random_precedes
 
 
 def every_dag(n: int) -> np.ndarray:
-    """(2^(n (n - 1) / 2), n, n): all relations whose edges go from lower to higher numbers."""
+    """(2^(n (n - 1) / 2), n, n): all relations with edges from lower to higher numbers only."""
     pairs = np.argwhere(np.triu(np.ones((n, n), bool), 1))
-    taken = np.arange(2 ** len(pairs))[:, None] >> np.arange(len(pairs)) & 1
-    precedes = np.zeros((len(taken), n, n), bool)
-    precedes[:, pairs[:, 0], pairs[:, 1]] = taken
+    present = np.arange(2 ** len(pairs))[:, None] >> np.arange(len(pairs)) & 1
+    precedes = np.zeros((len(present), n, n), bool)
+    precedes[:, pairs[:, 0], pairs[:, 1]] = present
     return precedes
 
 
 def mean_of_legal_orders(precedes: np.ndarray) -> np.ndarray:
-    """(B, n, n): how often each instruction stands in each slot, over all legal orders."""
+    """(B, n, n): share of the legal orders that put an instruction into a slot."""
     n = precedes.shape[1]
     slots = np.array([np.argsort(order) for order in permutations(range(n))])
     wrong = precedes.reshape(len(precedes), -1) @ (slots[:, :, None] > slots[:, None, :]).reshape(len(slots), -1).T
@@ -39,7 +39,7 @@ def test_windows_are_the_slots_that_legal_orders_use(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_within_the_windows_some_point_satisfies_every_dependency_strictly(n: int) -> None:
-    """The mean of all legal orders, unless both windows are single slots: why `extrapolated` ends."""
+    """The mean of all legal orders does, unless both windows are single slots; therefore `extrapolated` ends."""
     precedes = every_dag(n)
     orders, expected = partial_orders(precedes), mean_of_legal_orders(precedes) @ np.arange(n)
     item, a, b = np.nonzero(precedes)
@@ -60,9 +60,9 @@ def test_masked_instructions_have_no_dependencies() -> None:
 def test_some_items_of_a_batch() -> None:
     precedes = random_precedes(20, 6, np.random.default_rng(0))
     items = np.array([7, 3, 3, 19])
-    mine, whole = partial_orders(precedes[items]), partial_orders(precedes).take(items)
+    expected, selected = partial_orders(precedes[items]), partial_orders(precedes).take(items)
     for name in ("sizes", "offsets", "before", "after", "first", "last"):
-        np.testing.assert_array_equal(getattr(mine, name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(expected, name), getattr(selected, name))
 
 
 def test_buckets_hold_every_item_once_and_pad_little() -> None:

@@ -1,4 +1,4 @@
-"""POPOCS: what all methods have in common, and the paper's loop written out."""
+"""POPOCS: common properties of all methods, and the paper's loop written out."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ METHODS = get_args(Method)
 FEASIBLE = ("extrapolated", "nearest")
 
 
-def literal(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -> np.ndarray:
-    """Algorithm 1 of the paper for one matrix P[slot, instruction], element by element, with the slides' ReLU."""
+def papers_algorithm(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -> np.ndarray:
+    """Algorithm 1 of the paper for one matrix, by rows and columns of P[slot, instruction], with the slides' ReLU."""
     p = matrix.T.astype(np.float64).copy()
     n = len(p)
     v = np.arange(1, n + 1, dtype=np.float64)
@@ -43,10 +43,10 @@ def literal(matrix: np.ndarray, edges: list[tuple[int, int]], iterations: int) -
 @given(cases(), st.integers(0, 25))
 def test_cyclic_equals_the_papers_algorithm(case: tuple[torch.Tensor, np.ndarray], iterations: int) -> None:
     proposal, precedes = case
-    found = popocs(proposal, precedes, method="cyclic", iterations=iterations)
-    for item, expected in enumerate(proposal):
+    result = popocs(proposal, precedes, method="cyclic", iterations=iterations)
+    for item, item_proposal in enumerate(proposal):
         edges = [(int(a), int(b)) for a, b in np.argwhere(precedes[item])]
-        np.testing.assert_allclose(found[item], literal(expected.numpy(), edges, iterations), atol=1e-9)
+        np.testing.assert_allclose(result[item], papers_algorithm(item_proposal.numpy(), edges, iterations), atol=1e-9)
 
 
 @given(cases(largest=9))
@@ -63,13 +63,13 @@ def test_single_precision_is_enough(case: tuple[torch.Tensor, np.ndarray]) -> No
     proposal, precedes = case
     orders = partial_orders(precedes)
     for method in FEASIBLE:
-        found = popocs(proposal.float(), orders, method=method)
-        assert found.dtype == torch.float32
-        assert residual(found, orders).max() <= 1.5e-5
+        result = popocs(proposal.float(), orders, method=method)
+        assert result.dtype == torch.float32
+        assert residual(result, orders).max() <= 1.5e-5
 
 
 @pytest.mark.parametrize("method", FEASIBLE)
-def test_nothing_moves_twice(method: Method) -> None:
+def test_a_second_projection_changes_nothing(method: Method) -> None:
     rng = np.random.default_rng(0)
     orders = partial_orders(random_precedes(50, 8, rng))
     once = popocs(torch.from_numpy(rng.normal(size=(50, 8, 8))), orders, method=method, tolerance=1e-9)
@@ -84,29 +84,29 @@ def test_a_legal_permutation_stays(method: Method) -> None:
 
 
 @pytest.mark.parametrize(("method", "windows"), [("extrapolated", True), ("nearest", True), ("nearest", False)])
-def test_a_total_order_is_found_from_anything(method: Method, windows: bool) -> None:
+def test_a_total_order_is_the_result_for_any_proposal(method: Method, windows: bool) -> None:
     precedes = torch.zeros(1, 3, 3, dtype=torch.bool)
     precedes[0, 2, 1] = precedes[0, 1, 0] = True  # 2, then 1, then 0
     proposal = torch.randn(1, 3, 3, generator=torch.Generator().manual_seed(0)).double()
-    found = popocs(proposal, precedes, method=method, windows=windows)
-    torch.testing.assert_close(found[0], torch.eye(3).flip(1).double(), atol=1e-8, rtol=0)
+    result = popocs(proposal, precedes, method=method, windows=windows)
+    torch.testing.assert_close(result[0], torch.eye(3).flip(1).double(), atol=1e-8, rtol=0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_no_dependencies(method: Method, n: int) -> None:
-    found = popocs(torch.zeros(3, n, n), torch.zeros(3, n, n, dtype=torch.bool), method=method)
-    torch.testing.assert_close(found, torch.full((3, n, n), 1 / n))
+    result = popocs(torch.zeros(3, n, n), torch.zeros(3, n, n, dtype=torch.bool), method=method)
+    torch.testing.assert_close(result, torch.full((3, n, n), 1 / n))
 
 
 def test_two_instructions_in_closed_form() -> None:
-    """n = 2 without dependencies: X = [[p, 1 - p], [1 - p, p]], p the mean of four entries cut off to [0, 1]."""
+    """n = 2 without dependencies: X = [[p, 1 - p], [1 - p, p]], p is the mean of four entries, cut off to [0, 1]."""
     proposal = torch.randn(200, 2, 2, generator=torch.Generator().manual_seed(0)).double()
     p = ((proposal[:, 0, 0] + proposal[:, 1, 1] + 2 - proposal[:, 0, 1] - proposal[:, 1, 0]) / 4).clamp(0, 1)
     expected = torch.stack([p, 1 - p, 1 - p, p], 1).view(-1, 2, 2)
     none = torch.zeros(200, 2, 2, dtype=torch.bool)
     torch.testing.assert_close(popocs(proposal, none, method="nearest"), expected, atol=1e-8, rtol=0)
-    inside = ((p > 0) & (p < 1)).nonzero().squeeze(1)  # over-relaxed steps go past the edge, not the inside
+    inside = ((p > 0) & (p < 1)).nonzero().squeeze(1)  # over-relaxed steps change only points outside
     torch.testing.assert_close(popocs(proposal, none, method="extrapolated")[inside], expected[inside])
 
 
@@ -117,28 +117,28 @@ def test_padding_changes_nothing_and_stays_zero(method: Method) -> None:
     proposal.requires_grad_()
     sizes = rng.integers(0, 8, 20)
     mask = np.arange(7) < sizes[:, None]
-    found = popocs(proposal, precedes, mask, method=method)
+    result = popocs(proposal, precedes, mask, method=method)
     weights = torch.from_numpy(rng.normal(size=(20, 7, 7)))
-    (gradient,) = torch.autograd.grad((found * weights).sum(), proposal)
+    (gradient,) = torch.autograd.grad((result * weights).sum(), proposal)
     for b, m in enumerate(sizes):
-        own = proposal[b : b + 1, :m, :m].detach().requires_grad_()
-        alone = popocs(own, precedes[b : b + 1, :m, :m], method=method)
-        assert torch.equal(found[b : b + 1, :m, :m], alone)
-        assert found[b].count_nonzero() == found[b, :m, :m].count_nonzero()
+        item_proposal = proposal[b : b + 1, :m, :m].detach().requires_grad_()
+        alone = popocs(item_proposal, precedes[b : b + 1, :m, :m], method=method)
+        assert torch.equal(result[b : b + 1, :m, :m], alone)
+        assert result[b].count_nonzero() == result[b, :m, :m].count_nonzero()
         assert gradient[b].count_nonzero() == gradient[b, :m, :m].count_nonzero()
         if m:
-            (expected,) = torch.autograd.grad((alone * weights[b, :m, :m]).sum(), own)
+            (expected,) = torch.autograd.grad((alone * weights[b, :m, :m]).sum(), item_proposal)
             torch.testing.assert_close(gradient[b : b + 1, :m, :m], expected, atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", FEASIBLE)
-def test_names_do_not_matter(method: Method) -> None:
+def test_the_numbers_of_instructions_do_not_matter(method: Method) -> None:
     rng = np.random.default_rng(1)
     precedes, proposal = random_precedes(20, 6, rng), torch.from_numpy(rng.normal(size=(20, 6, 6)))
-    names = rng.permutation(6)
-    found = popocs(proposal, precedes, method=method)
-    renamed = popocs(proposal[:, names], precedes[:, names][:, :, names], method=method)
-    torch.testing.assert_close(renamed, found[:, names], atol=1e-8, rtol=0)
+    numbers = rng.permutation(6)
+    result = popocs(proposal, precedes, method=method)
+    renumbered = popocs(proposal[:, numbers], precedes[:, numbers][:, :, numbers], method=method)
+    torch.testing.assert_close(renumbered, result[:, numbers], atol=1e-8, rtol=0)
 
 
 def masked(n: int, density: float, seed: int) -> tuple[torch.Tensor, PartialOrders]:
@@ -174,7 +174,7 @@ def test_gradient_without_windows(density: float, n: int) -> None:
 @pytest.mark.parametrize("iterations", [0, 1, 2])
 @pytest.mark.parametrize("n", [3, 5])
 def test_gradient_of_stragglers(iterations: int, n: int) -> None:
-    """With few iterations `nearest` finishes most items: the gradient goes through both."""
+    """With few iterations, `nearest` finishes most items: autograd differentiates through both methods."""
     proposal, orders = masked(n, 0.3, seed=n)
     assert torch.autograd.gradcheck(lambda x: popocs(3 * x, orders, iterations=iterations), (proposal,))
 
@@ -183,19 +183,19 @@ def test_gradient_of_stragglers(iterations: int, n: int) -> None:
 def test_gradients_of_single_precision_are_those_of_double(method: Method) -> None:
     rng = np.random.default_rng(0)
     orders = partial_orders(corpus_like(50, 12, rng))
-    # Rounded beforehand, so that both see the same proposals.
+    # Both types get the same, rounded proposals.
     proposal = torch.from_numpy(2 * rng.normal(size=(50, 12, 12))).float()
     weights = torch.from_numpy(rng.normal(size=(50, 12, 12)))
     gradients = []
-    for own in (proposal.clone().requires_grad_(), proposal.double().requires_grad_()):
-        (popocs(own, orders, method=method) * weights).sum().backward()
-        assert own.grad is not None and own.grad.dtype == own.dtype
-        gradients.append(own.grad.double())
+    for leaf in (proposal.clone().requires_grad_(), proposal.double().requires_grad_()):
+        (popocs(leaf, orders, method=method) * weights).sum().backward()
+        assert leaf.grad is not None and leaf.grad.dtype == leaf.dtype
+        gradients.append(leaf.grad.double())
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-5, rtol=1e-5)
 
 
 def test_gradients_stay_small_through_the_iterations() -> None:
-    """Within the windows every item ends soon, and no step before blows the gradient up."""
+    """Within the windows every item ends soon, and no step makes the gradient large."""
     rng = np.random.default_rng(0)
     proposal = torch.from_numpy(3 * rng.normal(size=(200, 20, 20))).requires_grad_()
     cotangent = torch.from_numpy(rng.normal(size=(200, 20, 20)))
@@ -210,11 +210,11 @@ def test_huge_and_infinite_scores(method: Method, scale: float) -> None:
     rng = np.random.default_rng(0)
     orders = partial_orders(random_precedes(30, 6, rng))
     proposal = (torch.from_numpy(rng.normal(size=(30, 6, 6))).sign() * scale).float().requires_grad_()
-    found = popocs(proposal, orders, method=method)
-    found.square().sum().backward()
-    assert found.isfinite().all() and proposal.grad is not None and proposal.grad.isfinite().all()
+    result = popocs(proposal, orders, method=method)
+    result.square().sum().backward()
+    assert result.isfinite().all() and proposal.grad is not None and proposal.grad.isfinite().all()
     if method in FEASIBLE:
-        assert residual(found.detach(), orders).max() <= 1.5e-5
+        assert residual(result.detach(), orders).max() <= 1.5e-5
 
 
 def test_a_nan_stays_in_its_item() -> None:
@@ -222,11 +222,11 @@ def test_a_nan_stays_in_its_item() -> None:
     proposal[0, 0, 0] = float("nan")
     none = torch.zeros(2, 3, 3, dtype=torch.bool)
     for method in METHODS:
-        found = popocs(proposal, none, method=method)
-        assert found[0].isnan().any() and torch.allclose(found[1], torch.tensor(1 / 3))
-        own = proposal.clone().requires_grad_()
-        popocs(own, none, method=method)[1].square().sum().backward()
-        assert own.grad is not None and own.grad[1].isfinite().all()
+        result = popocs(proposal, none, method=method)
+        assert result[0].isnan().any() and torch.allclose(result[1], torch.tensor(1 / 3))
+        leaf = proposal.clone().requires_grad_()
+        popocs(leaf, none, method=method)[1].square().sum().backward()
+        assert leaf.grad is not None and leaf.grad[1].isfinite().all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -236,10 +236,10 @@ def test_threads_change_nothing(method: Method) -> None:
     results = []
     for threads in (1, 2):
         numba.set_num_threads(threads)
-        own = proposal.clone().requires_grad_()
-        found = popocs(own, orders, method=method)
-        found.square().sum().backward()
-        results.append((found, own.grad))
+        leaf = proposal.clone().requires_grad_()
+        result = popocs(leaf, orders, method=method)
+        result.square().sum().backward()
+        results.append((result, leaf.grad))
     assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
 
 

@@ -1,4 +1,4 @@
-"""The examples of the README run, one after the other, and hold what it says."""
+"""The examples of the README run, one after the other, and their results satisfy the constraints."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.operators.made import cases, random_precedes
 
 
 def conditions(precedes: np.ndarray) -> np.ndarray:
-    """(K, n * n) A with A vec(X) <= 0 for every dependency and every slot, from the formula alone."""
+    """(K, n * n) A with A vec(X) <= 0 for every dependency and every slot, directly from the formula."""
     n = len(precedes)
     rows = []
     for a, b in np.argwhere(precedes):
@@ -32,14 +32,14 @@ def conditions(precedes: np.ndarray) -> np.ndarray:
 
 
 def largest(weights: np.ndarray, support: np.ndarray, upper: np.ndarray, bound: float) -> tuple[float, np.ndarray]:
-    """Maximum of <weights, X> and a vertex that has it: X doubly stochastic, 0 off `support`, upper vec(X) <= bound."""
+    """Maximum of <weights, X>, and its vertex: X doubly stochastic, 0 outside `support`, upper vec(X) <= bound."""
     n = len(weights)
     sums = np.concatenate([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
     limits = {"A_ub": upper, "b_ub": np.full(len(upper), bound)} if len(upper) else {}
     within = [(0, float(inside)) for inside in support.ravel()]
-    found = linprog(-weights.ravel(), A_eq=sums, b_eq=np.ones(2 * n), bounds=within, method="highs-ds", **limits)
-    assert found.status == 0
-    return -found.fun, found.x.reshape(n, n)
+    solution = linprog(-weights.ravel(), A_eq=sums, b_eq=np.ones(2 * n), bounds=within, method="highs-ds", **limits)
+    assert solution.status == 0
+    return -solution.fun, solution.x.reshape(n, n)
 
 
 def test_permutations_satisfy_it_if_and_only_if_they_are_legal() -> None:
@@ -47,18 +47,18 @@ def test_permutations_satisfy_it_if_and_only_if_they_are_legal() -> None:
     matrices = torch.from_numpy(np.eye(4)[slots_of(orders)])
     for precedes in random_precedes(20, 4, np.random.default_rng(0), 0.4):
         relation = np.broadcast_to(precedes, (24, 4, 4))
-        held = time_indexed_residual(matrices, partial_orders(relation).without_windows()) == 0
-        assert (held.numpy() == (count_violations(relation, orders) == 0)).all()
+        satisfied = time_indexed_residual(matrices, partial_orders(relation).without_windows()) == 0
+        assert (satisfied.numpy() == (count_violations(relation, orders) == 0)).all()
 
 
 @given(cases(largest=6))
 def test_all_conditions_hold_at_the_end(case: tuple[torch.Tensor, np.ndarray]) -> None:
     orders = partial_orders(case[1])
-    found = time_indexed(case[0], orders, iterations=2000, tolerance=1e-6)
+    result = time_indexed(case[0], orders, iterations=2000, tolerance=1e-6)
     n = orders.n
-    for matrix, precedes in zip(found.numpy(), case[1], strict=True):
-        assert (conditions(precedes) @ matrix.ravel() <= 2e-6 * n).all()  # the closed slots inherit the signs' errors
-    assert residual(found, orders).max() <= 2e-6 * n * n  # and so the expected slots
+    for matrix, precedes in zip(result.numpy(), case[1], strict=True):
+        assert (conditions(precedes) @ matrix.ravel() <= 2e-6 * n).all()  # violated signs add errors in closed slots
+    assert residual(result, orders).max() <= 2e-6 * n * n  # and in expected slots
 
 
 @given(cases(largest=6))
@@ -76,7 +76,7 @@ def test_the_mean_of_all_legal_orders_is_strictly_inside(case: tuple[torch.Tenso
 
 
 @pytest.mark.parametrize("n", [3, 5, 7])
-def test_the_points_that_a_linear_program_finds_stay_and_are_not_led_away_from(n: int) -> None:
+def test_vertices_stay_and_no_step_leads_away_from_them(n: int) -> None:
     rng = np.random.default_rng(n)
     precedes, weights = random_precedes(10, n, rng), rng.normal(size=(10, n, n))
     orders = partial_orders(precedes)
@@ -112,20 +112,20 @@ def test_it_bounds_legal_orders_tighter_than_expected_slots() -> None:
 def test_it_converges(n: int, dtype: torch.dtype) -> None:
     rng = np.random.default_rng(n)
     orders = partial_orders(random_precedes(50, n, rng, min(0.3, 3 / n)))
-    found = time_indexed(torch.from_numpy(rng.normal(size=(50, n, n))).to(dtype).softmax(-1), orders, iterations=500)
-    assert time_indexed_residual(found, orders).max() <= 1e-5
-    assert ((found.sum(1) - 1).abs() < 1e-5).all() and ((found.sum(2) - 1).abs() < 1e-5).all()
-    assert not found[torch.from_numpy(~orders.support())].any()
+    result = time_indexed(torch.from_numpy(rng.normal(size=(50, n, n))).to(dtype).softmax(-1), orders, iterations=500)
+    assert time_indexed_residual(result, orders).max() <= 1e-5
+    assert ((result.sum(1) - 1).abs() < 1e-5).all() and ((result.sum(2) - 1).abs() < 1e-5).all()
+    assert not result[torch.from_numpy(~orders.support())].any()
 
 
 def test_a_total_order_leaves_one_matrix() -> None:
     precedes = np.triu(np.ones((1, 5, 5), bool), 1)
-    found = time_indexed(torch.from_numpy(np.random.default_rng(0).normal(size=(1, 5, 5))), partial_orders(precedes))
-    assert torch.allclose(found[0], torch.eye(5, dtype=torch.float64), atol=1e-9)
+    result = time_indexed(torch.from_numpy(np.random.default_rng(0).normal(size=(1, 5, 5))), partial_orders(precedes))
+    assert torch.allclose(result[0], torch.eye(5, dtype=torch.float64), atol=1e-9)
 
 
-def test_items_do_not_meet() -> None:
-    """Neither padding, nor infinities, nor NaN of one item show in another."""
+def test_items_do_not_influence_each_other() -> None:
+    """Padding, infinities and NaN of one item change no other item."""
     rng = np.random.default_rng(0)
     precedes, sizes = random_precedes(8, 6, rng), rng.integers(1, 7, 8)
     orders = partial_orders(precedes, np.arange(6) < sizes[:, None])
@@ -141,9 +141,9 @@ def test_items_do_not_meet() -> None:
         assert not whole[item, m:].any() and not whole[item, :, m:].any()
     broken = proposal.clone()
     broken[0, 0, 0], broken[1, 0, 0] = torch.nan, torch.inf
-    found = time_indexed(broken, orders)
-    assert found[0].isnan().any() and found[1:].isfinite().all()
-    assert torch.allclose(found[2:], whole[2:], atol=1e-9)
+    result = time_indexed(broken, orders)
+    assert result[0].isnan().any() and result[1:].isfinite().all()
+    assert torch.allclose(result[2:], whole[2:], atol=1e-9)
 
 
 def test_no_items_and_single_instructions() -> None:

@@ -1,4 +1,4 @@
-"""Made-up evidence of the page on fusion: every experiment, set and method of params.yaml, rows as benchmarks write."""
+"""Made-up evidence of the page on fusion: every experiment, set and method of params.yaml, as benchmarks write rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Rows = list[dict[str, Any]]
 
 
 def cost(method: str) -> float:
-    """Seconds: the methods that stand later are faster."""
+    """Seconds: later methods are faster."""
     fixed = {"default": 1.0, "best": 0.5, "optimum": 0.5}
     return fixed.get(method) or 1.5 - 0.0625 * METHODS.index(method)
 
 
 def fused(experiment: str) -> Rows:
-    """What evaluating an experiment gives."""
+    """Rows of results of one experiment."""
     rows: Rows = []
     chosen = REAL[experiment]
     for name, target, method in product(chosen.sets, TARGETS[experiment], chosen.methods):
@@ -71,7 +71,7 @@ def compiled() -> Rows:
 
 
 def collected() -> Rows:
-    """A few ways, both of the factorial, sizes, strategies; numbers of kernels have no interval."""
+    """Implementations, the factorial, sizes, strategies; numbers of kernels have no interval."""
     rows: Rows = []
     none = {"low": np.nan, "high": np.nan}
 
@@ -105,8 +105,8 @@ def collected() -> Rows:
         ratio = {"metric": "speedup", "comparison": "ratio", "baseline": "gymnasium"}
         rows.append({**of("scheduling", way), **ratio, "value": speed})
         rows.append({**of("scheduling", way), "metric": "steps_per_second", "value": 1e4 * speed})
-    asked = {"metric": "speedup", "comparison": "ratio", "baseline": "jax_eager", "value": 16.0}
-    return [*rows, {**of("calls", "jax", "4096", "1"), **asked}]
+    speedup = {"metric": "speedup", "comparison": "ratio", "baseline": "jax_eager", "value": 16.0}
+    return [*rows, {**of("calls", "jax", "4096", "1"), **speedup}]
 
 
 FACTORS = {
@@ -197,7 +197,7 @@ def trained() -> pd.DataFrame:
 
 
 def evidence(*experiments: str) -> Evidence:
-    """With what was published under these names alone."""
+    """Evidence of these published experiments alone."""
     rows = [row for name in NAMES for row in fused(name)] + compiled() + collected() + agreeing() + costed()
     measured = results([row for row in rows if row["experiment"] in experiments])
     shown = {name: REAL[name].model_dump(mode="json") for name in NAMES}

@@ -1,4 +1,4 @@
-"""Made-up numbers of imitations, as they are published: no network was trained for them."""
+"""Made-up results of imitation experiments; no network was trained for them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sizes(experiment: str, model: str, parameters: float, n: int) -> list[dict]:
 
 
 def main_results() -> pd.DataFrame:
-    """Of experiment `imitation`, as LEVEL says; beam 0.01 better than greedy, samples 0.08 worse."""
+    """Results of experiment `imitation` by LEVEL; beam is 0.01 better than greedy, samples are 0.08 worse."""
     rows = sizes("imitation", "attention_pointer", 1_204_000, 2_400_000)
     for split, n in TESTED.items():
         for decoder, more in (("greedy", 0.0), ("beam", 0.01), ("sample", -0.08)):
@@ -112,35 +112,36 @@ def scaling_results() -> pd.DataFrame:
 
 
 def transfer_results() -> pd.DataFrame:
-    """Without a library 0.1 less on its own blocks; `ffprobe` is worse on all but its own."""
+    """A network without a library is 0.1 worse on that library's blocks; `ffprobe` is good on its own blocks only."""
     models = ["all", *(f"without_{name}" for name in LIBRARIES), "ffprobe"]
     rows = []
     for model in models:
         for k, split in enumerate(["development", "development_programs", *(f"only_{name}" for name in LIBRARIES)]):
-            own = model.removeprefix("without_") == split.removeprefix("only_")
-            other = model == "ffprobe" and split != "development_programs"
-            exact = 0.75 + 0.02 * k - 0.1 * own - 0.25 * other - 0.2 * (k == 1) + 0.15 * (k == 1 and model == "ffprobe")
+            left_out = model.removeprefix("without_") == split.removeprefix("only_")
+            foreign = model == "ffprobe" and split != "development_programs"
+            exact = 0.75 + 0.02 * k - 0.1 * left_out - 0.25 * foreign
+            exact += -0.2 * (k == 1) + 0.15 * (k == 1 and model == "ffprobe")
             for decoder in HEADS["pointer"]:
                 rows += measured("imitation_transfer", split, model, decoder, exact)
     return made.results(rows)
 
 
 def results() -> pd.DataFrame:
-    """Of all four experiments."""
+    """Results of all four experiments."""
     frames = [main_results(), ablation_results(), scaling_results(), transfer_results()]
     return pd.concat(frames, ignore_index=True)
 
 
 def parts() -> pd.DataFrame:
-    """Table `parts` of experiment `imitation`: worse the longer, the more legal orders, and a little overconfident."""
+    """Table `parts` of experiment `imitation`: long blocks are worse, and the network is slightly overconfident."""
     rng = np.random.default_rng(3)
     rows: list[dict] = []
 
     def add(place: tuple, by: str, part: str, rank: int, exact: float, n: int, confidence: float = np.nan) -> None:
-        found = binomtest(rng.binomial(n, min(max(exact, 0), 1)), n)
-        low, high = found.proportion_ci(0.95, "wilson")
+        test = binomtest(rng.binomial(n, min(max(exact, 0), 1)), n)
+        low, high = test.proportion_ci(0.95, "wilson")
         where = dict(zip(("set", "method", "decoder"), place, strict=True)) | {"by": by, "part": part, "rank": rank}
-        number = {"value": found.statistic, "low": low, "high": high, "confidence": confidence, "n": n}
+        number = {"value": test.statistic, "low": low, "high": high, "confidence": confidence, "n": n}
         rows.append(made.PLAIN | {"experiment": "imitation", "metric": "exact_match", "seed": "0"} | where | number)
 
     shown = [("attention_pointer", decoder, 1.0) for decoder in HEADS["pointer"]]

@@ -1,4 +1,4 @@
-"""Made-up tables of what bounds imitators, as their stages leave them, and results of GCC 7.3's experiment."""
+"""Made-up tables of the bounds of imitators, and results of GCC 7.3's experiment."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def twins() -> pd.DataFrame:
 
 
 def wrong_blocks() -> pd.DataFrame:
-    """Of each category a block."""
+    """One block of each category."""
     instructions = {"gcc_instruction": "mov rax, [rdi+0]", "predicted_instruction": "add rbx, 1"}
     return pd.DataFrame([{"category": name} | instructions for name in CATEGORIES])
 
 
 def error_shares() -> pd.DataFrame:
-    """Two hundred wrong blocks: of the categories 25, 23, 21 ... and what is left of `other`."""
+    """Two hundred wrong blocks: 25, 23, 21 ... of the categories, and the remaining ones of `other`."""
     numbers = {name: 25 - 2 * k for k, name in enumerate(CATEGORIES)}
     numbers["other"] = 200 - sum(n for name, n in numbers.items() if name != "other")
     rows = [("category", name, n, n + 30 * (name == "cross_block")) for name, n in numbers.items()]
@@ -84,12 +84,12 @@ def audit() -> pd.DataFrame:
 
 
 def input_results() -> pd.DataFrame:
-    """Of experiment `imitation_input`: 0.7 from the order before scheduling, 0.6 from a random one; 0.1 elsewhere."""
+    """Results of `imitation_input`: 0.7 with the order before scheduling, 0.6 with a random one, 0.1 otherwise."""
     rows = []
-    for split, own in (("compiled_test", "from_input"), ("shuffled_test", "from_shuffled")):
+    for split, trained_alike in (("compiled_test", "from_input"), ("shuffled_test", "from_shuffled")):
         for model, exact in (("from_input", 0.7), ("from_shuffled", 0.6)):
             for decoder in ("greedy", "beam"):
-                value = exact if model == own else 0.1
+                value = exact if model == trained_alike else 0.1
                 rows += imitations.measured("imitation_input", split, model, decoder, value, ("0", "1", "2"), 900)
         for k, baseline in enumerate(imitations.BASELINES):
             rows += imitations.measured("imitation_input", split, baseline, "none", 0.2 + 0.05 * k, ("0",), 900)

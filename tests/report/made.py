@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline import tables
+from pipeline.report import build
 from pipeline.report.evidence import Evidence
+from pipeline.report.pages import PAGES
 from pipeline.schemas.results import KEY
 
 NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
@@ -75,7 +77,7 @@ PARAMS: dict[str, Any] = {
 
 
 def results(rows: list[dict]) -> pd.DataFrame:
-    """Rows of table `results`; what is not said is as PLAIN says, intervals reach 0.01 to either side."""
+    """Rows of table `results`; missing columns are as in PLAIN, intervals reach 0.01 to either side."""
     full = [
         PLAIN | {"interval_of": "none", "low": row["value"] - 0.01, "high": row["value"] + 0.01, "n": 100} | row
         for row in rows
@@ -84,19 +86,22 @@ def results(rows: list[dict]) -> pd.DataFrame:
 
 
 def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
-    """Of these rows of results; `more`: tables by their stems, and fields of Evidence by name."""
+    """Evidence of these rows of results; `more`: tables by their stems, and fields of Evidence by name."""
     fields = {name: more.pop(name) for name in list(more) if name in Evidence.__dataclass_fields__}
     shown = pd.concat([results([])[:0], *rows], ignore_index=True) if rows else results([])
-    given: dict[str, Any] = {
-        "params": PARAMS,
-        "results": shown,
-        "tables": {"corpus": statistics()} | more,
-    }
-    return Evidence(**(given | fields))
+    default: dict[str, Any] = {"params": PARAMS, "results": shown, "tables": {"corpus": statistics()} | more}
+    return Evidence(**(default | fields))
+
+
+def page(name: str, evidence: Evidence) -> tuple[str, set[str]]:
+    """One page as Markdown, and the names of its figures."""
+    (chosen,) = (page for page in PAGES if page.name == name)
+    figures = {drawn for section in build.SECTIONS[name].values() for drawn in section(evidence).get("figures", {})}
+    return build.page_text(chosen, evidence), figures
 
 
 def reproduction(experiment: str = "quick", dependencies: str = "full", latency: bool = True) -> pd.DataFrame:
-    """A network learns a little, POPOCS a little more."""
+    """Results in which Sinkhorn learns a little and POPOCS a little more."""
     rows: list[dict] = []
     half = {"exact_match": 0.01, "cycles": 0.03}
 
@@ -185,13 +190,13 @@ def examples(experiment: str = "quick") -> pd.DataFrame:
 
 
 def residuals() -> pd.DataFrame:
-    """Table `residuals`: the loop gets there slowly, the others at once; `extrapolated` has stragglers at first."""
+    """Table `residuals`: the loop converges slowly, the rest at once; `extrapolated` has early stragglers."""
     rows: list[tuple] = []
     for n, kind, k in product((5, 10), ("softmax", "logits"), (1, 20, 60)):
-        left, late = (4.0, 0.25) if k == 1 else (1e-5, 0.0)
+        worst, late = (4.0, 0.25) if k == 1 else (1e-5, 0.0)
         rows += [
             (n, kind, "cyclic", k, k == 20, 900, 8.9, n / k, 2 * n / k, 3 * n / k, 0.0, np.nan),
-            (n, kind, "extrapolated_alone", k, k == 60, 900, 8.9, 3e-8, left, 2 * left, 1 - late, late),
+            (n, kind, "extrapolated_alone", k, k == 60, 900, 8.9, 3e-8, worst, 2 * worst, 1 - late, late),
             (n, kind, "extrapolated", k, k == 60, 900, 8.9, 3e-8, 9e-6, 1e-5, 1.0, late),
         ]
     rows += [
@@ -202,7 +207,7 @@ def residuals() -> pd.DataFrame:
 
 
 def peers() -> pd.DataFrame:
-    """What benchmarks/operator measures: seconds grow as the cube, on random DAGs as the square."""
+    """Table `peers`: seconds grow as the cube of the length, on random DAGs as the square."""
     slower = {"cyclic": 1, "extrapolated": 1, "nearest": 2, "cyclic_loop": 250, "qpth": 400}
     rows: list[tuple] = [
         (peer, "corpus", n, 256, 256 if peer != "qpth" else 4, 0, factor * 1e-6 * n**3, 1e-7, 1e-6, 3.0, None)

@@ -21,14 +21,14 @@ LINKS = ("pcie", "nvlink", "all")
 
 
 def sets(experiment: str) -> list[str]:
-    """With all of them together, where there are several."""
-    own = REAL[experiment].sets
-    return [*own, "all"] if len(own) > 1 else list(own)
+    """Sets of an experiment, and `all` if there are several."""
+    names = REAL[experiment].sets
+    return [*names, "all"] if len(names) > 1 else list(names)
 
 
 def cost(method: str) -> float:
-    """Seconds: the methods that stand later are faster."""
-    every = list(dict.fromkeys(name for one in NAMES for name in REAL[one].methods))
+    """Seconds: later methods are faster."""
+    every = list(dict.fromkeys(name for experiment in NAMES for name in REAL[experiment].methods))
     return {"default": 3.0, "expert": 2.0, "best": 0.5, "optimum": 0.5}.get(method) or 2 - 0.02 * every.index(method)
 
 
@@ -83,7 +83,7 @@ def executed() -> list[dict[str, Any]]:
 
 
 def split() -> list[dict[str, Any]]:
-    """Largest loads of one workload, of which the programme's is proven; latencies of it, where none is."""
+    """Largest loads of one workload, where the programme's is proven; its latencies, where none is."""
     rows: list[dict[str, Any]] = []
     for objective, methods in (("load", ("optimum", "programme", "expert", "go")), ("latency", ("programme", "go"))):
         place = {"experiment": SPLITS, "set": "resnet", "target": objective, "seed": "all"}
@@ -99,7 +99,7 @@ def split() -> list[dict[str, Any]]:
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """Tables beside the results: parts, trainings, what is drawn."""
+    """Tables beside the results: parts, trainings, and those that figures draw."""
     parts = []
     for experiment in NAMES:
         place = {"experiment": experiment, "decoder": "none", "seed": "all", "judge": "simulator", "confidence": np.nan}
@@ -110,11 +110,12 @@ def tables() -> dict[str, pd.DataFrame]:
                 of |= {"comparison": "ratio", "baseline": "best", "by": "evaluations", "part": str(count)}
                 parts.append(place | of | {"rank": rank, "value": 1 + 1 / count, "n": 4})
         for link, method in product(LINKS[:2], ("default", "expert", "best", *REAL[experiment].methods)):
-            known = method in ("default", "expert", "best")
+            in_seconds = method in ("default", "expert", "best")
             of = {"set": sets(experiment)[0], "target": link, "method": method, "by": "graph", "part": "gnmt_8 forward"}
-            of |= {"metric": "seconds" if known else "makespan", "comparison": "value" if known else "ratio"}
-            of |= {"baseline": "none" if known else "expert", "n": 1234}
-            parts.append(place | of | {"rank": 0, "value": cost(method) / (1 if known else cost("expert"))})
+            of |= {"metric": "seconds" if in_seconds else "makespan"}
+            of |= {"comparison": "value" if in_seconds else "ratio"}
+            of |= {"baseline": "none" if in_seconds else "expert", "n": 1234}
+            parts.append(place | of | {"rank": 0, "value": cost(method) / (1 if in_seconds else cost("expert"))})
     trainings = [
         {"experiment": "placement_transfer", "model": "generalised", "seed": seed, "update": update, "split": split,
          "value": 1 - update / 1e5}
@@ -126,22 +127,22 @@ def tables() -> dict[str, pd.DataFrame]:
          "end": i + 1.0, "bound": 2.0}
         for k, method in enumerate(("expert_layers", "go")) for i in range(8)
     ]  # fmt: skip
-    held = [
+    curves = [
         {"experiment": "placement", "rank": 0, "graph": "gnmt_8 forward", "method": method, "place": k, "device": d,
          "seconds": second, "bytes": 1e6 * (1 + second)}
         for k, method in enumerate(("expert_layers", "go")) for d in range(4) for second in (0.0, 1.0)
     ]  # fmt: skip
     frames = {"parts": parts, "whole_graph_trainings": trainings, "placed_operations": operations}
-    return {name: pd.DataFrame(rows) for name, rows in {**frames, "memory_curves": held}.items()}
+    return {name: pd.DataFrame(rows) for name, rows in {**frames, "memory_curves": curves}.items()}
 
 
 def evidence(*experiments: str) -> Evidence:
-    """With what was published under these names alone."""
-    every = [one for name in NAMES for one in compared(name)] + timed() + executed() + split()
-    found = results([one for one in every if one["experiment"] in experiments])
+    """Evidence of these published experiments alone."""
+    every = [row for name in NAMES for row in compared(name)] + timed() + executed() + split()
+    measured = results([row for row in every if row["experiment"] in experiments])
     shown = {name: REAL[name].model_dump(mode="json") for name in (*NAMES, EXECUTED)}
     params = PARAMS | {"experiments": PARAMS["experiments"] | shown}
     beside = {
         name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()
     }
-    return Evidence(params, found, beside, claims=claims.table(found, claimed.claims()))
+    return Evidence(params, measured, beside, claims=claims.table(measured, claimed.claims()))

@@ -31,7 +31,7 @@ def methods(experiment: str) -> list[str]:
 
 
 def cost(method: str) -> float:
-    """Makespan over list scheduling's: an eighth of a tenth less for each place in the list."""
+    """Makespan over list scheduling's: 0.0125 less for each place in the list."""
     return 1 - 0.0125 * [*METHODS, "gflownet_every_step"].index(method)
 
 
@@ -40,29 +40,29 @@ def compared(experiment: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     every = product(SETS[experiment], TARGETS, methods(experiment), ("best", "spread"))
     for name, target, method, rule in every:
-        whose: dict[str, Any] = {"experiment": experiment, "set": name, "target": target, "method": method}
-        whose |= {"decoder": rule, "judge": "simulator", "dependencies": "none"}
+        of_method: dict[str, Any] = {"experiment": experiment, "set": name, "target": target, "method": method}
+        of_method |= {"decoder": rule, "judge": "simulator", "dependencies": "none"}
         several = method not in ("list_scheduling", "heft")
         if rule == "spread" and not several:
             continue
-        rows.append(whose | {"metric": "speedup", "value": 3 / cost(method)})
+        rows.append(of_method | {"metric": "speedup", "value": 3 / cost(method)})
         for peer in PEERS:
             if peer in methods(experiment) and peer != method:
                 ratio = {"metric": "makespan", "comparison": "ratio", "baseline": peer}
-                rows.append(whose | ratio | {"value": cost(method) / cost(peer)})
+                rows.append(of_method | ratio | {"value": cost(method) / cost(peer)})
         if target == "proxy":
             share = 0.08 * METHODS.index(method) if several and method in METHODS else 0.0
-            rows.append(whose | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.03})
-            rows.append(whose | {"metric": "diversity", "value": share})
-            rows.append(whose | {"metric": "kept_speedup", "value": 2.9 / cost(method)})
+            rows.append(of_method | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.03})
+            rows.append(of_method | {"metric": "diversity", "value": share})
+            rows.append(of_method | {"metric": "kept_speedup", "value": 2.9 / cost(method)})
             rows += [
-                whose | {"metric": metric, "value": 10 * share, "unit": "mean run times"}
+                of_method | {"metric": metric, "value": 10 * share, "unit": "mean run times"}
                 for metric in ("start_distance", "placed_start_distance")
             ]
-            rows.append(whose | {"metric": "scheduled_share", "value": 0.75 if method == "gflownet_drawn" else 1.0})
+            rows.append(of_method | {"metric": "scheduled_share", "value": 0.75 if method == "gflownet_drawn" else 1.0})
             if several and method != "brkga":
                 less = {"metric": "diversity", "comparison": "difference", "baseline": "brkga"}
-                rows.append(whose | less | {"value": share - 0.24})
+                rows.append(of_method | less | {"value": share - 0.24})
     return rows
 
 
@@ -74,7 +74,7 @@ def correlated() -> list[dict[str, Any]]:
 
 
 def exact() -> list[dict[str, Any]]:
-    """Rows as benchmarks/exact_flow publishes them: `decoder` is sigma."""
+    """Rows as benchmarks/exact_flow publishes them; `decoder` is sigma."""
     rows: list[dict[str, Any]] = []
     for name, sigma in product(GRAPHS, ("1", "0.3", "0.1")):
         place = {"experiment": "exact_flow", "set": name, "method": "gflownet", "decoder": sigma, "judge": "simulator"}
@@ -92,15 +92,15 @@ def timed() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     place: dict[str, Any] = {"experiment": "environment_speed", "set": "layered", "lengths": "50"}
     for sequence, (method, speed) in product(("any", "by_start"), (("single", 2e4), ("batched", 2e6))):
-        whose = place | {"target": sequence, "method": method}
-        rows.append(whose | {"metric": "steps_per_second", "value": speed})
+        timing = place | {"target": sequence, "method": method}
+        rows.append(timing | {"metric": "steps_per_second", "value": speed})
         if method == "batched":
-            rows.append(whose | {"metric": "speedup", "comparison": "ratio", "baseline": "single", "value": 100.0})
+            rows.append(timing | {"metric": "speedup", "comparison": "ratio", "baseline": "single", "value": 100.0})
     place = {"experiment": "sampling_speed", "method": "gflownet", "metric": "schedules_per_second"}
     return [*rows, *(place | {"lengths": size, "value": 5e4 / int(size)} for size in ("50", "1000"))]
 
 
-def tried() -> list[dict[str, Any]]:
+def trials() -> list[dict[str, Any]]:
     place = {"experiment": "policy_trials", "comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator"}
     place |= {"metric": "makespan", "set": "development_synthetic"}
     every = product(("ppo", "gflownet", "gflownet_known"), TARGETS[:4], ("best", "spread"))
@@ -140,9 +140,9 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def rows_of(experiment: str) -> list[dict[str, Any]]:
-    """What is published under a name."""
-    others = {"exact_flow": exact, "environment_speed": timed, "sampling_speed": timed, "policy_trials": tried}
-    rows = others[experiment]() if experiment in others else compared(experiment)
+    """Rows of a published experiment."""
+    makers = {"exact_flow": exact, "environment_speed": timed, "sampling_speed": timed, "policy_trials": trials}
+    rows = makers[experiment]() if experiment in makers else compared(experiment)
     rows += correlated() if experiment == "gflownet" else []
     return [row for row in rows if row["experiment"] == experiment]
 
@@ -151,16 +151,16 @@ PUBLISHED = [*SETS, "exact_flow", "environment_speed", "sampling_speed", "policy
 
 
 def evidence(*experiments: str) -> Evidence:
-    """With what was published under these names alone."""
+    """Evidence of these published experiments alone."""
     shown = {
         name: {"task": "policies", "sets": sets, "targets": TARGETS, "methods": methods(name), "peers": PEERS}
         for name, sets in SETS.items()
     }
-    asked = {name: {"method": "gflownet", "model": "gflownet", "sigma": sigma} for name, sigma in SIGMAS.items()}
-    other = {"gflownet_uniform": {"method": "gflownet", "model": "uniform", "sigma": 0.005}, "ppo": {"method": "ppo"}}
+    by_sigma = {name: {"method": "gflownet", "model": "gflownet", "sigma": sigma} for name, sigma in SIGMAS.items()}
+    peers = {"gflownet_uniform": {"method": "gflownet", "model": "uniform", "sigma": 0.005}, "ppo": {"method": "ppo"}}
     params = PARAMS | {
         "experiments": PARAMS["experiments"] | shown,
-        "graphs": {"gflownet": {"methods": asked | other}},
+        "graphs": {"gflownet": {"methods": by_sigma | peers}},
     }
     beside = {
         name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()

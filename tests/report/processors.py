@@ -1,4 +1,4 @@
-"""Made-up numbers of methods on processor models and on hardware, as they are published."""
+"""Made-up results of methods on processor models and on hardware."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def results() -> pd.DataFrame:
             if method == "cp_sat" and judge != "atom":
                 continue
             ratio = level if judge == "atom" else (1 + level) / 2
-            own = place | {"experiment": "processors", "target": target, "judge": judge, "baseline": "gcc"}
+            judged = place | {"experiment": "processors", "target": target, "judge": judge, "baseline": "gcc"}
             rows += [
-                own | to_gcc | {"metric": "cycles", "value": ratio},
-                own | to_gcc | {"metric": "cycles", "baseline": "best", "value": ratio / 0.92},
-                own | to_gcc | {"metric": "mean_cycles", "value": ratio},
-                own | {"metric": "fewer_cycles_share", "value": 0.5},
-                own | {"metric": "equal_cycles_share", "value": 0.3},
-                own | {"metric": "more_cycles_share", "value": 0.2},
-                own | {"metric": "same_order_share", "value": 0.1},
+                judged | to_gcc | {"metric": "cycles", "value": ratio},
+                judged | to_gcc | {"metric": "cycles", "baseline": "best", "value": ratio / 0.92},
+                judged | to_gcc | {"metric": "mean_cycles", "value": ratio},
+                judged | {"metric": "fewer_cycles_share", "value": 0.5},
+                judged | {"metric": "equal_cycles_share", "value": 0.3},
+                judged | {"metric": "more_cycles_share", "value": 0.2},
+                judged | {"metric": "same_order_share", "value": 0.1},
             ]
         if method != "gcc":
             time = {"metric": "microseconds_per_block", "value": 1234.0 * level}
@@ -52,7 +52,7 @@ def results() -> pd.DataFrame:
 
 
 def fresh() -> pd.DataFrame:
-    """The same ratios, of the experiment on development blocks and fresh ones."""
+    """The same ratios, for the experiment on development blocks and fresh blocks."""
     on = {"test_5": "development_10_40", "test_10_40": "fresh_10_40"}
     rows = results()
     rows = rows[rows["experiment"] == "processors"]
@@ -79,7 +79,7 @@ def hardware() -> pd.DataFrame:
 
 
 def on_own_processor() -> pd.DataFrame:
-    """The rows of `hardware` on another processor, for which the orders were made; each ratio .1 lower."""
+    """The rows of `hardware` on the processor that the orders were made for; each ratio is 0.1 lower."""
     rows = hardware()
     rows = rows.assign(experiment="hardware_znver4", set="test_10_40", value=rows["value"] - 0.1)
     return rows.assign(target=rows["target"].replace("atom", "znver4"))
@@ -95,7 +95,7 @@ def outcomes() -> pd.DataFrame:
 
 
 def agreement() -> pd.DataFrame:
-    """Atom equal everywhere, haswell in 99 of 100 orders of random sequences."""
+    """Atom is equal everywhere, haswell in 99 of 100 orders of random sequences."""
     rows = []
     for target, (tested, equal) in product(
         ("haswell", "atom"), {"random_sequences": 0.99, "latency_development": 1.0}.items()

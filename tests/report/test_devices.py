@@ -1,4 +1,4 @@
-"""The page of computation graphs: tables of what is there, figures that can be drawn, and what is missing is said."""
+"""The page of computation graphs: its tables and figures are complete, and it says what is missing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 
 from pipeline.analysis import published
-from pipeline.report import build
 from pipeline.report.devices import comparison, simulator, speed, trials
 from pipeline.report.evidence import Evidence
-from pipeline.report.pages import PAGES
+from pipeline.report.names import label
 from pipeline.report.plots import render
-from pipeline.report.templates import template
+from tests.report import made
 from tests.report.made import PARAMS, results
 
 METHODS = ["list_scheduling", "randomised_list", "annealing_on_target"]
@@ -29,17 +28,17 @@ def rows(experiment: str) -> list[dict[str, Any]]:
     place = {"experiment": experiment, "judge": "simulator", "dependencies": "none"}
     every = []
     for name, target, method, rule in product(SETTINGS["sets"], SETTINGS["targets"], METHODS, ("best", "spread")):
-        whose = place | {"set": name, "target": target, "method": method, "decoder": rule}
+        of_method = place | {"set": name, "target": target, "method": method, "decoder": rule}
         if method == "list_scheduling" and rule == "spread":
             continue
         cost = 1.0 - 0.125 * METHODS.index(method)
         every.append(
-            whose | {"metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling", "value": cost}
+            of_method | {"metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling", "value": cost}
         )
-        every.append(whose | {"metric": "speedup", "value": 3.25 / cost})
+        every.append(of_method | {"metric": "speedup", "value": 3.25 / cost})
         if target == "proxy":
-            every += [whose | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.5}]
-            every += [whose | {"metric": "diversity", "value": 0.25 * METHODS.index(method)}]
+            every += [of_method | {"metric": "makespan", "comparison": "ratio", "baseline": "best", "value": 1.5}]
+            every += [of_method | {"metric": "diversity", "value": 0.25 * METHODS.index(method)}]
     return every
 
 
@@ -67,7 +66,7 @@ def evidence(experiment: str = "devices") -> Evidence:
                  "begin": float(i), "end": i + 1.0, "bound": 2.0}
         for k, method in enumerate(METHODS[:2]) for i in range(4)
     ]  # fmt: skip
-    held = [
+    curves = [
         place | {"rank": 0, "method": method, "place": k, "device": i % 2, "seconds": float(i), "bytes": 5.0 * i}
         for k, method in enumerate(METHODS[:2])
         for i in range(4)
@@ -83,49 +82,45 @@ def evidence(experiment: str = "devices") -> Evidence:
         for size in ("200", "50")
     ]  # fmt: skip
     speeds.append({"experiment": "simulator_speed", "metric": "growth_exponent", "lengths": "50-200", "value": 1.02})
-    tried = {"experiment": "slot_trials", "set": "development_synthetic", "dependencies": "none"}
+    trial = {"experiment": "slot_trials", "set": "development_synthetic", "dependencies": "none"}
     to_list = {"comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator", "target": "proxy"}
     for method, cost in (("popocs_base", 0.99), ("sinkhorn_base", 0.995), ("random_orders", 0.985)):
-        speeds += [tried | to_list | {"method": method, "metric": "makespan", "value": cost}]
-        speeds += [tried | to_list | {"method": method, "metric": "first_makespan", "value": cost + 0.05}]
-    speeds.append(tried | {"method": "popocs_base", "metric": "loss", "value": 0.8125})
-    speeds.append(tried | {"method": "popocs_base", "metric": "valid_share", "value": 0.42})
+        speeds += [trial | to_list | {"method": method, "metric": "makespan", "value": cost}]
+        speeds += [trial | to_list | {"method": method, "metric": "first_makespan", "value": cost + 0.05}]
+    speeds.append(trial | {"method": "popocs_base", "metric": "loss", "value": 0.8125})
+    speeds.append(trial | {"method": "popocs_base", "metric": "valid_share", "value": 0.42})
     params = PARAMS | {
         "experiments": PARAMS["experiments"] | {experiment: SETTINGS},
         "graphs": {experiment: {"graph_sets": {"unseen_real": {"device": "v100", "devices": 4}}}},
     }
-    made = {"parts": parts, "gantts": bars, "memory_curves": held, "kept_points": points}
+    tables = {"parts": parts, "gantts": bars, "memory_curves": curves, "kept_points": points}
     return Evidence(
-        params, results(rows(experiment) + speeds), {name: pd.DataFrame(lines) for name, lines in made.items()}
+        params, results(rows(experiment) + speeds), {name: pd.DataFrame(lines) for name, lines in tables.items()}
     )
 
 
 def page(evidence: Evidence) -> str:
-    """The page alone: the others' evidence is not here."""
-    (shown,) = (one for one in PAGES if one.name == "devices")
-    sections = {name: section(evidence) for name, section in build.SECTIONS["devices"].items()}
-    context = sections | {"page": shown, "pages": PAGES, "params": evidence.params, "provenance": ""}
-    return template("devices/page.md.j2").render(context)
+    return made.page("devices", evidence)[0]
 
 
 def test_the_page_shows_every_table_and_figure() -> None:
     text = page(evidence())
-    for said in (
+    for text_shown in (
         "4 × v100", "0.616", "| gnmt forward part | 20 | 7 |", "Randomised list", "0.8750", "BRKGA", "GFlowNet",
         "1.5000", "figures/devices_gantt_1.png", "figures/devices_anytime.png", "| 50 | 400,000",
     ):  # fmt: skip
-        assert said in text, said
+        assert text_shown in text, text_shown
     assert "few graphs and seeds" not in text
     drawn = comparison.section(evidence())["figures"]
     assert len(drawn) == 5 and all(render(draw())[:4] == b"\x89PNG" for draw in drawn.values())
 
 
-def test_the_few_graphs_of_every_report_stand_in_for_what_is_not_published() -> None:
+def test_the_few_graphs_of_every_report_replace_unpublished_ones() -> None:
     text = page(evidence("devices_quick"))
     assert "few graphs and seeds" in text and "0.8750" in text
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_the_page_says_what_is_missing() -> None:
     empty = Evidence(PARAMS, evidence().results[:0], {})
     assert comparison.section(empty) == {"to_list": {}}
     assert not simulator.section(empty)["speeds"]
@@ -135,9 +130,9 @@ def test_what_is_not_there_is_said() -> None:
     assert "Not measured yet: `python -m benchmarks.slot_trials`" in text
 
 
-def test_trials_stand_by_the_length_of_their_schedules() -> None:
+def test_trials_are_sorted_by_the_length_of_their_schedules() -> None:
     lines = trials.section(evidence())["tried"].lines
-    assert [[cell.partition("<br>")[0] for cell in cells] for cells in lines] == [
+    assert [[cell.partition(" <small>")[0] for cell in cells] for cells in lines] == [
         ["`random_orders`", "0.9850", "1.0350", "-", "-"],
         ["`popocs_base`", "0.9900", "1.0400", "0.812", "42.0%"],
         ["`sinkhorn_base`", "0.9950", "1.0450", "-", "-"],
@@ -145,9 +140,9 @@ def test_trials_stand_by_the_length_of_their_schedules() -> None:
 
 
 @pytest.mark.parametrize("name", ["gflownet", "list_scheduling"])
-def test_the_papers_figures_stand_beside_ours(name: str) -> None:
+def test_the_papers_figures_are_beside_ours(name: str) -> None:
     shown = comparison.section(evidence())["paper_targets"]
-    line = next(cells for cells in shown.lines if cells[0] == comparison.label(name))
+    line = next(cells for cells in shown.lines if cells[0] == label(name))
     assert line[2] == {"gflownet": "2.71", "list_scheduling": "2.74"}[name]
     assert line[1].startswith({"gflownet": "-", "list_scheduling": "3.25"}[name])
 

@@ -1,4 +1,4 @@
-"""Figures hold the data: each is drawn once."""
+"""Figures show the data; each is drawn once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from pipeline.blocks.dag.dependencies import Kind
 from pipeline.report import build, plots
-from pipeline.report.index.plots import figure_3
 from pipeline.report.processors import cycles
-from tests.report import imitations, limits, made, processors
+from pipeline.report.reproduction.plots import figure_3
+from tests.report import imitations, made, processors
 from tests.report.test_operator import decoded
 
 PARTS = imitations.parts()
@@ -19,7 +18,7 @@ PARTS = imitations.parts()
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, Figure]:
-    """Of everything that can be drawn."""
+    """All figures of blocks and processors."""
     history = made.history("imitation", ("attention_pointer",), 3)
     evidence = made.evidence(
         made.reproduction(),
@@ -32,8 +31,6 @@ def drawn() -> dict[str, Figure]:
         parts=PARTS,
         residuals=made.residuals(),
         peers=made.peers(),
-        error_shares=limits.error_shares(),
-        audit=limits.audit(),
         timelines=processors.examples(),
     )
     return {name: draw() for name, draw in build.figures(evidence).items()}
@@ -47,9 +44,8 @@ def test_everything_is_drawn(drawn: dict[str, Figure]) -> None:
     assert set(drawn) == {
         *("accuracy_quick_full", "figure_3_quick_full", "example_quick_full_1", "example_quick_full_2"),
         *("operator_residuals", "operator_speed", "decoding"),
-        *(f"imitation_{name}" for name in ("length", "legal_orders", "class", "reliability", "scaling", "transfer")),
-        *("imitation_training", "imitation_errors", "imitation_audit"),
-        *("processors_pareto", "processors_block_1", "processors_block_2", "corpus"),
+        *(f"imitation_{name}" for name in ("length", "legal_orders", "class", "reliability", "training")),
+        *("processors_pareto", "processors_block_1", "processors_block_2", "corpus", "front_pocsnet"),
     }
 
 
@@ -68,12 +64,12 @@ def test_an_example_marks_every_slot_twice(drawn: dict[str, Figure]) -> None:
     assert labels == list(made.examples().iloc[0]["instructions"])
 
 
-def test_the_corpus_has_a_line_for_every_source_and_two_bars_for_every_kind(drawn: dict[str, Figure]) -> None:
-    lengths, orders, kinds, ready = drawn["corpus"].axes
+def test_the_corpus_has_a_line_for_every_source(drawn: dict[str, Figure]) -> None:
+    lengths, orders, ready = drawn["corpus"].axes
     assert [line.get_label() for line in lengths.lines] == ["ffprobe", "qt56"]
     for ax in (lengths, orders):
         assert all(np.sum(line.get_ydata()) == pytest.approx(1) for line in ax.lines)  # shares of the source's blocks
-    assert len(kinds.patches) == 2 * len(Kind) and len(ready.lines) == 3
+    assert len(ready.lines) == 3
 
 
 def test_operators_have_a_panel_for_each_length_and_a_line_for_each_peer(drawn: dict[str, Figure]) -> None:
@@ -102,34 +98,18 @@ def test_imitations_hold_the_parts(drawn: dict[str, Figure]) -> None:
     orders = drawn["imitation_legal_orders"].axes[1]
     assert orders.get_xscale() == "log"
     classes = drawn["imitation_class"].axes
-    assert [text.get_text() for text in classes[0].get_yticklabels()][-1] == "integer"  # the most frequent on top
-    assert len(classes) == 3 and "n = 20k" in [text.get_text() for text in classes[1].texts]
+    labels = [[text.get_text() for text in ax.get_xticklabels()] for ax in classes]
+    assert [label[0] for label in labels] == [f"integer\nn={n}" for n in ("5k", "20k", "20k")]  # most frequent first
+    assert "string\nn=0" in labels[0] and "string\nn=40" in labels[1]
     beliefs = drawn["imitation_reliability"].axes
     rows = PARTS.query("by == 'confidence' and set == 'test_5'")
     assert len(beliefs) == 6 and list(beliefs[0].lines[1].get_xdata()) == list(rows["confidence"])  # type: ignore[arg-type]
     assert [bar.get_height() for bar in beliefs[3].patches] == list(rows["n"])  # type: ignore[attr-defined]
 
 
-def test_imitations_scale_and_transfer(drawn: dict[str, Figure]) -> None:
-    blocks, width = drawn["imitation_scaling"].axes
-    assert list(blocks.lines[0].get_xdata()) == [1e3, 1e4, 1e5, 1e6]  # type: ignore[arg-type]
-    assert list(width.lines[0].get_xdata()) == [75 * w**2 for w in (32, 64, 128, 192)]  # type: ignore[arg-type]
-    assert blocks.get_xscale() == "log" and blocks.get_ylim() == width.get_ylim()
-    ax = drawn["imitation_transfer"].axes[0]
-    assert [text.get_text() for text in ax.get_yticklabels()][:3] == ["all", "ffprobe", "without qtcore"]
-    assert len(ax.texts) == 6 * 6 and ax.texts[0].get_text() == "75.0"
+def test_trainings_have_a_line_for_each_seed_and_their_mean(drawn: dict[str, Figure]) -> None:
     loss, exact = drawn["imitation_training"].axes
     assert len(loss.lines) == len(exact.lines) == 2 * 4  # two splits, three seeds and their mean
-
-
-def test_wrong_blocks_and_features(drawn: dict[str, Figure]) -> None:
-    bars = drawn["imitation_errors"].axes[0]
-    labels = [text.get_text() for text in bars.get_yticklabels()]
-    assert labels[0] == "symmetric" and labels[-1] == "other"
-    widths = [patch.get_width() for patch in bars.patches]  # type: ignore[attr-defined]
-    assert widths[len(labels)] == pytest.approx(0.125) and widths[len(labels) - 1] == 0  # all are `other` as well
-    points = drawn["imitation_audit"].axes[0].collections[-1].get_offsets()
-    assert np.asarray(points)[0].tolist() == [0.86, 0]
 
 
 def test_the_front_holds_what_no_other_beats_in_both(drawn: dict[str, Figure]) -> None:

@@ -1,4 +1,4 @@
-"""Gantt charts hold the schedule: each operation is a bar on its device, from its start to its end."""
+"""A Gantt chart shows each operation of a schedule as a bar on its device, from its start to its end."""
 
 from __future__ import annotations
 

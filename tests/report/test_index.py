@@ -1,96 +1,74 @@
-"""The first page: the paper's tables and questions, each answer read off its interval."""
+"""The front page: the cards of the three systems, with negative results, and every claim."""
 
 from __future__ import annotations
+
+import re
+from collections import defaultdict
+from types import ModuleType
 
 import pandas as pd
 import pytest
 
-from pipeline.analysis import paper
-from pipeline.report.index import front, paper_tables, questions
-from tests.report import made
+from pipeline.report.index import front
+from pipeline.report.index.cards import CARDS
+from pipeline.report.rendering import html
+from tests.report import fusion, made, placement, policies
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "wanted", "answer"),
-    [
-        (0.1, 0.2, 1, "yes"),
-        (0.1, 0.2, -1, "no"),
-        (-0.2, -0.1, -1, "yes"),
-        (-0.1, 0.1, 1, "undecided"),
-        (0.0, 0.2, 1, "undecided"),
-        (float("nan"), 0.2, 1, "not measured"),
-    ],
-)
-def test_sign(low: float, high: float, wanted: int, answer: str) -> None:
-    assert questions.sign(low, high, wanted) == answer
+def answered(holds: str, value: float = 0.25) -> pd.DataFrame:
+    """Table `claims`, in which every claim of the cards has this answer."""
+    names = [name for card in CARDS for name in card.questions]
+    row = {"target": ">= 0.2", "value": value, "low": value - 0.1, "high": value + 0.1, "holds": holds}
+    return pd.DataFrame([{"claim": name, **row, "source": "quick results"} for name in names])
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "answer"), [(-0.5, 0.05, "yes"), (0.2, 0.3, "no"), (0.05, 0.2, "undecided"), (-9, -8, "yes")]
-)
-def test_on_par_has_a_margin(low: float, high: float, answer: str) -> None:
-    assert questions.sign(low, high, -1, 0.1) == answer
+def test_three_cards_have_three_to_five_claims_each() -> None:
+    assert len(CARDS) == 3 and all(3 <= len(card.questions) <= 5 for card in CARDS)
 
 
-def answers(rows: pd.DataFrame) -> list[str]:
-    return [asked.answer for asked in questions.ask(rows[rows["seed"] == "all"]) if asked.headline]
+@pytest.mark.parametrize("holds", ["yes", "no", "uncertain"])
+def test_a_claim_stands_on_its_card_as_it_was_answered(holds: str) -> None:
+    text, _ = made.page("index", made.evidence(claims=answered(holds)))
+    cards = text.partition("## Pages")[0].partition('<div class="cards"')[2]
+    verdicts = re.findall(r"\| \*\*(.*?)\*\* \|", cards)
+    assert verdicts == [holds] * sum(len(card.questions) for card in CARDS)
+    assert cards.count(f'<strong class="{holds}">') == 0
+    assert html(text, {}).count(f'<strong class="{holds}">{holds}</strong>') >= len(verdicts)
 
 
-def test_answers_follow_the_table() -> None:
-    rows = made.reproduction()
-    assert answers(rows) == ["yes", "undecided", "yes", "yes", "yes", "yes", "yes", "yes"]
-    less = (rows["comparison"] == "difference") & rows["metric"].isin(["exact_match", "valid_share"])
-    rows.loc[less, ["value", "low", "high"]] -= 0.1
-    one = rows[(rows["decoder"] == "topological") & (rows["metric"] == "valid_share")].index[0]
-    rows.loc[one, "value"] = 1 - 1 / 8579
-    assert answers(rows) == ["no", "undecided", "yes", "no", "no", "yes", "yes", "no"]
-    assert answers(made.reproduction(latency=False))[5:7] == ["not measured", "not measured"]
-    assert set(answers(rows[:0])) == {"not measured"}
+def test_a_card_has_the_papers_figure_or_the_goal_and_ours_with_its_interval() -> None:
+    cards = front.section(made.evidence(claims=answered("no")))["cards"]
+    (_, pocsnet), _, (_, go) = cards
+    assert pocsnet.lines[0][1:] == ["+4.1 pp", "+25 pp <small>[15 to 35]</small>", "**no**"]
+    question, goal, ours, _ = go.lines[0]
+    assert question.startswith("[Does it save time") and question.endswith("](placement.md#is-it-better)")
+    assert goal == "≥ 20%" and ours == "25% <small>[15 to 35]</small>"
 
 
-def test_the_papers_differences_stand_beside() -> None:
-    first = questions.ask(made.reproduction().query("seed == 'all'"))[0]
-    assert first.paper == pytest.approx(0.041)
-    assert pytest.approx(0.0029, abs=1e-4) == paper.ON_PAR_SHARE
-    (line, *_) = questions.table([first]).lines
-    assert line[1:] == ["POPOCS @20", "+4.10 pp", "+1.20 pp", "+1.00 pp to +1.40 pp", "8,579", "**yes**"]
+@pytest.mark.parametrize("module", [policies, placement, fusion])
+def test_links_of_cards_lead_to_sections(module: ModuleType) -> None:
+    name = module.__name__.rpartition(".")[2]
+    page = html(made.page(name, module.evidence(*module.PUBLISHED))[0], defaultdict(bytes))
+    links = {question.link for card in CARDS for question in card.questions.values()}
+    places = {link.partition("#")[2] for link in links if link.startswith(f"{name}.md#")}
+    assert places and places <= set(re.findall(r'id="(.*?)"', page))
 
 
-def test_the_tables_of_an_experiment() -> None:
-    evidence = made.evidence(made.reproduction(), history=made.history(), examples=made.examples(), fresh=("quick",))
-    (part,) = paper_tables.section(evidence, lambda name: name == "quick")["parts"]
-    assert (
-        part["fresh"]
-        and part["seeds"] == ["0", "1"]
-        and part["n_test_blocks"] == 8579
-        and part["n_train_blocks"] is None
-    )
-    first, *_, last = part["table_1"].lines
-    assert first[:4] == ["Sinkhorn", "hungarian", "58.0%<br><small>57.0 to 59.0</small>", "35.6%"]
-    assert last[:3] == ["GCC", "none", "100.0%<br><small>100.0 to 100.0</small>"] and len(part["table_1"].lines) == 14
-    assert part["by_seed"].lines[0] == ["Sinkhorn", "0", "58.0%", "0.090", "93.4%"]
-    popocs = next(line for line in part["table_2"].lines if line[:2] == ["POPOCS @20", "hungarian"])
-    assert popocs[2:5] == [
-        "2.3430", "2.3410<br><small>2.3110 to 2.3710</small>", "+0.0010<br><small>-0.0010 to +0.0030</small>"
-    ]  # fmt: skip
-    assert part["examples"][1] == ("example_quick_full_2", "none: every order is legal")
-    assert part["examples"][0][1].startswith("`movsd xmm5,[rsp+0x20]` before `subsd xmm3,xmm5`; ")
-    names = ["accuracy_quick_full", "training_quick_full", "example_quick_full_1", "example_quick_full_2"]
-    assert list(part["figures"]) == names
+def test_what_was_not_measured_is_said_without_a_link() -> None:
+    for _, table in front.section(made.evidence())["cards"]:
+        assert {line[3] for line in table.lines} == {"not measured"} and not any(
+            "](" in line[0] for line in table.lines
+        )
 
 
-def test_experiments_stand_on_the_page_that_wants_them() -> None:
-    rows = [made.reproduction(name, "paper") for name in ("operator_learning", "paper", "quick")]
-    section = paper_tables.section(made.evidence(*rows), lambda name: name != "operator_learning")
-    assert [part["name"] for part in section["parts"]] == [
-        "`quick`, dependencies `paper`",
-        "`paper`, dependencies `paper`",
-    ]
-    assert [line[:3] for line in section["settings"].lines] == [
-        ["quick", "Sinkhorn", "sinkhorn"], ["quick", "POPOCS", "popocs"],
-        ["paper", "Sinkhorn", "sinkhorn"], ["paper", "POPOCS", "popocs"],
-    ]  # fmt: skip
-    assert section["trained_iterations"] == [20]
+def test_pictures_have_the_systems_methods_first_and_the_papers_values() -> None:
+    figures = front.section(made.evidence(made.reproduction()))["figures"]
+    assert list(figures) == ["front_pocsnet"]
+    (ax,) = figures["front_pocsnet"]().axes
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert labels == ["Sinkhorn", "POPOCS @20", "POPOCS @150", "Critical path", "Random legal"]
+    papers = next(line for line in ax.lines if line.get_marker() == "D")
+    assert list(papers.get_xdata()) == [0.356, 0.397, 0.394] and list(papers.get_ydata()) == [0, -1, -2]
 
 
 def test_claims_stand_as_they_are_negative_or_not() -> None:
@@ -101,12 +79,3 @@ def test_claims_stand_as_they_are_negative_or_not() -> None:
     lines = front.claims(pd.DataFrame(rows)).lines
     assert lines[0] == ["a \\| b", "&gt;= 0.2", "0.2500", "0.2000", "0.3000", "no", "x"]
     assert lines[1][2:6] == ["-", "-", "-", "not measured"]
-
-
-def test_trials_have_a_line_each() -> None:
-    knobs = made.POCSNET["popocs"] | {"trial": "cyclic", "exact_match": 0.516, "valid_share": 0.932}
-    (line,) = front.trials(pd.DataFrame([knobs])).lines
-    assert line == [
-        "cyclic", "popocs", "cyclic", "logits", "cross_entropy", "0.02", "20", "adam", "0.005", "128", "2400",
-        "51.6%", "93.2%",
-    ]  # fmt: skip

@@ -33,4 +33,4 @@ def test_the_card_tells_of_the_shipped_seed_alone() -> None:
     assert "45.6%" in text and "12.3%" not in text
     assert "| 1 | 200 | 0.2000 | 60.0% | yes |" in text and "| 0 | 100 | 0.4000 | 50.0% |  |" in text
     assert "12,345 distinct blocks of a and b" in text and "1.5 MB" in text
-    assert "one sample" not in text and "of 2 trainings" in text
+    assert "one sample" not in text and "from 2 trainings" in text

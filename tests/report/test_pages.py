@@ -1,4 +1,4 @@
-"""Pages from made-up evidence and from next to nothing: complete, linked, and the commands of what is missing."""
+"""Pages from made-up evidence and from very little: complete, linked, with commands for missing numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from pipeline import LEVEL_3
-from pipeline.report import build
+from pipeline.analysis import claimed, claims
+from pipeline.report import build, rendering
 from pipeline.report.pages import PAGES
 from pipeline.wiring import ROOT
 from tests.report import imitations, limits, made, processors
@@ -63,18 +64,15 @@ _COLUMNS = {
     "growth": "share_of_corpus instructions seconds peak_memory_gb",
 }
 CLAIM = {"claim": "A claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
+ROWS = pd.concat(
+    [
+        *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
+        *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
+        *(processors.hardware(), processors.agreement(), decoded(), verified(), ingested()),
+    ]
+)
 FULL = made.evidence(
-    *(made.reproduction("quick"), made.reproduction("paper", "paper"), made.reproduction("operator_learning", "paper")),
-    *(
-        imitations.results(),
-        limits.input_results(),
-        processors.results(),
-        processors.fresh(),
-        processors.hardware(),
-        processors.agreement(),
-        decoded(),
-    ),
-    *(verified(), ingested()),
+    ROWS,
     **TABLES,
     **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
     history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
@@ -89,7 +87,7 @@ FULL = made.evidence(
     fresh=("quick",),
     provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
     states={"imitation": "older than its sources: x.py has changed", "hardware": "current"},
-    claims=pd.DataFrame([CLAIM]),
+    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claimed.claims())]),
     fingerprints={"parameters": "f00"},
     skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
 )
@@ -110,16 +108,16 @@ def test_every_figure_is_on_one_page(texts: dict[str, str], evidence: object) ->
 
 @pytest.mark.parametrize("texts", TEXTS.values())
 def test_every_page_is_self_contained_and_every_link_leads_somewhere(texts: dict[str, str]) -> None:
-    pages = {name: build.html(text, dict.fromkeys(shown(text), b"png")) for name, text in texts.items()}
-    assert list(pages) == NAMES
+    pages = {name: rendering.html(text, dict.fromkeys(shown(text), b"png")) for name, text in texts.items()}
+    assert list(pages) == NAMES and not any("| --" in page for page in pages.values()), "a table is no table"
     ids = {name: set(re.findall(r'id="(.*?)"', page)) for name, page in pages.items()}
     for name, page in pages.items():
         assert page.count("data:image/png;base64,") == len(shown(texts[name]))
         assert set(re.findall(r'(?:src|href)="(?!data:|#)([^"#]*)', page)) == {f"{o}.html" for o in NAMES if o != name}
         for link in re.findall(r"(?<!!)\[[^]]*\]\(([^)]*)\)", texts[name]):
             target, _, place = link.partition("#")
-            other = target.removesuffix(".md") or name
-            assert other in NAMES and (not place or place in ids[other]), f"{name}.md: {link}"
+            page_name = target.removesuffix(".md") or name
+            assert page_name in NAMES and (not place or place in ids[page_name]), f"{name}.md: {link}"
 
 
 @pytest.mark.parametrize("texts", TEXTS.values())
@@ -135,28 +133,29 @@ def test_a_section_of_another_page_is_named_by_its_link_alone() -> None:
     headings = {name: set(re.findall(r"^##+ (.*)$", text, re.MULTILINE)) for name, text in texts.items()}
     for name, text in texts.items():
         prose = re.sub(r"\[[^]]*\]\([^)]*\)", "", text)
-        others = set().union(*headings.values()) - headings[name]
-        assert not [other for other in others if f'"{other}"' in prose or (other.count(" ") > 2 and other in prose)]
+        foreign = set().union(*headings.values()) - headings[name]
+        assert not [text for text in foreign if f'"{text}"' in prose or (text.count(" ") > 2 and text in prose)]
 
 
 @pytest.mark.parametrize("file", ["README.md", "pipeline/operators/README.md"])
-def test_sections_are_where_others_say(file: str) -> None:
-    said = re.findall(r'reports/(\w+)\.md[`)]+,\s"(.*?)"', (ROOT / file).read_text())
-    assert len(said) == 2
-    for name, heading in said:
+def test_pages_and_sections_are_where_others_say(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert set(re.findall(r"reports/(\w+)\.(?:md|html)", text)) <= set(NAMES)
+    for name, heading in re.findall(r'reports/(\w+)\.md[`)]+,\s"(.*?)"', text):
         assert re.search(rf"^##+ {re.escape(heading)}$", TEXTS["full"][name], re.MULTILINE), f"{file}: {heading}"
 
 
 def test_the_first_page_says_what_the_others_are_and_what_was_not_published() -> None:
     for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
-        for other in PAGES[1:]:
-            assert f"- **[{other.title}]({other.name}.md)**: {other.question}" in text
+        for page in PAGES[1:]:
+            assert f"- **[{page.title}]({page.name}.md)**: {page.question}" in text
     assert (
         "`processors_speed_zen4`, `schedulers`, `processor_agreement`, `hardware`, `hardware_znver4`, `hardware_zen4`"
         in TEXTS["little"]["index"]
     )
     missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
     assert missing == [
+        "`trials`, `processor_kinds`",
         "`operator_learning_attribution`, `baseline_price`",
         "`imitation_shipped`, `imitation_ideas`",
         "`hardware_znver4`, `hardware_zen4`",
@@ -172,29 +171,27 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
 
 
 def test_experiments_stand_on_their_pages() -> None:
-    index, operator = TEXTS["full"]["index"], TEXTS["full"]["operator"]
-    for text in (index, operator):
-        for heading in ("Table 1: accuracy", "The paper's claims", "Table 2: latency", "Figure 3: ", "Training"):
-            assert f"## {heading}" in text
+    index, text = TEXTS["full"]["index"], TEXTS["full"]["reproduction"]
+    for heading in ("Table 1: accuracy", "The paper's claims", "Table 2: latency", "Figure 3: ", "Training"):
+        assert f"## {heading}" in text
     for experiment, mode in (("quick", "full"), ("paper", "paper")):
-        assert f"### Table 1, `{experiment}`, dependencies `{mode}`" in index
-    assert "Evaluated by this run; 8,579 test blocks" in index and "Published earlier" in index
-    assert "`operator_learning`, dep" not in index and "`quick`, dep" not in operator
-    assert "### Table 1, `operator_learning`, dependencies `paper`" in operator
+        assert f"### Table 1, `{experiment}`, dependencies `{mode}`" in text
+    assert "Evaluated by this run; 8,579 test blocks" in text and "Published earlier" in text
     assert "| A claim | yes | 0.5000 | 0.4000 | 0.6000 | no | quick |" in index
-    assert index.index("| `quick` | 1 | 0 | 1 | 0 | 0 |") < index.index("## Other pages") < index.index("| A claim |")
-    assert "Latency was not measured" not in index and "## Table 1" not in TEXTS["little"]["operator"]
+    assert index.index("## Pages") < index.index("| `quick` | ") < index.index("| A claim |")
+    assert "Latency was not measured" not in text
 
 
 def test_missing_latency_is_said_with_its_remedy() -> None:
-    text = TEXTS["little"]["index"]
+    text = TEXTS["little"]["reproduction"]
     assert "Latency was not measured" in text and "apt-get install llvm-19" in text
-    assert re.search(r"Is latency on Haswell on par.*not measured", text)
 
 
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = TEXTS["full"]
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
+    line = "published 2026-11-22, 1 **older than their sources**, 6 of unknown state ([provenance](#provenance))."
+    assert f"Numbers: 7 experiments, {line}" in texts["imitation"]
     origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | x86-64-v3, MKL COMPATIBLE, ONEDNN_MAX_CPU_ISA=unset | 0, 1 |"
     assert f"| `imitation` {origin} older than its sources: x.py has changed |" in texts["imitation"]
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
@@ -203,8 +200,9 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
     elsewhere = ("devices", "policies", "placement", "fusion")  # they have no evidence here
     assert all("## Provenance" in text for name, text in texts.items() if name not in elsewhere)
     again = build.markdown(replace(FULL, states={}))
-    for name, text in again.items():  # nothing else depends on it
-        assert text.partition("## Provenance")[0] == texts[name].partition("## Provenance")[0]
+    for name, text in again.items():  # nothing else depends on it but the line at the top
+        before, after = (re.sub(r"^Numbers: .*$", "", page, flags=re.M) for page in (texts[name], text))
+        assert before.partition("## Provenance")[0] == after.partition("## Provenance")[0]
 
 
 def test_what_was_not_run_is_said_with_its_command() -> None:
@@ -246,9 +244,19 @@ def test_the_corpus_its_verification_and_its_ingestion() -> None:
     assert "| `full` | class | AVX | 900 | 94.4% | 8,000 | 60,000 | 0 |" in text
     assert "| `full` | privileged instruction | 12 | `in al,dx` |" in text
     assert "| Dependencies | Kind of edge | Swaps | Changed | Value coincidence | Unexplained |" in text
-    assert "| `full` | all | 920 | 900<br><small>97.8%</small> | 20<br><small>2.2%</small> | 0" in text
+    assert "| `full` | all | 920 | 900 <small>[97.8%]</small> | 20 <small>[2.2%]</small> | 0" in text
     assert "| `full` | value coincidence | both write the same value | 20 | `xor eax,eax; and eax,0` |" in text
-    assert "| wall over objdump | all | 1.21<br><small>1.20 to 1.22</small> |" in text
+    assert "| wall over objdump | all | 1.21 <small>[1.20 to 1.22]</small> |" in text
     assert "| blocks | all | 1,600,000 |" in text
-    assert "| program over allowed | lib19.so | 0.90<br><small>0.89 to 0.91</small> |" in text
+    assert "| program over allowed | lib19.so | 0.90 <small>[0.89 to 0.91]</small> |" in text
     assert "| 25% | 4,000,000 | 11.0 | 363,636 | 0.70 |" in text
+
+
+@pytest.mark.parametrize("texts", TEXTS.values())
+def test_pictures_stand_before_tables_and_say_what_they_show(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        for part in re.split(r"^(?=##+ )", text, flags=re.MULTILINE):
+            pictures = [match.start() for match in re.finditer(r"^!\[", part, re.MULTILINE)]
+            table = re.search(r"^\| ", part, re.MULTILINE)
+            assert not pictures or not table or pictures[-1] < table.start(), f"{name}: {part.splitlines()[0]}"
+        assert all(len(alt) > 20 for alt in re.findall(r"!\[(.*?)\]\(figures", text)), name

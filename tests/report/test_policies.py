@@ -1,10 +1,10 @@
-"""The page of policies: its tables agree with the rows, its figures can be drawn, what is missing is left out."""
+"""The page of policies: its tables agree with the rows, its figures can be drawn, missing parts are left out."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -15,30 +15,22 @@ from pipeline.analysis.rows import results
 from pipeline.report import build
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
-from pipeline.report.pages import PAGES
 from pipeline.report.plots import render
 from pipeline.report.policies import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials
-from pipeline.report.policies.shared import gain, together
+from pipeline.report.policies.shared import gain, with_extensions
 from pipeline.report.tables import Table
-from pipeline.report.templates import template
-from tests.report import policies
+from tests.report import made, policies
 from tests.report.policies import METHODS, PUBLISHED, SETS, cost
 
 FULL = policies.evidence(*PUBLISHED)
 HEADINGS = {
-    "gflownet": ("### Gains: unseen real graphs", "### Table 2: unseen", "## Good or different"),
+    "gflownet": ("### Gains: unseen real graphs", "### Table 2: unseen", "## Good or diverse"),
     "gflownet_one_graph": ("methods called *long*",),
-    "gflownet_small_graph": ("### The paper's network beside",),
+    "gflownet_small_graph": ("### The paper's network against",),
 }
 
 
-def page(evidence: Evidence) -> tuple[str, set[str]]:
-    """The page as Markdown, and the names of what is drawn."""
-    (shown,) = (one for one in PAGES if one.name == "policies")
-    sections = {name: section(evidence) for name, section in build.SECTIONS["policies"].items()}
-    context = sections | {"page": shown, "pages": PAGES, "params": evidence.params, "provenance": ""}
-    drawn = chain.from_iterable(section.get("figures", {}) for section in sections.values())
-    return template("policies/page.md.j2").render(context), set(drawn)
+page = partial(made.page, "policies")
 
 
 @cache
@@ -55,7 +47,7 @@ def of_full() -> dict[str, Any]:
 def cells(table: Table, first: str) -> dict[str, str]:
     """Heading -> the cell of the line that begins so, without its interval."""
     (line,) = [cells for cells in table.lines if cells[0] == first]
-    return {head: cell.partition("<br>")[0] for head, cell in zip(table.head, line, strict=True)}
+    return {head: cell.partition(" <small>")[0] for head, cell in zip(table.head, line, strict=True)}
 
 
 def test_everything_that_was_published_is_shown() -> None:
@@ -95,7 +87,7 @@ def test_without_any_numbers_the_page_says_what_it_is_and_how_to_make_them() -> 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_speedups_are_those_of_the_rows_with_the_papers_beside_them(method: str) -> None:
+def test_speedups_are_those_of_the_rows_beside_the_papers(method: str) -> None:
     shown = of_full()
     for name, numbers in (("table_1", paper.TABLE_1), ("table_3", paper.TABLE_3)):
         line = cells(shown[name], label(method))
@@ -111,7 +103,7 @@ def test_speedups_are_those_of_the_rows_with_the_papers_beside_them(method: str)
 
 
 def test_two_cores_have_a_column_where_they_executed_a_gflownet() -> None:
-    heading = "two cores: time over list scheduling's"
+    heading = "two cores: makespan over list scheduling's"
     assert heading not in paper_tables.section(FULL)["table_3"].head
     row = {"experiment": "this_machine", "set": "executed_real", "target": "this_machine", "method": "gflownet"}
     row |= {"judge": "this_machine", "metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling"}
@@ -121,9 +113,9 @@ def test_two_cores_have_a_column_where_they_executed_a_gflownet() -> None:
 
 
 def test_gains_are_what_is_saved_and_bold_where_they_are_certain() -> None:
-    assert gain({"value": 0.9, "low": 0.85, "high": 0.95}) == "**+10.0%**<br><small>+5.0 to +15.0</small>"
+    assert gain({"value": 0.9, "low": 0.85, "high": 0.95}) == "**+10.0%** <small>[+5.0 to +15.0]</small>"
     assert gain({"value": 1.1, "low": 1.05, "high": 1.15}).startswith("**-10.0%**")
-    assert gain({"value": 0.99999, "low": 0.9, "high": 1.1}) == "0.0%<br><small>-10.0 to +10.0</small>"
+    assert gain({"value": 0.99999, "low": 0.9, "high": 1.1}) == "0.0% <small>[-10.0 to +10.0]</small>"
     assert gain(None) == "-"
     by_rule = gains.section(FULL)["sets"][set_label("unseen_real")]
     assert len(by_rule) == 2
@@ -141,10 +133,10 @@ def test_temperatures_rise_and_are_those_of_one_network() -> None:
     section = temperature.section(FULL)
     table = section["tables"][set_label("unseen_synthetic")]
     assert [line[1] for line in table.lines] == ["0.005", "0.02", "0.1"]
-    assert cells(section["correlations"], set_label("unseen_synthetic"))["Sigma with their mean speedup"] == "-0.80"
+    assert cells(section["correlations"], set_label("unseen_synthetic"))["Sigma and their mean speedup"] == "-0.80"
 
 
-def test_gaps_to_the_best_known_stand_by_set() -> None:
+def test_gaps_to_the_best_known_are_shown_by_set() -> None:
     shown = generalisation.section(FULL)
     line = cells(shown["gaps"], label("gflownet_drawn"))
     assert [line[set_label(name)] for name in ("one_graph", "unseen_synthetic", "unseen_large")] == 3 * ["3.0%"]
@@ -157,45 +149,48 @@ def test_questions_are_answered_by_the_interval_alone() -> None:
     shown = answers.section(FULL)
     head, *_ = shown["against"].lines
     peers = dict(zip(shown["against"].head, head, strict=True))
-    assert peers["than List scheduling?"].startswith("**yes**, 6.2%")
-    assert peers["than PPO?"].startswith("**yes**, 1.3%")
+    assert peers["Against List scheduling"].startswith("**yes**, 6.2%")
+    assert peers["Against PPO"].startswith("**yes**, 1.3%")
     large = [line for line in shown["against"].lines if line[0] == set_label("unseen_large")]
-    assert [line[1] for line in large] == [*(f"shorter on {target}" for target in policies.TARGETS[:4]), "more diverse"]
-    line = cells(shown["asked"], "And on average less good? (rank correlation)")
+    assert [line[1] for line in large] == [
+        *(f"Shorter on {target}?" for target in policies.TARGETS[:4]),
+        "More diverse?",
+    ]
+    line = cells(shown["asked"], "Does it make them slower on average? (rank correlation)")
     assert line["Wanted"] == "< -0.500" and line["Paper"] == "yes"
     assert line[set_label("unseen_synthetic")] == "**yes**, -0.800" and line[set_label("one_graph")] == "-"
-    assert cells(shown["asked"], "Told the target, shorter than HEFT on latency?")["Wanted"] == "> 0"
+    assert cells(shown["asked"], "Told the target, is it shorter than HEFT on latency?")["Wanted"] == "> 0"
     wide = {"low": 0.9, "high": 1.1}
     rows = policies.rows_of("gflownet")
     for row in rows:
         row |= wide if row["metric"] == "makespan" else {}
     unsure = answers.section(Evidence(FULL.params, policies.results(rows), {}))["against"]
-    assert all("**uncertain**" in line[2] for line in unsure.lines if line[1].startswith("shorter"))
+    assert all("**uncertain**" in line[2] for line in unsure.lines if line[1].startswith("Shorter"))
 
 
 def test_of_several_graphs_the_worst_answers() -> None:
     rows = policies.rows_of("exact_flow")
     rows[0]["value"] = 0.2
     exact = answers.section(Evidence(FULL.params, policies.results(rows), {}))["exact"]
-    assert [line[2].partition("<br>")[0] for line in exact.lines] == ["**no**, 0.200", *2 * ["**yes**, 0.020"]]
+    assert [line[2].partition(" <small>")[0] for line in exact.lines] == ["**no**, 0.200", *2 * ["**yes**, 0.020"]]
 
 
-def test_draws_are_held_against_those_of_a_perfect_sampler() -> None:
+def test_draws_are_compared_with_those_of_a_perfect_sampler() -> None:
     tables = exactness.section(FULL)["tables"]
     assert list(tables) == ["1", "0.3", "0.1"]
     line = cells(tables["0.3"], "in tree 7 on 3")
-    assert line["Schedules"] == "480" and line["Draws"] == "100,000" and line["Draws inside its range"] == "yes"
-    assert line["of a perfect sampler's draws"] == "0.055 to 0.066" and line["Error of log Z"] == "-0.003"
+    assert line["Schedules"] == "480" and line["Draws"] == "100,000" and line["Draws in this range"] == "yes"
+    assert line["Range of a perfect sampler's draws"] == "0.055 to 0.066" and line["Error of log Z"] == "-0.003"
 
 
-def test_a_column_says_in_what_timings_differ_and_nothing_that_all_share() -> None:
+def test_columns_say_how_timings_differ_and_omit_what_all_share() -> None:
     shown = speed.section(FULL)
-    assert shown["environment"].head[:2] == ["What", "Sequence"]
-    assert shown["sampling"].head[:2] == ["What", "Operations"]
+    assert shown["environment"].head[:2] == ["Method", "Sequence"]
+    assert shown["sampling"].head[:2] == ["Method", "Operations"]
     assert [line[1] for line in shown["sampling"].lines] == ["50", "1000"]
 
 
-def test_trials_stand_by_the_length_of_their_schedules() -> None:
+def test_trials_are_sorted_by_the_length_of_their_schedules() -> None:
     by_title = trials.section(FULL)["tables"]
     assert len(by_title) == 2
     for table in by_title.values():
@@ -204,11 +199,11 @@ def test_trials_stand_by_the_length_of_their_schedules() -> None:
 
 def test_tables_have_as_many_cells_in_every_line() -> None:
     text, _ = full_page()
-    for found in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
-        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in found.splitlines()}) == 1, found[:200]
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, table[:200]
 
 
-def test_experiments_beside_the_main_one_are_shown_with_it() -> None:
+def test_extensions_of_the_main_experiment_are_shown_with_it() -> None:
     place = {"metric": "makespan", "seed": "all"}
     rows = results(
         place | {"experiment": experiment, "set": name, "method": method, "baseline": baseline, "value": value}
@@ -219,7 +214,7 @@ def test_experiments_beside_the_main_one_are_shown_with_it() -> None:
             ("gflownet_large", "unseen_large", "ppo", "none", 4.0),
         )
     )
-    shown = together(lambda evidence: {"rows": evidence.of("gflownet")})(replace(FULL, results=rows))["rows"]
+    shown = with_extensions(lambda evidence: {"rows": evidence.of("gflownet")})(replace(FULL, results=rows))["rows"]
     assert shown[["method", "baseline", "value"]].to_numpy().tolist() == [
         ["gflownet", "none", 1.0],
         ["ppo", "none", 4.0],

@@ -29,8 +29,8 @@ def test_every_cell_is_found_by_its_query() -> None:
     shown_ = table(COLUMNS, lines(ROWS, ["method"], {"method": ["b"]}, {"metric": "exact_match"}), right=1)
     assert shown_.head == ["Method", "Exact match", "less a", "Blocks"]
     assert shown_.lines == [
-        ["b", "50.0%<br><small>49.0 to 51.0</small>", "10.0%", "1,234"],
-        ["a", "25.0%<br><small>24.0 to 26.0</small>", "-", "100"],
+        ["b", "50.0% <small>[49.0 to 51.0]</small>", "10.0%", "1,234"],
+        ["a", "25.0% <small>[24.0 to 26.0]</small>", "-", "100"],
     ]
 
 
@@ -78,4 +78,4 @@ def test_columns_that_are_written_alike_stand_under_their_headings() -> None:
 def test_metrics_have_one_heading_each() -> None:
     shown_ = table(measured("exact_match", "valid_share"), lines(ROWS, ["method"], where={"metric": "exact_match"}))
     assert shown_.head == ["Exact match", "Valid"]
-    assert shown_.lines[0] == ["25.0%<br><small>24.0 to 26.0</small>", "-"]
+    assert shown_.lines[0] == ["25.0% <small>[24.0 to 26.0]</small>", "-"]

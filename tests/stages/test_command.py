@@ -1,4 +1,4 @@
-"""Lists as shells write them, and errors as people want them."""
+"""List options as shells write them, and errors as one message."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def test_lists_are_repeated_options() -> None:
 
 
 def command(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[Path]:
-    seen: list[Path] = []
+    arguments: list[Path] = []
 
     def main(paths: Annotated[list[Path], typer.Option()]) -> None:
-        seen.extend(paths)
+        arguments.extend(paths)
         if error is not None:
             raise error
 
@@ -29,7 +29,7 @@ def command(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> list[Pa
     with pytest.raises(SystemExit) as stopped:
         run(main)
     assert (stopped.value.code or 0) == (0 if error is None else 1)
-    return seen
+    return arguments
 
 
 def test_arguments_arrive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The compiled corpus end to end, with the system's GCC on a program of our own."""
+"""The compiled corpus end to end, with the system's GCC, on a program of the test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def compiled(folder: Path, out: Path, cores: int = 1) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("program")
     shutil.copy(ROOT / "tests/blocks/compiled/program/tiny.c", folder)
     (folder / "bad.c").write_text('#include "generated.h"\n')
@@ -38,12 +38,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return compiled(folder, tmp_path_factory.mktemp("tables"))
 
 
-def test_every_block_has_an_order_that_is_legal(made: dict[str, Path]) -> None:
-    blocks, orders = tables.read("blocks", made["blocks"]), tables.read("input_orders", made["input_orders"])
+def test_every_block_has_an_order_that_is_legal(outputs: dict[str, Path]) -> None:
+    blocks, orders = tables.read("blocks", outputs["blocks"]), tables.read("input_orders", outputs["input_orders"])
     assert blocks["block_id"].tolist() == orders["block_id"].tolist() == sorted(set(blocks["block_id"]))
     assert set(blocks["source"]) == {"compiled"} and set(blocks["program"]) == {"tiny/tiny.c"}
     assert not blocks["relocatable"].any() and (blocks["address"] > 0).all()
-    dags = Builder("full").build(tables.RowGroups("blocks", made["blocks"], COLUMNS)._file.read(COLUMNS)).to_pandas()
+    dags = Builder("full").build(tables.RowGroups("blocks", outputs["blocks"], COLUMNS)._file.read(COLUMNS)).to_pandas()
     moved = 0
     for order, dag in zip(orders["input_order"], dags.itertuples(), strict=True):
         slot = np.argsort(order)
@@ -53,11 +53,11 @@ def test_every_block_has_an_order_that_is_legal(made: dict[str, Path]) -> None:
     assert moved > 3
 
 
-def test_files_without_blocks_are_told(made: dict[str, Path]) -> None:
-    skipped = tables.read("skipped", made["skipped"]).set_index("program")
+def test_files_without_blocks_are_told(outputs: dict[str, Path]) -> None:
+    skipped = tables.read("skipped", outputs["skipped"]).set_index("program")
     assert "generated.h" in skipped.loc["tiny/bad.c", "reason"]
     assert ".eh_frame" in skipped.loc["tiny/data.c", "reason"]
-    statistics = tables.read("corpus", made["statistics"])
+    statistics = tables.read("corpus", outputs["statistics"])
     counts = {(row.program, row.statistic, row.bin): row.value for row in statistics.itertuples()}
     assert counts["tiny", "files", ""] == 3
     assert counts["tiny", "files_skipped", ""] == 2
@@ -68,7 +68,7 @@ def test_files_without_blocks_are_told(made: dict[str, Path]) -> None:
     assert paired == counts["tiny", "pairs_legal", ""] + illegal
 
 
-def test_same_bytes_for_any_number_of_cores(made: dict[str, Path], tmp_path: Path) -> None:
+def test_same_bytes_for_any_number_of_cores(outputs: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "program"
     folder.mkdir()
     for name, text in (("bad.c", '#include "generated.h"\n'), ("data.c", "const int table[3] = {1, 2, 3};\n")):
@@ -76,7 +76,7 @@ def test_same_bytes_for_any_number_of_cores(made: dict[str, Path], tmp_path: Pat
     shutil.copy(ROOT / "tests/blocks/compiled/program/tiny.c", folder)
     again = compiled(folder, tmp_path, cores=2)
     for name in NAMES:
-        assert again[name].read_bytes() == made[name].read_bytes(), name
+        assert again[name].read_bytes() == outputs[name].read_bytes(), name
 
 
 def test_no_file_gives_a_block(tmp_path: Path) -> None:

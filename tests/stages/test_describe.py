@@ -1,4 +1,4 @@
-"""The corpus described, row group by row group."""
+"""Statistics of the corpus, row group by row group."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_row_groups_do_not_show(tmp_path: Path) -> None:
 def test_tables_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
     blocks, _ = write(tmp_path, 100)
     _, dags = write(tmp_path, 600)
-    with pytest.raises(ValueError, match=r"dags_600\.parquet and .*blocks_100\.parquet are not of the same blocks"):
+    with pytest.raises(ValueError, match=r"dags_600\.parquet and .*blocks_100\.parquet hold different blocks"):
         describe.main(blocks, dags, tmp_path / "out.parquet")

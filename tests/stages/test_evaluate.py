@@ -1,4 +1,4 @@
-"""One command for every task: what it writes, and what it refuses."""
+"""One command for every task: its tables, and the inputs that it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The road of fused graphs, stage by stage: reading, training, fusing, judging, numbers, what the page draws."""
+"""Stages of fused graphs: reading, training, fusing, judging, numbers, and the drawn plans."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SEARCH = {"evaluations": 12, "settings": SMALL.model_dump()}
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie in the folder of the process."""
+    """Checkpoints are in the folder of the process."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -89,7 +89,7 @@ def test_a_set_without_a_graph_says_so(tmp_path: Path) -> None:
 
 
 def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
-    """By hash, of one network; and a part that is not frozen is refused."""
+    """The drawn parts of one network have frozen hashes; a part that is not frozen is refused."""
     settings = PARAMS.fusion_sets["fusion_unseen_parts"].model_copy(update={"networks": ["wavenet_36", "gnmt_4"]})
     rates = frozen_rates()
     drawn = fusion_graphs(settings, lambda graph: len(choices(fusion_problem(graph, rates))))
@@ -99,9 +99,9 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
     )
     better = {graph.graph_id for graph in with_head_room(drawn)}
     assert better and {frozen.loc[graph, "family"] for graph in better} == {"gnmt"}
-    other = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)
-    with pytest.raises(ValueError, match=r"fusion_parts\.csv does not hold light_squeezenet"):
-        with_head_room(other)
+    unfrozen = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)
+    with pytest.raises(ValueError, match=r"fusion_parts\.csv does not contain light_squeezenet"):
+        with_head_room(unfrozen)
 
 
 def test_a_killed_training_goes_on_to_the_same_bytes(
@@ -121,9 +121,9 @@ def test_a_killed_training_goes_on_to_the_same_bytes(
     monkeypatch.setattr(Checkpoint, "save", saved)
     began: list[int] = []
 
-    def resumed(*given: Any) -> Any:
-        began.append(given[4]["update"])
-        return fusing_training.train(*given)
+    def resumed(*arguments: Any) -> Any:
+        began.append(arguments[4]["update"])
+        return fusing_training.train(*arguments)
 
     monkeypatch.setattr(train_fusing, "train", resumed)
     assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
@@ -156,15 +156,17 @@ def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> Non
         ["separate"],
     )
     rows = tables.read("results", results)
-    told = rows[(rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")]
-    assert told["value"].item() == pytest.approx(by_method["loop_fusion"] / by_method["separate"])
+    compared = rows[
+        (rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")
+    ]
+    assert compared["value"].item() == pytest.approx(by_method["loop_fusion"] / by_method["separate"])
     drawn = tables.read("parts", parts)
     kernels = drawn[(drawn["metric"] == "kernels") & (drawn["method"] == "separate")]["value"]
     assert kernels.tolist() == [len(read_graphs(graphs)[0])]
 
 
 def test_kernels_are_placed_on_devices(graphs: Path, tmp_path: Path) -> None:
-    """Makespans by the judge are those that the search has seen; a method for devices needs a link."""
+    """The judge's makespans equal those of the search; a method for devices needs a link."""
     methods = {"go_joint": {"method": "go_joint"} | SEARCH, "xla_2023": {"method": "xla_2023"}}
     paths = plans(tmp_path, graphs, ON_DEVICES, methods)
     costs = judged(tmp_path, graphs, ON_DEVICES, paths)

@@ -1,4 +1,4 @@
-"""Stages of executed graphs: tables in, tables out, nothing where something is wrong."""
+"""Stages of executed graphs: they read and write tables, and write nothing after an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def executed(tmp_path: Path) -> Path:
 
 
 def executable(folder: Path) -> Path:
-    """Two graphs as they are executed."""
+    """Two graphs in their executed form."""
     originals = [shuffled(30, 20, np.random.default_rng(seed))[0] for seed in (0, 1)]
     write_graphs(folder / "graphs.parquet", originals)
     out = folder / "executed.parquet"
@@ -39,7 +39,7 @@ def executable(folder: Path) -> Path:
 
 
 def scheduled(folder: Path, graphs: Path, method: str, seed: int) -> Path:
-    """Three schedules of each graph that see the proxy, and what is not to be executed."""
+    """Three schedules of each graph that see the proxy, and some that are not executed."""
     rows = []
     for graph in read_graphs(graphs):
         orders, placements = drawn.schedules(problem(graph), np.random.default_rng(seed), 3)
@@ -61,7 +61,7 @@ WHOSE = [("list_scheduling", 0), ("random_valid", 0), ("random_valid", 1)]  # me
 
 @dataclass(frozen=True)
 class Timed:
-    """Schedules of WHOSE, and what they took in two processes, with their folder."""
+    """Schedules of WHOSE, and their timings in two processes, with their folder."""
 
     folder: Path
     graphs: Path
@@ -78,22 +78,24 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Timed:
     folder = tmp_path_factory.mktemp("timed")
     graphs = folder / places.path("graphs", graph_set="s")
     write_graphs(graphs, list(read_graphs(executable(folder))))
-    paths = [scheduled(folder, graphs, *whose) for whose in WHOSE]
-    made = Timed(folder, graphs, paths)
-    time_graph_schedules.main(EXECUTION, graphs, paths, made.path("graph_timings"), made.path("machine_rates"))
-    return made
+    paths = [scheduled(folder, graphs, *run) for run in WHOSE]
+    timed_graphs = Timed(folder, graphs, paths)
+    time_graph_schedules.main(
+        EXECUTION, graphs, paths, timed_graphs.path("graph_timings"), timed_graphs.path("machine_rates")
+    )
+    return timed_graphs
 
 
 def test_from_graphs_to_timings(timed: Timed) -> None:
-    found = tables.read("graph_timings", timed.path("graph_timings"))
-    assert len(found) == 2 * 3 * 2 * 2, "graphs, methods and seeds, schedules, processes"
-    assert set(found["schedule"]) == {0, 1} and set(found["process"]) == {0, 1}
-    assert set(zip(found["method"], found["seed"], strict=True)) == set(WHOSE)
+    table = tables.read("graph_timings", timed.path("graph_timings"))
+    assert len(table) == 2 * 3 * 2 * 2, "graphs, methods and seeds, schedules, processes"
+    assert set(table["schedule"]) == {0, 1} and set(table["process"]) == {0, 1}
+    assert set(zip(table["method"], table["seed"], strict=True)) == set(WHOSE)
     keys = ["graph_id", "method", "seed", "schedule", "process", "repeat"]
-    assert not found.duplicated(keys).any()
+    assert not table.duplicated(keys).any()
     fastest = 1e12  # no core multiplies so fast
     least = {graph.graph_id: graph.flops.sum() / fastest for graph in read_graphs(timed.graphs)}
-    assert (found["seconds"] > found["graph_id"].map(least)).all()
+    assert (table["seconds"] > table["graph_id"].map(least)).all()
     measured = tables.read("machine_rates", timed.path("machine_rates"))
     assert measured["process"].tolist() == [0, 1] and (measured["flops_per_second"] > 1e8).all()
 
@@ -102,7 +104,7 @@ def test_nothing_to_execute(tmp_path: Path, executed: Path) -> None:
     path = scheduled(tmp_path, executed, "list", 0)
     table = tables.read("graph_schedules", path)
     tables.write(table[table["kept_by"] != "best"], "graph_schedules", path)
-    with pytest.raises(ValueError, match="no method has a schedule for the proxy, or for a single link"):
+    with pytest.raises(ValueError, match="no method has a schedule for the proxy or for a single link"):
         time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "a").exists()
 
@@ -119,7 +121,7 @@ def test_one_core_only(tmp_path: Path, executed: Path, monkeypatch: pytest.Monke
 def test_a_chain_has_nothing_to_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chain = shuffled(2, 4, np.random.default_rng(0))[0]
     write_graphs(tmp_path / "graphs.parquet", [chain])
-    with pytest.raises(ValueError, match=r"graphs\.parquet: in no graph two devices have anything to win"):
+    with pytest.raises(ValueError, match=r"graphs\.parquet: two devices can win nothing in any graph"):
         coarsen_graphs.main(COARSENING.model_dump_json(), tmp_path / "graphs.parquet", tmp_path / "out.parquet")
     assert "2 operations are" in capsys.readouterr().err and not (tmp_path / "out.parquet").exists()
 
@@ -140,8 +142,8 @@ def test_from_timings_to_numbers(timed: Timed) -> None:
     outputs = [tmp_path / f"{name}.parquet" for name in ("results", "parts", "executed_points")]
     intervals = json.dumps({"bootstrap_samples": 100, "confidence": 0.95})
     evaluate_execution.main("e", intervals, [graphs], [timings], [rates], [costs], *outputs)
-    found = tables.read("results", outputs[0])
-    assert set(found.query("metric == 'rank_correlation'")["target"]) == {*targets, "this_machine"}
-    listed = found.query("metric == 'makespan' and method == 'list_scheduling' and baseline == 'list_scheduling'")
+    table = tables.read("results", outputs[0])
+    assert set(table.query("metric == 'rank_correlation'")["target"]) == {*targets, "this_machine"}
+    listed = table.query("metric == 'makespan' and method == 'list_scheduling' and baseline == 'list_scheduling'")
     assert listed["value"].item() == pytest.approx(1.0)
     assert set(tables.read("executed_points", outputs[2])["target"]) == set(targets)

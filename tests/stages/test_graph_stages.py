@@ -1,4 +1,4 @@
-"""The road of computation graphs, stage by stage, on three small graphs; a schedule below its bound ends it."""
+"""Stages of computation graphs on three small graphs; a schedule below its bound is an error."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ def place(folder: Path, kind: str, **names: object) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything up to the makespans."""
-    made = tmp_path_factory.mktemp("graphs")
+    """A folder with all tables up to the makespans."""
+    root = tmp_path_factory.mktemp("graphs")
     sources = [SOURCES[0] | {"whole": False}, SOURCES[1]]
-    graphs, looked_at = (place(made, kind, graph_set="s") for kind in ("graphs", "graph_candidates"))
+    graphs, looked_at = (place(root, kind, graph_set="s") for kind in ("graphs", "graph_candidates"))
     settings = json.dumps({"device": "d", "devices": 3, "sources": sources})
     graph_sets.main("s", settings, graphs, looked_at, json.dumps(DEVICE))
     schedules = []
     for method, settings_of in METHODS.items():
-        schedules.append(place(made, "graph_schedules", experiment="devices", graph_set="s", method=method, seed=0))
+        schedules.append(place(root, "graph_schedules", experiment="devices", graph_set="s", method=method, seed=0))
         entry = json.dumps({"method": method, **settings_of})
         schedule_graphs.main(entry, MACHINES, 0, graphs, STRENGTHS, schedules[-1])
     judge_graphs.main(
-        MACHINES, graphs, schedules, STRENGTHS, place(made, "makespans", experiment="devices", graph_set="s")
+        MACHINES, graphs, schedules, STRENGTHS, place(root, "makespans", experiment="devices", graph_set="s")
     )
-    return made
+    return root
 
 
 def makespans(folder: Path) -> pd.DataFrame:
@@ -95,8 +95,8 @@ def test_what_was_random_depends_on_seed_and_graph_alone(folder: Path, tmp_path:
     again, before = (tables.read("graph_schedules", file) for file in (tmp_path / "again.parquet", where))
     pd.testing.assert_frame_equal(again, before[before["graph_id"] == again["graph_id"][0]].reset_index(drop=True))
     schedule_graphs.main(entry, MACHINES, 1, tmp_path / "one.parquet", STRENGTHS, tmp_path / "other.parquet")
-    other = tables.read("graph_schedules", tmp_path / "other.parquet")
-    assert not np.array_equal(other["orders"][0], again["orders"][0])
+    reseeded = tables.read("graph_schedules", tmp_path / "other.parquet")
+    assert not np.array_equal(reseeded["orders"][0], again["orders"][0])
 
 
 def test_a_schedule_below_the_bound_of_its_target_ends_the_run(
@@ -104,7 +104,7 @@ def test_a_schedule_below_the_bound_of_its_target_ends_the_run(
 ) -> None:
     where = place(folder, "graph_schedules", experiment="devices", graph_set="s", method="list_scheduling", seed=0)
     right = judge_graphs.Target.seconds
-    monkeypatch.setattr(judge_graphs.Target, "seconds", lambda *given: right(*given) / 4)
+    monkeypatch.setattr(judge_graphs.Target, "seconds", lambda *arguments: right(*arguments) / 4)
     with pytest.raises(
         ValueError, match=r"list_scheduling with seed 0, on .*: a schedule takes .* none can take less than"
     ):

@@ -1,4 +1,4 @@
-"""The stages that look at imitators' data and errors, on a made-up corpus from table to table."""
+"""Stages that examine imitators' data and errors, on a synthetic corpus."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ BLOCKS = [
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> dict[str, Path]:
-    """Tables by name; set `development` holds the first two blocks, `training` the others."""
+    """Tables by name; set `development` has the first two blocks, `training` has the others."""
     instructions, dags, blocks, encodings = in_tables(*BLOCKS)
     code = blocks["code"].to_pylist()
     ids = blocks["block_id"].to_pylist()
@@ -31,7 +31,7 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
     orders = [np.arange(length, dtype=np.int16) for length in lengths]
     sets = {"development": slice(0, 2), "training": slice(2, 4)}
     swapped = [np.r_[1, 0, np.arange(2, length)].astype(np.int16) for length in lengths[:2]]
-    found = {
+    outputs = {
         "blocks": frame,
         "encodings": tabulate(encodings),
         "instructions": instructions.to_pandas(),
@@ -42,7 +42,7 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
         "confidence": pd.DataFrame({"block_id": ids[:2], "confidence": 0.5, "exact_match": 0.0}),
     }
     paths = {}
-    for name, table in found.items():
+    for name, table in outputs.items():
         paths[name] = tmp_path / f"{name}.parquet"
         tables.write(table, name, paths[name])
     for name, part in sets.items():
@@ -56,8 +56,8 @@ def test_ceiling(corpus: dict[str, Path], tmp_path: Path) -> None:
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "training")]
     ceiling.main("qt56", *common, [corpus["development"]], out, twins)
     table = tables.read("ceiling", out).set_index(["notion", "lengths", "legal_orders", "members", "least"])
-    found = table.loc[("exact", "4-40", "all", "blocks", 2)]
-    assert (found.groups, found.in_groups, found.leave_one_out) == (1, 3, 0)
+    outputs = table.loc[("exact", "4-40", "all", "blocks", 2)]
+    assert (outputs.groups, outputs.in_groups, outputs.leave_one_out) == (1, 3, 0)
     row = tables.read("twins", twins).set_index(["notion", "legal_orders"]).loc[("exact", "all")]
     assert (row.n_blocks, row.with_twin, row.same_order, row.different_order) == (2, 1, 0, 1)
 

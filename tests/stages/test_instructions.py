@@ -1,4 +1,4 @@
-"""Blocks, and what follows them, as numbers of their distinct instructions."""
+"""Blocks, and the instructions after them, as numbers of distinct instructions."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def corpus(tmp_path: Path) -> Path:
     numbers = {"n_instructions": [2, 3, 2], "occurrences": [1] * rows}
     places = {name: [""] * rows for name in ("source", "program", "compiler", "section")}
     tables.write(pd.DataFrame(columns | numbers | places), "blocks", tmp_path / "blocks")
-    found = tables.arrow("blocks", tmp_path / "blocks", ["block_id", "address", "relocatable", "code"])
+    blocks = tables.arrow("blocks", tmp_path / "blocks", ["block_id", "address", "relocatable", "code"])
     with tables.writing("dags", tmp_path / "dags") as append:
-        append(Builder("full").build(found.combine_chunks()))
+        append(Builder("full").build(blocks.combine_chunks()))
     with tables.writing("following", tmp_path / "following") as append:
         append(pa.table([IDS, BEHIND], schema=tables.SCHEMAS["following"]))
     return tmp_path
 
 
-def made(corpus: Path, following: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def described(corpus: Path, following: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     instructions.main(corpus / "blocks", corpus / "encodings", corpus / "instructions", following)
     return tables.read("encodings", corpus / "encodings"), tables.read("instructions", corpus / "instructions")
 
@@ -45,7 +45,7 @@ def codes(encodings: pd.DataFrame, rows: pd.Series) -> list[list[bytes]]:
 
 
 def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
-    encodings, numbered = made(corpus, corpus / "following")
+    encodings, numbered = described(corpus, corpus / "following")
     assert encodings.code.tolist() == sorted([XOR, MOV, CALL, RET])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
     assert codes(encodings, numbered.following) == BEHIND
@@ -57,7 +57,7 @@ def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
 
 
 def test_without_it_nothing_follows(corpus: Path) -> None:
-    encodings, numbered = made(corpus, None)
+    encodings, numbered = described(corpus, None)
     assert encodings.code.tolist() == sorted([XOR, MOV])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
     assert (load(corpus / "instructions", corpus / "dags").following == -1).all()
@@ -67,4 +67,4 @@ def test_what_follows_other_blocks_is_refused(corpus: Path) -> None:
     with tables.writing("following", corpus / "following") as append:
         append(pa.table([IDS[::-1], BEHIND], schema=tables.SCHEMAS["following"]))
     with pytest.raises(ValueError, match="following is of other blocks; make it anew"):
-        made(corpus, corpus / "following")
+        described(corpus, corpus / "following")

@@ -28,14 +28,14 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "order": [[1, 0, 2], [0, 2, 1], []], "status": ["violates", "ok", "unsupported: no model of it"], "message": "",
     }  # fmt: skip
     paths = {name: tmp_path / f"{name}.parquet" for name in ("blocks", "dags", "schedules")}
-    for name, data in (("blocks", blocks), ("dags", dags), ("schedules", schedules)):
-        tables.write(pd.DataFrame(data), name, paths[name])
+    for name, frame in (("blocks", blocks), ("dags", dags), ("schedules", schedules)):
+        tables.write(pd.DataFrame(frame), name, paths[name])
     return paths
 
 
 def run(inputs: dict[str, Path], out: Path, **more: list[Path]) -> pd.DataFrame:
-    given = {"schedules": [inputs["schedules"]]} | more
-    judge.main("atom", SETTINGS, [inputs["blocks"]], [inputs["dags"]], out, **given, threads=2)
+    options = {"schedules": [inputs["schedules"]]} | more
+    judge.main("atom", SETTINGS, [inputs["blocks"]], [inputs["dags"]], out, **options, threads=2)
     return tables.read("latency", out)
 
 
@@ -61,5 +61,5 @@ def test_without_llvm_mca_the_table_is_empty_and_says_so(
 ) -> None:
     monkeypatch.setattr(llvm_mca, "find", lambda: None)
     assert run(inputs, tmp_path / "out.parquet").empty
-    said = capsys.readouterr().err
-    assert "apt-get install llvm-19" in said and "judge atom" in said
+    messages = capsys.readouterr().err
+    assert "apt-get install llvm-19" in messages and "judge atom" in messages

@@ -7,7 +7,7 @@ import pytest
 from pipeline import tables
 from pipeline.blocks.schedulers import policy
 from pipeline.stages import learn_policy
-from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
+from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
 SETTINGS = '{"training": "training", "blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
@@ -17,17 +17,17 @@ SETTINGS = '{"training": "training", "blocks": 30, "rollouts": 4, "rounds": 2, "
 def inputs(tmp_path: Path) -> dict[str, Path]:
     rng = np.random.default_rng(0)
     chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=size)) for size in rng.integers(6, 12, 40)]
-    instructions, dags, distinct = made_tables(chosen)
+    instructions, dags, distinct = block_tables(chosen)
     assert distinct == sorted(INSTRUCTIONS), "rows of the machine's table are those of `encodings`"
     orders = [np.arange(len(block), dtype=np.int16) for block in chosen]
-    made = {
+    files = {
         "instructions": instructions.to_pandas(),
         "dags": dags.to_pandas(),
         "sets": pd.DataFrame({"block_id": instructions["block_id"].to_pylist(), "input_order": orders}),
     }
-    for name, frame in made.items():
+    for name, frame in files.items():
         tables.write(frame, name, tmp_path / f"{name}.parquet")
-    return {name: tmp_path / f"{name}.parquet" for name in made}
+    return {name: tmp_path / f"{name}.parquet" for name in files}
 
 
 def learn(inputs: dict[str, Path], unknown: str, seed: int, out: Path) -> np.ndarray:
@@ -38,15 +38,15 @@ def learn(inputs: dict[str, Path], unknown: str, seed: int, out: Path) -> np.nda
 
 
 def test_weights_follow_from_the_seed(inputs: dict[str, Path], tmp_path: Path) -> None:
-    first, second, other = (learn(inputs, "", seed, tmp_path / "policy.safetensors") for seed in (0, 0, 1))
+    first, second, third = (learn(inputs, "", seed, tmp_path / "policy.safetensors") for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, second)
-    assert (first != other).any()
+    assert (first != third).any()
 
 
 def test_blocks_with_an_unknown_instruction_are_left_out_and_counted(
     inputs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     learn(inputs, MULTIPLY, 0, tmp_path / "policy.safetensors")
-    said = capsys.readouterr().err
-    used, left_out = (int(part.split()[0]) for part in said.splitlines()[0].split(";"))
+    messages = capsys.readouterr().err
+    used, left_out = (int(part.split()[0]) for part in messages.splitlines()[0].split(";"))
     assert used > 0 and left_out > 0 and used + left_out <= 30

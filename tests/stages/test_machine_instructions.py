@@ -30,17 +30,18 @@ def test_a_row_for_every_encoding(
     assert table.code.tolist() == CODES
     assert table.latency.tolist() == [1, 130, 0]
     assert table.status.tolist() == ["ok", "ok", "unsupported"]
-    said = capsys.readouterr().err
+    messages = capsys.readouterr().err
     assert (
-        "3 instructions, 1 of them unsupported" in said and "1 instructions unsupported: found an unsupported" in said
+        "3 instructions, 1 of them unsupported" in messages
+        and "1 instructions unsupported: found an unsupported" in messages
     )
 
 
 def test_only_instructions_of_the_sets_are_asked_for(encodings: Path, tmp_path: Path, binary: str) -> None:
-    """Three blocks, of the first, the second and the third instruction; the sets have the first two."""
-    ids, own = pa.array(["a", "b", "c"]), pa.array([[0], [1, 0], [2]], pa.list_(pa.int32()))
+    """The three blocks consist of one instruction each; the sets have the first two blocks."""
+    ids, numbers = pa.array(["a", "b", "c"]), pa.array([[0], [1, 0], [2]], pa.list_(pa.int32()))
     with tables.writing("instructions", tmp_path / "blocks.parquet") as append:
-        append(numbered(ids, own))
+        append(numbered(ids, numbers))
     for block in "ab":
         chosen = pd.DataFrame({"block_id": [block], "input_order": [[0]]})
         tables.write(chosen, "sets", tmp_path / f"{block}.parquet")

@@ -1,4 +1,4 @@
-"""Best orders of a set: judged by llvm-mca, never worse than GCC's, blocks that the model does not know left out."""
+"""Best orders of a set: llvm-mca judges them, they are never worse than GCC's, and unknown blocks are left out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from pipeline import tables
-from pipeline.blocks.latency import simulation as orders
+from pipeline.blocks.latency import simulation
 from pipeline.config.processors import Judge
 from pipeline.stages import optima
-from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
+from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
 ATOM = Judge(cpu="atom", iterations=1)
@@ -24,7 +24,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     monkeypatch.chdir(tmp_path)  # no kept answers of llvm-mca
     rng = np.random.default_rng(0)
     chosen = [rng.integers(len(INSTRUCTIONS), size=size) for size in rng.integers(3, 9, 40)]
-    instructions, dags, _ = made_tables(chosen)
+    instructions, dags, _ = block_tables(chosen)
     code = [b"".join(INSTRUCTIONS[k] for k in block) for block in chosen]
     ids = instructions["block_id"].to_pylist()
     blocks = pd.DataFrame(
@@ -34,18 +34,18 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
             "masked_code": code,
         }
     )  # fmt: skip
-    made = {
+    files = {
         "instructions": instructions.to_pandas(),
         "dags": dags.to_pandas(),
         "sets": pd.DataFrame({"block_id": ids, "input_order": [np.arange(len(block)) for block in chosen]}),
         "blocks": blocks,
     }
-    for name, frame in made.items():
+    for name, frame in files.items():
         tables.write(frame, name, tmp_path / f"{name}.parquet")
-    return {name: tmp_path / f"{name}.parquet" for name in made}
+    return {name: tmp_path / f"{name}.parquet" for name in files}
 
 
-def found(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.DataFrame:
+def optima_of(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.DataFrame:
     machine, out = inputs["sets"].with_name("machine.parquet"), inputs["sets"].with_name("optima.parquet")
     tables.write(table(unknown=unknown), "machine_instructions", machine)
     optima.main(
@@ -56,30 +56,30 @@ def found(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.DataF
 
 
 def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: str) -> None:
-    best = found(inputs, "")
+    best = optima_of(inputs, "")
     assert len(best) == 40
     assert (best["cycles"] <= best["gcc_cycles"]).all() and (best["cycles"] < best["gcc_cycles"]).any()
     assert (best["bound"] <= best["model_cycles"]).all()
     blocks = tables.read("blocks", inputs["blocks"]).set_index("block_id")["masked_code"]
-    wanted = best.assign(order=best["order"].map(tuple))[["block_id", "order"]]
-    judged = orders.simulate(wanted, dict(blocks), "atom", ATOM, binary, 1)
+    orders = best.assign(order=best["order"].map(tuple))[["block_id", "order"]]
+    judged = simulation.simulate(orders, dict(blocks), "atom", ATOM, binary, 1)
     np.testing.assert_array_equal(judged["cycles"], best["cycles"])
 
 
 def test_the_same_seed_gives_the_same_table(inputs: dict[str, Path], binary: str) -> None:
-    pd.testing.assert_frame_equal(found(inputs, ""), found(inputs, ""))
+    pd.testing.assert_frame_equal(optima_of(inputs, ""), optima_of(inputs, ""))
 
 
 def test_unknown_blocks_are_left_out_and_counted(
     inputs: dict[str, Path], binary: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = tables.read("blocks", inputs["blocks"]).set_index("block_id")["masked_code"]
-    best = found(inputs, MULTIPLY)
+    best = optima_of(inputs, MULTIPLY)
     with_it = {block for block, text in code.items() if bytes.fromhex(MULTIPLY) in text}
     assert with_it and set(best["block_id"]) == set(code.index) - with_it
     assert f"{len(with_it)} of 40 blocks are unsupported on atom" in capsys.readouterr().err
 
 
 def test_a_method_that_proves_nothing_is_refused(inputs: dict[str, Path], binary: str) -> None:
-    with pytest.raises(ValueError, match="the method does not say how good its orders are"):
-        found(inputs, "", '{"method": "random_legal"}')
+    with pytest.raises(ValueError, match="the method gives no bounds"):
+        optima_of(inputs, "", '{"method": "random_legal"}')

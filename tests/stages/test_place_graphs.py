@@ -1,4 +1,4 @@
-"""Placing the graphs of a set, link by link: schedules that fit, or why there is none."""
+"""Placement of the graphs of a set, link by link: schedules that fit, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_the_schedule_of_every_link_fits_and_costs_what_is_said(tmp_path: Path, 
     problem = replace(problem, memory=memory_limit(problem))
     for row in rows:
         assert row["status"] == "ok" and row["message"] == ""
-        told = targets.linked(problem, LINKS[row["link"]]).draws[0]
-        judged = evaluated(told, row["order"][None], row["placement"][None])
+        target = targets.linked(problem, LINKS[row["link"]]).draws[0]
+        judged = evaluated(target, row["order"][None], row["placement"][None])
         assert judged.fits.all() and judged.seconds[0] == pytest.approx(row["best_seconds"][-1])
     assert rows[1]["best_seconds"][-1] < rows[0]["best_seconds"][-1]  # over the faster link
     again = placed(tmp_path, **settings)
-    assert all(np.array_equal(one["order"], other["order"]) for one, other in zip(rows, again, strict=True))
+    assert all(np.array_equal(row["order"], repeated["order"]) for row, repeated in zip(rows, again, strict=True))
 
 
 def test_what_has_no_schedule_says_why(tmp_path: Path) -> None:

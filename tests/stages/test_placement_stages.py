@@ -1,4 +1,4 @@
-"""The road of placed graphs, stage by stage: reading, training, placing, judging, numbers."""
+"""Stages of placed graphs: reading, training, placing, judging, numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SETTINGS = Generalised(
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie in the folder of the process."""
+    """Checkpoints are in the folder of the process."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -63,8 +63,8 @@ def graphs(tmp_path: Path) -> Path:
 
 
 def trained(graphs: Path, weights: Path, history: Path) -> bytes:
-    said = SETTINGS.model_dump_json()
-    train_whole_graph.main(said, [DEVICE, DEVICE], json.dumps(LINKS), 3, [graphs], graphs, weights, history)
+    settings = SETTINGS.model_dump_json()
+    train_whole_graph.main(settings, [DEVICE, DEVICE], json.dumps(LINKS), 3, [graphs], graphs, weights, history)
     return weights.read_bytes() + history.read_bytes()
 
 
@@ -92,9 +92,9 @@ def test_a_killed_training_goes_on_to_the_same_bytes(
     monkeypatch.setattr(Checkpoint, "save", saved)
     began: list[int] = []
 
-    def resumed(*given: Any) -> Any:
-        began.append(given[4]["update"])
-        return training.train(*given)
+    def resumed(*arguments: Any) -> Any:
+        began.append(arguments[4]["update"])
+        return training.train(*arguments)
 
     monkeypatch.setattr(train_whole_graph, "train", resumed)
     assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
@@ -112,14 +112,14 @@ def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -
         "expert_graph_order": {"method": "expert", "order": "graph"},
         "go": {"method": "go", "model": "generalised", "learns": False, "evaluations": 20},
     }
-    made = []
+    outputs = []
     for method, settings in methods.items():
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
-        made.append(tmp_path / places.path("placements", **place))
+        outputs.append(tmp_path / places.path("placements", **place))
         needed = weights if "model" in settings else None
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, made[-1], needed)
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, outputs[-1], needed)
     costs = tmp_path / places.path("placement_costs", experiment="e", graph_set="s")
-    judge_placements.main(MACHINES, graphs, made, costs)
+    judge_placements.main(MACHINES, graphs, outputs, costs)
     judged = tables.read("placement_costs", costs)
     assert len(judged) == 6 and (judged["memory_share"].dropna() <= 1).all()
     assert (judged["seconds"].dropna() >= judged["bound"].loc[judged["seconds"].notna()]).all()
@@ -127,9 +127,9 @@ def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -
     intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
     evaluate_placement.main("e", intervals, [costs], results, parts, ["expert_graph_order"], ["expert_layers"])
     rows = tables.read("results", results)
-    told = rows[(rows["method"] == "go") & (rows["baseline"] == "default") & (rows["target"] == "all")]
+    compared = rows[(rows["method"] == "go") & (rows["baseline"] == "default") & (rows["target"] == "all")]
     go = judged[judged["method"] == "go"]
-    assert told["value"].item() == pytest.approx(float(np.exp(np.log(go["seconds"] / go["alone"]).mean())))
+    assert compared["value"].item() == pytest.approx(float(np.exp(np.log(go["seconds"] / go["alone"]).mean())))
     assert set(tables.read("parts", parts)["by"]) == {"evaluations", "graph"}
 
 
@@ -147,19 +147,19 @@ def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_p
 
 
 def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> None:
-    made = []
+    outputs = []
     for method in ("placed_heft", "expert_layers"):
         settings = {"method": "repaired"} if method == "placed_heft" else {"method": "expert"}
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
-        made.append(tmp_path / places.path("placements", **place))
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, made[-1])
+        outputs.append(tmp_path / places.path("placements", **place))
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, outputs[-1])
     shown = {"set": "s", "graph": "light_squeezenet forward", "link": "nvlink", "methods": ["placed_heft"]}
-    operations, held = tmp_path / "operations.parquet", tmp_path / "held.parquet"
-    placement_examples.main(json.dumps(shown), MACHINES, graphs, made, operations, held)
+    operations, memory = tmp_path / "operations.parquet", tmp_path / "held.parquet"
+    placement_examples.main(json.dumps(shown), MACHINES, graphs, outputs, operations, memory)
     drawn = tables.read("placed_operations", operations)
     (graph,) = read_graphs(graphs)
     assert drawn["kind"].tolist() == list(graph.kinds)
-    placed = tables.read("placements", made[0]).set_index("link").loc["nvlink"]
+    placed = tables.read("placements", outputs[0]).set_index("link").loc["nvlink"]
     assert drawn["device"].tolist() == placed["placement"].tolist()
     assert drawn["end"].max() == pytest.approx(placed["best_seconds"][-1])
     depth = drawn["depth"].to_numpy()
@@ -167,12 +167,12 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
     assert (depth[children.sources] < depth[children.targets]).all() and depth.min() == 0
     assert not drawn.duplicated(["depth", "row"]).any()
     with pytest.raises(ValueError, match=r"no graph 'other forward'; shown\.graph may be one of light_squeeze"):
-        other = json.dumps(shown | {"graph": "other forward"})
-        placement_examples.main(other, MACHINES, graphs, made, operations, held)
+        unknown = json.dumps(shown | {"graph": "other forward"})
+        placement_examples.main(unknown, MACHINES, graphs, outputs, operations, memory)
 
 
 def test_placed_schedules_can_be_executed(tmp_path: Path) -> None:
-    """Graphs that bring their run times along, as those that are executed do; experts' placements are made for them."""
+    """Executed graphs bring their run times along; a stage makes experts' placements for them."""
     graphs, experts = tmp_path / "graphs.parquet", tmp_path / "experts.parquet"
     graph = synthetic.draw("layered", 12, np.random.default_rng(0), "drawn")
     write_graphs(graphs, [replace(graph, layers=[f"block.{i // 4}" for i in range(12)])])

@@ -1,4 +1,4 @@
-"""The road of learned policies, stage by stage: training, schedules, distances, numbers, the shipped one."""
+"""Stages of learned policies: training, schedules, distances, numbers, the shipped policy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STRENGTHS = FROZEN / "graph_targets.csv"
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie in the folder of the process."""
+    """Checkpoints are in the folder of the process."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -67,7 +67,7 @@ class Trained(NamedTuple):
 
 
 def train(folder: Path, seed: int = 0, machines: int = 3, **changes: Any) -> Trained:
-    """Two sets to learn from, of which the second has two devices, and one to measure on."""
+    """Two training sets, the second with two devices, and a development set."""
     inputs = [graphs(folder / f"{name}.parquet", sizes, k) for k, (name, sizes) in enumerate(SETS.items())]
     where = json.dumps([MACHINES, MACHINES | {"devices": 2}, MACHINES][:machines])
     out = Trained(folder / "out" / "weights.safetensors", folder / "out" / "history.parquet")
@@ -80,16 +80,16 @@ SETS = {"first": [0, 5, 8, 9], "second": [6], "development": [7, 20]}
 
 
 def test_a_policy_is_trained_on_graphs_that_are_small_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Any] = []
+    arguments: list[Any] = []
     right = train_policy.train
 
     def training(*each: Any) -> Any:
-        given.append(each)
+        arguments.append(each)
         return right(*each)
 
     monkeypatch.setattr(train_policy, "train", training)
     weights, history = train(tmp_path)
-    ((learned, watched, _, seed, resume, _),) = given
+    ((learned, watched, _, seed, resume, _),) = arguments
     assert [[len(job) for job in each] for each in learned] == [[5, 8], [6]] and [len(job) for job in watched] == [7]
     assert [[job.devices for job in each] for each in learned] == [[3, 3], [2]] and seed == 0 and resume is None
     assert load(weights).settings == SETTINGS
@@ -99,8 +99,8 @@ def test_a_policy_is_trained_on_graphs_that_are_small_enough(tmp_path: Path, mon
 
 
 def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:
-    made = [train(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1))]
-    weights, histories = ([path.read_bytes() for path in of] for of in zip(*made, strict=True))
+    trainings = [train(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1))]
+    weights, histories = ([path.read_bytes() for path in of] for of in zip(*trainings, strict=True))
     assert weights[0] == weights[1] != weights[2] and histories[0] == histories[1] != histories[2]
 
 
@@ -152,16 +152,16 @@ def test_what_is_no_training_is_refused(tmp_path: Path) -> None:
     untimed = [replace(graph, seconds=np.zeros(0)) for graph in read_graphs(graphs(tmp_path / "g", [5]))]
     write_graphs(tmp_path / "untimed", untimed)
     out = tmp_path / "out/weights", tmp_path / "out/history"
-    one = json.dumps([MACHINES, MACHINES])
-    with pytest.raises(ValueError, match="graph layered_0: it brings no run times along"):
-        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "untimed"], tmp_path / "untimed", *out)
+    machines = json.dumps([MACHINES, MACHINES])
+    with pytest.raises(ValueError, match="graph layered_0: it has no run times"):
+        train_policy.main(SETTINGS.model_dump_json(), machines, 0, [tmp_path / "untimed"], tmp_path / "untimed", *out)
     (tmp_path / "damaged").write_bytes(b"nothing")
     with pytest.raises(tables.TableError, match="damaged: table graphs is damaged"):
-        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "g"], tmp_path / "damaged", *out)
+        train_policy.main(SETTINGS.model_dump_json(), machines, 0, [tmp_path / "g"], tmp_path / "damaged", *out)
     with pytest.raises(ValueError, match="--machines describes 2 sets, but 3 are given"):
         train(tmp_path, machines=2)
     with pytest.raises(tables.TableError, match="missing: table graphs is missing"):
-        train_policy.main(SETTINGS.model_dump_json(), one, 0, [tmp_path / "missing"], tmp_path / "g", *out)
+        train_policy.main(SETTINGS.model_dump_json(), machines, 0, [tmp_path / "missing"], tmp_path / "g", *out)
     assert not (tmp_path / "out").exists()
 
 
@@ -177,9 +177,9 @@ def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(small_policies.policy(), weights)
     for name, entry in METHODS.items():
         for seed in (0,) if name == "list_scheduling" else (0, 1):
-            own = weights if entry["method"] == "gflownet" else None
+            network = weights if entry["method"] == "gflownet" else None
             out = place(folder, "graph_schedules", **PLACE, method=name, seed=seed)
-            schedule_graphs.main(json.dumps(entry), json.dumps(MACHINES), seed, sets, STRENGTHS, out, own)
+            schedule_graphs.main(json.dumps(entry), json.dumps(MACHINES), seed, sets, STRENGTHS, out, network)
     judge_graphs.main(json.dumps(MACHINES), sets, schedules(folder), STRENGTHS, place(folder, "makespans", **PLACE))
     measure_distances.main(json.dumps(MACHINES), sets, schedules(folder), place(folder, "schedule_distances", **PLACE))
     candidates = [
@@ -197,21 +197,22 @@ def schedules(folder: Path) -> list[Path]:
 
 
 def test_distances_are_those_of_the_schedules_that_see_the_proxy(scheduled: Path) -> None:
-    found = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
-    assert len(found) == 3 * 2 * (1 + 2 * 5)  # graphs, rules, list scheduling once and five methods with two seeds
-    assert not found.duplicated(["graph_id", "method", "seed", "kept_by"]).any()
-    assert not found.loc[found["method"] == "list_scheduling", ["start_distance", "placed_start_distance"]].any(
+    numbers = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
+    assert len(numbers) == 3 * 2 * (1 + 2 * 5)  # graphs, rules, list scheduling once and five methods with two seeds
+    assert not numbers.duplicated(["graph_id", "method", "seed", "kept_by"]).any()
+    assert not numbers.loc[numbers["method"] == "list_scheduling", ["start_distance", "placed_start_distance"]].any(
         axis=None
     )
     jobs = {graph.graph_id: problem_of(graph, 3) for graph in read_graphs(place(scheduled, "graphs", graph_set="s"))}
     table = tables.read("graph_schedules", place(scheduled, "graph_schedules", **PLACE, method="gflownet_hot", seed=1))
-    of = found[(found["method"] == "gflownet_hot") & (found["seed"] == 1)].set_index(["graph_id", "kept_by"])
-    for said in table.to_dict("records"):
-        shape = -1, said["operations"]
-        parts = (said[name].reshape(shape).astype(np.int32) for name in ("orders", "placements"))
-        expected = start_distances(jobs[said["graph_id"]], *parts)
+    of = numbers[(numbers["method"] == "gflownet_hot") & (numbers["seed"] == 1)].set_index(["graph_id", "kept_by"])
+    for distances in table.to_dict("records"):
+        shape = -1, distances["operations"]
+        parts = (distances[name].reshape(shape).astype(np.int32) for name in ("orders", "placements"))
+        expected = start_distances(jobs[distances["graph_id"]], *parts)
         assert (
-            tuple(of.loc[(said["graph_id"], said["kept_by"])][["start_distance", "placed_start_distance"]]) == expected
+            tuple(of.loc[(distances["graph_id"], distances["kept_by"])][["start_distance", "placed_start_distance"]])
+            == expected
         )
     assert (of["start_distance"] > 0).all()
 
@@ -227,9 +228,9 @@ def test_distances_of_schedules_that_lie_elsewhere_are_refused(scheduled: Path, 
     damaged.write_bytes(b"nothing")
     with pytest.raises(tables.TableError, match=r"0\.parquet: table graph_schedules is damaged"):
         measure_distances.main(json.dumps(MACHINES), sets, [damaged], out)
-    others = graphs(tmp_path / "others", [6], seed=1)
+    unknown = graphs(tmp_path / "others", [6], seed=1)
     with pytest.raises(ValueError, match=r"0\.parquet has schedules of graph .*, which is not in .*others"):
-        measure_distances.main(json.dumps(MACHINES), others, schedules(scheduled), out)
+        measure_distances.main(json.dumps(MACHINES), unknown, schedules(scheduled), out)
     with pytest.raises(ConfigError, match="devices"):
         measure_distances.main(json.dumps(MACHINES | {"devices": 0}), sets, schedules(scheduled), out)
     assert not out.parent.exists()
@@ -250,10 +251,10 @@ def evaluate(folder: Path, out: Path, methods: str = json.dumps(METHODS), **inpu
 
 
 def test_numbers_are_made_of_them(scheduled: Path, tmp_path: Path) -> None:
-    found = evaluate(scheduled, tmp_path / "out")
+    numbers = evaluate(scheduled, tmp_path / "out")
     key = [name for name in tables.SCHEMAS["results"].names if name not in ("value", "low", "high", "interval_of", "n")]
-    assert not found.duplicated(key).any() and set(found["target"]) == set(TARGETS) and set(found["set"]) == {"s"}
-    peers = found[(found["metric"] == "makespan") & (found["baseline"] == "randomised_list")]
+    assert not numbers.duplicated(key).any() and set(numbers["target"]) == set(TARGETS) and set(numbers["set"]) == {"s"}
+    peers = numbers[(numbers["metric"] == "makespan") & (numbers["baseline"] == "randomised_list")]
     assert set(peers["method"]) == set(METHODS) - {"randomised_list"}
     judged = tables.read("makespans", place(scheduled, "makespans", **PLACE))
     least = judged[(judged["target"] == "latency") & (judged["kept_by"] == "best")]
@@ -262,12 +263,12 @@ def test_numbers_are_made_of_them(scheduled: Path, tmp_path: Path) -> None:
     ratio = float(np.exp((logs["gflownet"] - logs["randomised_list"]).to_numpy().mean()))
     row_of = peers[(peers["method"] == "gflownet") & (peers["target"] == "latency") & (peers["decoder"] == "best")]
     assert row_of["value"].item() == pytest.approx(ratio)
-    hotter = found[found["metric"] == "rank_correlation"]
+    hotter = numbers[numbers["metric"] == "rank_correlation"]
     assert set(hotter["method"]) == {"gflownet"} and set(hotter["baseline"]) == {"diversity", "kept_speedup"}
     distances = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
     of = distances[(distances["method"] == "gflownet_hot") & (distances["kept_by"] == "best")]
-    said = found.query("metric == 'start_distance' and method == 'gflownet_hot' and decoder == 'best'")
-    assert said["value"].item() == pytest.approx(of["start_distance"].mean())
+    mean = numbers.query("metric == 'start_distance' and method == 'gflownet_hot' and decoder == 'best'")
+    assert mean["value"].item() == pytest.approx(of["start_distance"].mean())
 
 
 def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_p
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
-    """Three trainings; the second has the best schedules at its end, though not the least loss, nor all the time."""
+    """Three trainings; the second has the best schedules at its end, but not the least loss, and not at all steps."""
     for seed, best, loss in ((0, 0.7, 0.1), (1, 0.9, 0.5), (2, 0.8, 0.2)):
         where = {"experiment": "e", "model": "robust", "seed": seed}
         save(make(small_policies.settings()), place(tmp_path, "network_weights", **where))
@@ -312,12 +313,12 @@ def ship(folder: Path, out: Path) -> None:
 
 def test_the_best_training_is_shipped_with_its_card(trained: Path, tmp_path: Path) -> None:
     ship(trained, tmp_path / "package")
-    wanted = place(trained, "network_weights", experiment="e", model="robust", seed=1).read_bytes()
-    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == wanted
+    content = place(trained, "network_weights", experiment="e", model="robust", seed=1).read_bytes()
+    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == content
     card = (tmp_path / "package/README.md").read_text()
     lines = [re.sub(r"\s+", " ", line) for line in card.splitlines() if "yes" in line]
     assert len(lines) == 1 and lines[0].startswith("| 1 |") and "90" in lines[0]
-    assert "of 3 trainings" in card and "0.87" in card and "0.55" not in card
+    assert "from 3 trainings" in card and "0.87" in card and "0.55" not in card
 
 
 def test_weights_of_two_networks_are_refused(trained: Path, tmp_path: Path) -> None:
@@ -349,6 +350,6 @@ def test_what_cannot_be_shipped_leaves_nothing(trained: Path, tmp_path: Path, mo
         ship(trained, tmp_path / "package")
     monkeypatch.undo()
     chosen.write_bytes(content[:-10])
-    with pytest.raises(ValueError, match=re.escape(f"{chosen} is no file of weights")):
+    with pytest.raises(ValueError, match=re.escape(f"{chosen} is not a file of weights")):
         ship(trained, tmp_path / "package")
     assert not (tmp_path / "package").exists()

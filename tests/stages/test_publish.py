@@ -1,4 +1,4 @@
-"""An experiment's tables become a folder that is read again, with the sizes of its networks and where it comes from."""
+"""An experiment's tables become a published folder, with the sizes of its networks and its provenance."""
 
 import json
 from pathlib import Path
@@ -38,24 +38,24 @@ SHARE = {"by": "category", "name": "symmetric", "n_blocks": 2, "share": 0.5, "lo
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("f" * 40, True))
     Path("stage.py").write_text("X = 1\n")
     return tmp_path
 
 
-def put(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: object) -> Path:
-    """A table where places.py lays it."""
+def table_at(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: object) -> Path:
+    """A table at its place (places.py)."""
     frame = content if isinstance(content, pd.DataFrame) else pd.DataFrame([content])
     path = Path(places.path(kind, **fields))
     tables.write(frame, table or kind, path)
     return path
 
 
-def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **others: list[Path]) -> dict:
+def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **more: list[Path]) -> dict:
     """The experiment's published tables."""
-    publish.main(experiment, paths, json.dumps(settings or {}), ["stage.py"], Path("published") / experiment, **others)
+    publish.main(experiment, paths, json.dumps(settings or {}), ["stage.py"], Path("published") / experiment, **more)
     return published.load(Path("published").iterdir()).tables
 
 
@@ -69,29 +69,29 @@ def history() -> dict:
     return {"step": 5, "split": "training", **losses}
 
 
-def test_an_imitation_is_published_with_the_sizes_of_its_networks(here: Path) -> None:
-    paths = [put("results", results(), experiment="imitation")]
+def test_an_imitation_is_published_with_the_sizes_of_its_networks(folder: Path) -> None:
+    paths = [table_at("results", results(), experiment="imitation")]
     weights, sets = [], []
     for model in MODELS:
         for seed in (0, 1):
             place = {"experiment": "imitation", "dependencies": "full", "model": model, "seed": seed}
-            paths.append(put("history", history(), **place))
+            paths.append(table_at("history", history(), **place))
             weights.append(Path(places.path("weights", **place)))
             save_file({"a": np.zeros((2, 3 + seed), np.float16), "b": np.zeros(5, np.float16)}, weights[-1])
     for name, n in (("training", 50), ("other", 7)):
         blocks = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(n)], "input_order": [[0, 1]] * n})
-        sets.append(put("sets", blocks, set=name))
-    found = publishes("imitation", paths, SETTINGS, inputs=sets, weights=weights)
-    measured = found["results"].query("set == 'test_5'")
+        sets.append(table_at("sets", blocks, set=name))
+    frames = publishes("imitation", paths, SETTINGS, inputs=sets, weights=weights)
+    measured = frames["results"].query("set == 'test_5'")
     assert measured["value"].tolist() == [0.1, 0.433333]  # six digits
-    sizes = found["results"].query("set == 'training'")
+    sizes = frames["results"].query("set == 'training'")
     assert set(sizes["seed"]) == {"all"} and set(sizes["decoder"]) == {"none"} and len(sizes) == 9
     value = sizes.set_index(["method", "metric"])["value"]
     assert value["large", "parameters"] == 12  # 11 and 13
     assert value["few", "weights_bytes"] == sum(path.stat().st_size for path in weights[2:4]) / 2
     assert {model: value[model, "train_blocks"] for model in MODELS} == {"large": 50, "few": 20, "small": 7}
-    assert set(found["history"]["model"]) == set(MODELS) and set(found["history"]["seed"]) == {"0", "1"}
-    origin = published.load((here / "published").iterdir()).provenance["imitation"]
+    assert set(frames["history"]["model"]) == set(MODELS) and set(frames["history"]["seed"]) == {"0", "1"}
+    origin = published.load((folder / "published").iterdir()).provenance["imitation"]
     assert origin.settings == SETTINGS and set(origin.sources) == {"stage.py"} and origin.seeds == ["0", "1"]
     assert set(origin.inputs) == {str(path) for path in (*paths, *sets)} and len(origin.weights) == 6
     assert origin.commit == "f" * 40 and origin.dirty is True
@@ -99,35 +99,37 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(here: Path) ->
 
 def test_an_imitation_that_trains_no_network_is_published() -> None:
     settings = {"task": "imitation", "methods": {}}
-    found = publishes("imitation", [put("results", results(), experiment="imitation")], settings)
-    assert found["results"]["set"].tolist() == ["test_5", "test_5"]
+    frames = publishes("imitation", [table_at("results", results(), experiment="imitation")], settings)
+    assert frames["results"]["set"].tolist() == ["test_5", "test_5"]
 
 
 def test_what_bounds_imitators_is_published_under_a_name_of_its_own() -> None:
     run = {"experiment": "imitation", "set": "test_4_40", "method": "large", "seed": 0}
-    paths = [put("ceiling", CEILING, experiment="imitation")]
-    paths += [put("errors", ERROR, **run), put("error_shares", SHARE, **run)]
-    found = publishes("imitation_evidence", paths)
-    assert found["results"].empty and found["ceiling"]["leave_one_out"].tolist() == [0.333333]
-    (block,) = found["wrong_blocks"].to_dict("records")
+    paths = [table_at("ceiling", CEILING, experiment="imitation")]
+    paths += [table_at("errors", ERROR, **run), table_at("error_shares", SHARE, **run)]
+    frames = publishes("imitation_evidence", paths)
+    assert frames["results"].empty and frames["ceiling"]["leave_one_out"].tolist() == [0.333333]
+    (block,) = frames["wrong_blocks"].to_dict("records")
     assert block["holds"] == "symmetric; other" and block["confidence"] == 0.123457
     assert not {"gcc_order", "predicted_order"} & set(block)
     assert (block["model"], block["set"], block["seed"]) == ("large", "test_4_40", "0")
-    assert found["error_shares"]["model"].tolist() == ["large"]
+    assert frames["error_shares"]["model"].tolist() == ["large"]
 
 
 def test_errors_and_shares_of_different_runs_are_refused() -> None:
     run = {"experiment": "imitation", "set": "test_4_40", "method": "large"}
-    paths = [put("errors", ERROR, **run, seed=0), put("error_shares", SHARE, **run, seed=1)]
+    paths = [table_at("errors", ERROR, **run, seed=0), table_at("error_shares", SHARE, **run, seed=1)]
     with pytest.raises(ValueError, match="of different runs"):
         publishes("imitation_evidence", paths)
     assert not Path("published").exists()
 
 
 def test_what_running_the_code_says_is_published_in_short() -> None:
-    found = publishes("dag_verification", [put("verification", verification()), put("sensitivity", sensitivity())])
-    assert set(found["results"]["experiment"]) == {"dag_verification"}
-    counts = {name: len(found[name]) for name in ("strata", "reasons", "swap_outcomes", "explanations")}
+    frames = publishes(
+        "dag_verification", [table_at("verification", verification()), table_at("sensitivity", sensitivity())]
+    )
+    assert set(frames["results"]["experiment"]) == {"dag_verification"}
+    counts = {name: len(frames[name]) for name in ("strata", "reasons", "swap_outcomes", "explanations")}
     assert all(counts.values()), counts
 
 
@@ -139,18 +141,18 @@ def test_a_trial_is_a_row_with_its_end_on_the_development_blocks() -> None:
     for number, name in enumerate(settings["models"]):
         ends = [(1, "development", 0.1), (2, "development", 0.2 + number), (2, "training", 9.0)]
         lines = [history() | {"step": step, "split": split, "exact_match": end} for step, split, end in ends]
-        paths.append(put("trial_history", pd.DataFrame(lines), "history", trial=name))
-    found = publishes("trials", paths, settings)["trials"]
-    assert list(found["trial"]) == ["a", "b"] and list(found["exact_match"]) == [0.2, 1.2]
-    assert list(found["hidden"]) == [8, 8]
+        paths.append(table_at("trial_history", pd.DataFrame(lines), "history", trial=name))
+    frames = publishes("trials", paths, settings)["trials"]
+    assert list(frames["trial"]) == ["a", "b"] and list(frames["exact_match"]) == [0.2, 1.2]
+    assert list(frames["hidden"]) == [8, 8]
 
 
 def test_faults_name_the_file_and_nothing_is_written() -> None:
     with pytest.raises(ValueError, match=r"tokens\.parquet lies where no table"):
         publishes("imitation", [Path("data/tokens/tokens.parquet")])
     with pytest.raises(ValueError, match=r"results are of \['other'\], not of imitation"):
-        publishes("imitation", [put("results", results("other"), experiment="other")])
-    path = put("results", results(), experiment="imitation")
+        publishes("imitation", [table_at("results", results("other"), experiment="other")])
+    path = table_at("results", results(), experiment="imitation")
     weights = [Path(places.path("weights", experiment="imitation", dependencies="full", model="large", seed=0))]
     with pytest.raises(ValueError, match="trained on the set training: name its table"):
         publishes("imitation", [path], SETTINGS, weights=weights)
@@ -162,7 +164,7 @@ def test_faults_name_the_file_and_nothing_is_written() -> None:
 def test_trainings_of_policies_keep_their_model_and_seed() -> None:
     measured = {"step": 9, "split": "development", "loss": 0.5, "mean": 0.75, "best": 0.9, "learning_rate": 0.1}
     paths = [
-        put("policy_history", measured | {"gradient": np.nan}, experiment="gflownet", model=model, seed=seed)
+        table_at("policy_history", measured | {"gradient": np.nan}, experiment="gflownet", model=model, seed=seed)
         for model in ("gflownet", "ppo")
         for seed in (0, 1)
     ]

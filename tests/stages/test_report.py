@@ -21,9 +21,9 @@ from tests.report import made
 PUBLISHED = ROOT / "reports/published"
 
 
-def tree(data: Path) -> None:
+def tree(folder: Path) -> None:
     """Tables of experiment `quick` as the pipeline's rules name them."""
-    of_quick = data / "experiments/quick"
+    of_quick = folder / "experiments/quick"
     tables.write(made.reproduction(), "results", of_quick / "results.parquet")
     names = tables.SCHEMAS["history"].names
     for model in ("popocs", "sinkhorn"):
@@ -35,14 +35,14 @@ def tree(data: Path) -> None:
     examples = made.examples().rename(columns={"method": "scheduler"} if "scheduler" in names else {})[names]
     tables.write(examples[:2], "examples", of_quick / "examples/full.parquet")
     statistics = made.statistics().drop(columns="dependencies")
-    tables.write(statistics, "corpus", data / "statistics/full.parquet")
-    tables.write(made.residuals(), "residuals", data / "residuals/residuals.parquet")
+    tables.write(statistics, "corpus", folder / "statistics/full.parquet")
+    tables.write(made.residuals(), "residuals", folder / "residuals/residuals.parquet")
     skipped = pd.DataFrame([["qt56", "a", "r", "m"]], columns=["source", "program", "reason", "remedy"])
-    tables.write(skipped, "skipped", data / "corpus/released/skipped.parquet")
+    tables.write(skipped, "skipped", folder / "corpus/released/skipped.parquet")
     ids = [f"{k:032x}" for k in range(4)]
-    write(data / "corpus/released/blocks.parquet", "blocks", ids, source="qt56", compiler="GCC: (GNU) 4.9.1")
-    write(data / "dags/released/full.parquet", "dags", ids, n_legal_orders=[1.0, 2.0, 4.0, 4.0])
-    write(data / "splits/full.parquet", "splits", ids, split=["training", "training", "test", "development"])
+    write(folder / "corpus/released/blocks.parquet", "blocks", ids, source="qt56", compiler="GCC: (GNU) 4.9.1")
+    write(folder / "dags/released/full.parquet", "dags", ids, n_legal_orders=[1.0, 2.0, 4.0, 4.0])
+    write(folder / "splits/full.parquet", "splits", ids, split=["training", "training", "test", "development"])
 
 
 def write(path: Path, name: str, ids: list[str], **columns: object) -> None:
@@ -58,19 +58,19 @@ def _nothing(kind: str) -> object:
 
 
 def run(root: Path, out: Path, folders: list[Path], **more: Path) -> dict[str, bytes]:
-    data = root / "data"
+    folder = root / "data"
     report.main(
         settings=json.dumps(made.PARAMS),
-        results=[data / "experiments/quick/results.parquet"],
-        history=sorted(data.glob("experiments/*/models/*/*/*/history.parquet")),
-        sweep=sorted(data.glob("experiments/*/sweep/*/*.parquet")),
-        examples=sorted(data.glob("experiments/*/examples/*.parquet")),
-        blocks=data / "corpus/released/blocks.parquet",
-        skipped=data / "corpus/released/skipped.parquet",
-        dags=[data / "dags/released/full.parquet"],
-        corpus=[data / "statistics/full.parquet"],
-        splits=[data / "splits/full.parquet"],
-        residuals=data / "residuals/residuals.parquet",
+        results=[folder / "experiments/quick/results.parquet"],
+        history=sorted(folder.glob("experiments/*/models/*/*/*/history.parquet")),
+        sweep=sorted(folder.glob("experiments/*/sweep/*/*.parquet")),
+        examples=sorted(folder.glob("experiments/*/examples/*.parquet")),
+        blocks=folder / "corpus/released/blocks.parquet",
+        skipped=folder / "corpus/released/skipped.parquet",
+        dags=[folder / "dags/released/full.parquet"],
+        corpus=[folder / "statistics/full.parquet"],
+        splits=[folder / "splits/full.parquet"],
+        residuals=folder / "residuals/residuals.parquet",
         published=folders,
         out=out,
         **more,
@@ -95,7 +95,7 @@ def test_every_file_is_there_and_none_of_yesterday(written: dict[str, bytes]) ->
     figures = {path.stem for name in written if (path := Path(name)).parent.name == "figures"}
     assert figures == {
         *("accuracy_quick_full", "figure_3_quick_full", "training_quick_full", "example_quick_full_1"),
-        *("operator_residuals", "corpus", "ingest_growth"),
+        *("operator_residuals", "corpus", "front_pocsnet"),
     }
     curves = ["sweep/quick_full", "training/quick_full_popocs", "training/quick_full_sinkhorn"]
     assert sorted(name for name in written if name.startswith("plots/")) == [f"plots/{name}.csv" for name in curves]
@@ -129,8 +129,8 @@ def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monke
     monkeypatch.setattr(report, "render", lambda *_: b"")
     tree(tmp_path / "data")
     again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "hardware"])
-    kept = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
-    assert len(kept) == 13 and all(written[name] == again[name] for name in kept)
+    pages = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
+    assert len(pages) == 14 and all(written[name] == again[name] for name in pages)
 
 
 def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
@@ -149,6 +149,6 @@ def test_examples_of_several_experiments_are_told_apart(tmp_path: Path) -> None:
         if end is not None:
             frame = pd.DataFrame([bars | {"begin": 0.0, "end": end, "bound": 1.0}])
             (folder / "gantts.csv").write_text(tidy.csv(frame[published.columns("gantts")]))
-    told = report.of_experiments("gantts", [*tmp_path.iterdir()])
-    assert dict(zip(told["experiment"], told["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
+    frames = report.of_experiments("gantts", [*tmp_path.iterdir()])
+    assert dict(zip(frames["experiment"], frames["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
     assert report.of_experiments("kept_points", [*tmp_path.iterdir()]).empty

@@ -1,4 +1,4 @@
-"""One stage for all experiments: blocks of all lengths or of one, with a processor or without, a row for each block."""
+"""One stage for all experiments: blocks of all lengths or of one, with or without a processor; a row for each block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.problems import instructions as descriptions
 from pipeline.stages import schedule
 from tests.blocks.models import imitated, made
-from tests.blocks.models.imitated import INSTRUCTIONS, made_tables
+from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
 N = 40
@@ -26,7 +26,7 @@ N = 40
 def inputs(tmp_path: Path) -> dict[str, Path]:
     rng = np.random.default_rng(0)
     chosen = [rng.integers(len(INSTRUCTIONS), size=5 if number % 2 else 7) for number in range(N)]
-    instructions, dags, distinct = made_tables(chosen)
+    instructions, dags, distinct = block_tables(chosen)
     ids = instructions["block_id"].to_pylist()
     words = [(block, np.repeat(kinds + 2, 2), np.full(len(kinds), 2)) for block, kinds in zip(ids, chosen, strict=True)]
     frames = {
@@ -44,10 +44,10 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 
 
 def run(inputs: dict[str, Path], settings: str, batch: int = 8192, **more: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    given = [inputs[name] for name in ("sets", "dags", "instructions", "encodings")]
+    paths = [inputs[name] for name in ("sets", "dags", "instructions", "encodings")]
     folder = inputs["sets"].parent
     outputs = [folder / "schedules.parquet", folder / "confidence.parquet"]
-    schedule.main(settings, 1, *given, *outputs, **{name: [path] for name, path in more.items()}, batch=batch)  # type: ignore[arg-type]
+    schedule.main(settings, 1, *paths, *outputs, **{name: [path] for name, path in more.items()}, batch=batch)  # type: ignore[arg-type]
     return tables.read("schedules", outputs[0]), tables.read("confidence", outputs[1])
 
 
@@ -89,9 +89,9 @@ def test_pocsnet_takes_blocks_of_its_length(inputs: dict[str, Path], tmp_path: P
     POCSNet(5, 20, made.SETTINGS).save(tmp_path / "weights.safetensors")
     more = {"tokens": inputs["tokens"], "vocabulary": inputs["vocabulary"], "weights": tmp_path / "weights.safetensors"}
     rows, _ = run(inputs, '{"method": "soft_permutation", "iterations": 3}', 0, **more)
-    said = rows.drop_duplicates("block_id").set_index("block_id")
-    assert (said["status"] == "unsupported").sum() == N // 2
-    assert "the network takes blocks of 5 instructions, not of 7" in set(said["message"])
+    statuses = rows.drop_duplicates("block_id").set_index("block_id")
+    assert (statuses["status"] == "unsupported").sum() == N // 2
+    assert "the network takes blocks of 5 instructions, not of 7" in set(statuses["message"])
     solved = rows[rows["status"] != "unsupported"]
     assert set(solved["decoder"]) == {"hungarian", "topological", "expected_slots", "best"}
 

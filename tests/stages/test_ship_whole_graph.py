@@ -1,4 +1,4 @@
-"""The network for whole graphs goes into the package: the best training, its card, and what is refused."""
+"""The network for whole graphs in the package: the best training, its card, and refused trainings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def place(folder: Path, kind: str, **of: object) -> Path:
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
-    """Three trainings; the second is the best at its end, though the first was better before."""
+    """Three trainings; the second is the best at its end, but the first was better before."""
     for seed, before, after in ((0, 0.5, 0.9), (1, 1.0, 0.7), (2, 0.8, 0.8)):
         torch.manual_seed(seed)
         save(WholeGraph(SMALL), place(tmp_path, "network_weights", **PLACE, seed=seed))
@@ -54,12 +54,12 @@ def ship(folder: Path, out: Path) -> None:
 
 def test_the_best_training_is_shipped_with_its_card(trained: Path, tmp_path: Path) -> None:
     ship(trained, tmp_path / "package")
-    wanted = place(trained, "network_weights", **PLACE, seed=1).read_bytes()
-    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == wanted
+    content = place(trained, "network_weights", **PLACE, seed=1).read_bytes()
+    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == content
     card = (tmp_path / "package/README.md").read_text()
     lines = [re.sub(r"\s+", " ", line) for line in card.splitlines() if "yes" in line]
     assert lines == ["| 1 | 0.700 | yes |"]
-    assert "some_graphs" in card and "of 3 trainings" in card and "+4.2%" in card
+    assert "some_graphs" in card and "from 3 trainings" in card and "+4.2%" in card
     assert "50.0%" not in card and "60.0%" not in card
 
 

@@ -1,4 +1,4 @@
-"""Splits of tables: whose blocks take part, in which orders they are shown."""
+"""Splits of tables: their blocks, and the input orders."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def drawn(files: tuple[Path, Path], **changed: object):  # type: ignore[no-untyp
 
 
 def test_blocks_of_one_length_from_the_named_sources_take_part(files: tuple[Path, Path]) -> None:
-    found = drawn(files)
-    assert found["split"].value_counts().to_dict() == {"training": 40, "test": 20, "development": 10}
-    assert found["block_id"].is_unique
-    blocks = tables.read("blocks", files[0]).set_index("block_id").loc[found["block_id"]]
+    splits = drawn(files)
+    assert splits["split"].value_counts().to_dict() == {"training": 40, "test": 20, "development": 10}
+    assert splits["block_id"].is_unique
+    blocks = tables.read("blocks", files[0]).set_index("block_id").loc[splits["block_id"]]
     assert set(blocks["n_instructions"]) == {5} and set(blocks["source"]) == {"qt56"}
 
 
@@ -60,7 +60,7 @@ def test_input_orders_are_legal_and_the_samplers_own(files: tuple[Path, Path]) -
     assert uniform["block_id"].equals(ready["block_id"])
     dags = tables.read("dags", files[1]).set_index("block_id").loc[uniform["block_id"]]
     precedes = adjacency(5, list(dags["before"]), list(dags["after"]))
-    for found in (uniform, ready):
-        assert (count_violations(precedes, np.stack(list(found["input_order"]))) == 0).all()
+    for splits in (uniform, ready):
+        assert (count_violations(precedes, np.stack(list(splits["input_order"]))) == 0).all()
     assert not np.array_equal(np.stack(list(uniform["input_order"])), np.stack(list(ready["input_order"])))
     assert str(uniform["input_order"].tolist()) == str(drawn(files)["input_order"].tolist())

@@ -5,21 +5,31 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from mlflow import MlflowClient
+from mlflow.entities import ViewType
 
 from pipeline import places, tables
 from pipeline.analysis import provenance, published, rows
 from pipeline.report.pages import FILES
-from pipeline.stages import track
+from pipeline.stages import experiment_tags, track
 
 MODELS = {"popocs": {"learning_rate": 0.1}, "sinkhorn": {"learning_rate": 0.2}}
-QUICK = {"models": MODELS, "methods": {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}}
+METHODS = {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}
+QUICK = {"task": "reproduction", "sets": ["test_5"], "models": MODELS, "methods": METHODS}
+PAGE = experiment_tags.page_of("quick").name
+NAMES = ["gcc", "popocs_20", "sinkhorn", "full/popocs/0", "full/sinkhorn/0", "tables"]
 IMITATION = {"task": "imitation", "models": {"pointer": {"encoder": {"kind": "attention"}}}, "methods": {}}
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("c" * 40, False))
+    Path("reports/figures").mkdir(parents=True)
+    for name in FILES:
+        Path("reports", name).write_text("![accuracy](figures/accuracy.png)" if PAGE in name else "")
+    for name in ("accuracy", "of_another_page"):
+        Path(f"reports/figures/{name}.png").write_text(name)
     return tmp_path
 
 
@@ -39,7 +49,7 @@ def results(experiment: str, *methods: str, seeds: tuple[str, ...] = ("0", "all"
 
 
 def fresh() -> None:
-    """The tables of experiment quick, and the report."""
+    """The tables of experiment quick."""
     for model in MODELS:
         place = {"experiment": "quick", "dependencies": "full", "model": model, "seed": "0"}
         lines = history({})
@@ -47,78 +57,114 @@ def fresh() -> None:
         Path(places.path("weights", **place)).write_bytes(model.encode())
     numbers = results("quick", "popocs_20", "sinkhorn", "gcc")
     tables.write(numbers, "results", Path(places.path("results", experiment="quick")))
-    for name in (*FILES, "results.csv", "metrics.json"):
-        (Path("reports") / name).parent.mkdir(parents=True, exist_ok=True)
-        (Path("reports") / name).write_text(name)
     splits = pd.DataFrame({"block_id": ["0" * 32], "split": ["test"], "input_order": [[0, 1]]})
     tables.write(splits, "splits", Path(places.path("splits", dependencies="full")))
 
 
 def log(settings: dict, folders: list[Path] | None = None) -> bytes:
-    data = Path("data")
+    root = Path("data")
     track.main(
         settings=json.dumps(settings),
-        log=data / "tracked/runs.json",
-        results=sorted(data.glob("experiments/*/results.parquet")),
-        history=sorted(data.glob("experiments/*/models/*/*/*/history.parquet")),
-        weights=sorted(data.glob("experiments/*/models/*/*/*/weights.safetensors")),
-        splits=sorted(data.glob("splits/*.parquet")),
+        log=root / "tracked/runs.json",
+        results=sorted(root.glob("experiments/*/results.parquet")),
+        history=sorted(root.glob("experiments/*/models/*/*/*/history.parquet")),
+        weights=sorted(root.glob("experiments/*/models/*/*/*/weights.safetensors")),
+        splits=sorted(root.glob("splits/*.parquet")),
         reports=Path("reports"),
         folders=folders,
     )
-    return (data / "tracked/runs.json").read_bytes()
+    return (root / "tracked/runs.json").read_bytes()
 
 
 def names(listing: bytes) -> list[str]:
     return [run["name"] for run in json.loads(listing)["runs"]]
 
 
-def everything() -> list:
-    """All runs, those in the bin too."""
-    from mlflow import MlflowClient
-    from mlflow.entities import ViewType
+def client() -> MlflowClient:
+    return MlflowClient(f"sqlite:///{track.STORE.resolve()}")
 
-    client = MlflowClient(f"sqlite:///{track.STORE.resolve()}")
-    return list(
-        client.search_runs([client.get_experiment_by_name(track.NAME).experiment_id], run_view_type=ViewType.ALL)
-    )
+
+def everything(experiment: str) -> list:
+    """All runs of the experiment, those in the bin too."""
+    experiment_id = client().get_experiment_by_name(experiment).experiment_id
+    return list(client().search_runs([experiment_id], run_view_type=ViewType.ALL))
 
 
 def ids(runs: list) -> set[str]:
     return {run.info.run_id for run in runs}
 
 
-def test_fresh_runs_are_kept_replaced_or_superseded(here: Path) -> None:
+def test_fresh_runs_are_kept_replaced_or_superseded(work: Path) -> None:
     fresh()
     first = log({"quick": QUICK})
-    assert names(first) == ["quick/full/popocs/0", "quick/full/sinkhorn/0", "quick/report"]
-    runs = everything()
-    assert sorted(run.info.run_name for run in runs) == names(first)
-    network = next(run for run in runs if run.info.run_name == "quick/full/popocs/0")
+    assert names(first) == NAMES
+    runs = everything("quick")
+    assert sorted(run.info.run_name for run in runs) == sorted(NAMES)
+    network, method, tables_run = (
+        next(run for run in runs if run.info.run_name == name) for name in ("full/popocs/0", "popocs_20", "tables")
+    )
     assert network.data.metrics["test_5.popocs_20.beam.exact_match"] == 0.5
     assert not any("sinkhorn" in name for name in network.data.metrics)
     assert network.data.metrics["development/exact_match"] == 0.2
     assert network.data.params["learning_rate"] == "0.1"
+    assert method.data.metrics["test_5/exact_match"] == method.data.metrics["test_5.gcc.beam.exact_match"] == 0.5
+    assert method.data.params["iterations"] == "20"
     tags = network.data.tags
-    assert tags["group"] == "quick/full" and tags["older"] == "no" and tags["git_commit"] == "c" * 40
+    assert tags["kind"] == "training" and tags["older"] == "no" and tags["git_commit"] == "c" * 40
     assert tags["dirty"] == "False" and tags["processor"]
-    report = next(run for run in runs if run.info.run_name == "quick/report")
-    logged = {path.name for path in (here / "mlartifacts" / report.info.run_id).rglob("report/*")}
-    assert set(FILES) <= logged
+    folder = work / "mlartifacts/quick"
+    logged = {path.name for path in (folder / tables_run.info.run_id).rglob("*.*")}
+    assert logged == {"results.parquet", f"{PAGE}.md", f"{PAGE}.html", "accuracy.png"}
+    assert [path.name for path in (folder / network.info.run_id).rglob("weights/*")] == ["weights.safetensors"]
 
-    assert log({"quick": QUICK}) == first and ids(everything()) == ids(runs)
+    assert log({"quick": QUICK}) == first and ids(everything("quick")) == ids(runs)
 
     weights = places.path("weights", experiment="quick", dependencies="full", model="popocs", seed=0)
     Path(weights).write_bytes(b"other weights")
     assert log({"quick": QUICK}) != first
-    replaced = everything()
+    replaced = everything("quick")
     assert len(replaced) == len(runs) and len(ids(replaced) - ids(runs)) == 1
-    assert not (here / "mlartifacts" / network.info.run_id).exists()
+    assert not (folder / network.info.run_id).exists()
 
     changed = {**QUICK, "models": {**MODELS, "popocs": {"learning_rate": 0.5}}}
     log({"quick": changed})
-    states = [run.data.tags["state"] for run in everything() if "popocs" in run.info.run_name]
+    states = [run.data.tags["state"] for run in everything("quick") if run.info.run_name == "full/popocs/0"]
     assert sorted(states) == ["current", "superseded"]
+
+
+def test_an_experiment_says_what_it_is_and_opens_with_its_key_metrics() -> None:
+    fresh()
+    log({"quick": QUICK})
+    experiment = client().get_experiment_by_name("quick")
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+    assert all(word in experiment.tags["mlflow.note.content"] for word in ("Question", "`reproduction`", "`test_5`"))
+    view = json.loads(experiment.tags["mlflow.sharedViewState.key_metrics"])
+    names_of_metrics = ["test_5/exact_match", "development/exact_match", "training/loss"]
+    assert view["selectedColumns"] == [f"metrics.`{name}`" for name in names_of_metrics]
+    charts = [(chart["metricKey"], chart["type"]) for chart in view["compareRunCharts"]]
+    assert charts == list(zip(names_of_metrics, ["BAR", "LINE", "LINE"], strict=True))
+
+    client().set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "of an earlier version")
+    client().delete_experiment(experiment.experiment_id)  # by hand: it comes back
+    log({"quick": QUICK})
+    again = client().get_experiment_by_name("quick")
+    assert again.experiment_id == experiment.experiment_id and again.tags == experiment.tags
+    assert sorted(run.info.run_name for run in everything("quick")) == sorted(NAMES)
+
+
+def test_the_experiment_that_held_all_runs_is_removed_for_good(work: Path) -> None:
+    log({}, frozen())
+    artifacts = (work / "mlartifacts").as_uri()
+    experiment_id = client().create_experiment("pocsnet", artifacts)
+    run = client().create_run(experiment_id)
+    client().log_text(run.info.run_id, "text", "file.txt")
+    log({}, frozen())
+    assert client().get_experiment_by_name("pocsnet") is None
+    assert not (work / "mlartifacts" / run.info.run_id).exists() and everything("imitation")
+
+    client().create_experiment("pocsnet", "file:///another/folder")
+    with pytest.raises(ValueError, match="was the folder moved"):
+        log({}, frozen())
 
 
 def frozen() -> list[Path]:
@@ -143,32 +189,34 @@ def _sizes() -> pd.DataFrame:
     return rows.results([rows.row(place, "parameters", 1_204_000)])
 
 
-def test_published_experiments_are_runs_with_the_settings_and_the_source_that_were_recorded(here: Path) -> None:
+def test_published_experiments_are_runs_with_the_settings_and_the_source_that_were_recorded(work: Path) -> None:
     assert names(log({})) == [] and not Path("mlflow.db").exists()  # nothing is there: no store is made
     folders = frozen()
     first = log({"imitation": IMITATION}, folders)
     assert names(first) == [
-        *(f"imitation/full/pointer/{seed}" for seed in range(2)),
-        *("processors/cp_sat", "processors/gcc"),
+        *("pointer", "full/pointer/0", "full/pointer/1", "tables"),
+        *("cp_sat", "gcc", "tables"),
     ]
-    runs = {run.info.run_name: run.data for run in everything()}
-    trained = runs["imitation/full/pointer/1"]
+    runs = {run.info.run_name: run.data for run in everything("imitation")}
+    trained = runs["full/pointer/1"]
     assert trained.params["encoder.kind"] == "attention" and trained.params["seed"] == "1"
     assert trained.metrics["test_5.pointer.beam.exact_match"] == 0.5
     assert trained.metrics["training.parameters"] == 1_204_000 and trained.metrics["development/exact_match"] == 0.2
     assert trained.tags["older"] == "no" and trained.tags["git_commit"] == "c" * 40 and trained.tags["published"]
-    method = runs["processors/cp_sat"]
+    assert runs["pointer"].metrics["test_5/exact_match"] == 0.5
+    of_processors = {run.info.run_name: run.data for run in everything("processors")}
+    method = of_processors["cp_sat"]
     assert method.params["seconds"] == "1" and method.metrics["test_5.gcc.beam.cycles.ratio.gcc.atom"] == 0.9
-    assert set(runs["processors/gcc"].params) == {"experiment", "method"}
+    assert set(of_processors["gcc"].params) == {"experiment", "method"}
 
-    before = ids(everything())
-    assert log({"imitation": IMITATION}, folders) == first and ids(everything()) == before
+    before = ids(everything("imitation"))
+    assert log({"imitation": IMITATION}, folders) == first and ids(everything("imitation")) == before
 
     # What changed since is said of the same runs; the settings that they carry stay those that were recorded.
     Path("code.py").write_text("X = 2\n")
     now = {**IMITATION, "models": {"pointer": {"encoder": {"kind": "lstm"}}}}
-    assert log({"imitation": now}, folders) == first and ids(everything()) == before
-    older = next(run.data for run in everything() if run.info.run_name == "imitation/full/pointer/0")
+    assert log({"imitation": now}, folders) == first and ids(everything("imitation")) == before
+    older = next(run.data for run in everything("imitation") if run.info.run_name == "full/pointer/0")
     assert older.tags["older"] == "yes" and "code.py has changed" in older.tags["older_why"]
     assert "models.pointer.encoder.kind: attention then, lstm now" in older.tags["older_why"]
     assert older.params["encoder.kind"] == "attention"
@@ -181,10 +229,8 @@ def test_published_experiments_are_runs_with_the_settings_and_the_source_that_we
     path = folder / "old" / published.PROVENANCE
     unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "sources", "settings", "processor"), "unknown")
     path.write_text(json.dumps(unknown))
-    assert names(log({"quick": QUICK, "old": {}}, [folder / "old", folder / "quick"]))[-2:] == [
-        "quick/report",
-        "old/gcc",
-    ]
-    (tags,) = (run.data.tags for run in everything() if run.info.run_name == "old/gcc")
+    listing = log({"quick": QUICK, "old": {}}, [folder / "old", folder / "quick"])
+    assert names(listing) == [*NAMES, "gcc", "tables"]
+    tags = next(run.data.tags for run in everything("old") if run.info.run_name == "gcc")
     assert tags["git_commit"] == tags["processor"] == "unknown" and tags["older"] == "yes"
     assert "sources were not recorded" in tags["older_why"]

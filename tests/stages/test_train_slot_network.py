@@ -42,10 +42,10 @@ def test_best_orders_are_no_worse_than_list_scheduling_nor_better_than_the_bound
 ) -> None:
     rows = examples(graphs, tmp_path / "examples.parquet")
     assert "4 graphs, 2 left out" in capsys.readouterr().err
-    given = {graph.graph_id: graph for graph in read_graphs(graphs)}
-    assert set(rows["graph_id"]) <= set(given) and set(rows["seconds"].map(len)) == {8, 12}
+    members = {graph.graph_id: graph for graph in read_graphs(graphs)}
+    assert set(rows["graph_id"]) <= set(members) and set(rows["seconds"].map(len)) == {8, 12}
     for row in rows.to_dict("records"):
-        graph = given[row["graph_id"]]
+        graph = members[row["graph_id"]]
         problem = Problem(graph.seconds, np.ones(len(graph)), graph.children, 3)
         assert row["makespan"] == makespan(problem, row["order"]) <= row["listed"] * (1 + 1e-9)
         assert row["listed"] == makespan(problem, by_tails(problem))
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_examples(graphs: Path, tmp_path: Path) -> 
 def test_graphs_without_run_times_are_refused(graphs: Path, tmp_path: Path) -> None:
     untimed = [replace(graph, seconds=np.zeros(0)) for graph in read_graphs(graphs)]
     write_graphs(tmp_path / "untimed.parquet", untimed)
-    with pytest.raises(ValueError, match="graph layered_0: it brings no run times along"):
+    with pytest.raises(ValueError, match="graph layered_0: it has no run times"):
         examples(tmp_path / "untimed.parquet", tmp_path / "examples.parquet")
     assert not (tmp_path / "examples.parquet").exists()
     device = '{"flops_per_second": 1e12, "bytes_per_second": 1e11, "launch_seconds": 1e-6, "memory_bytes": 1e9}'

@@ -1,4 +1,4 @@
-"""C programs -> blocks as GCC schedules them, each with the order in which its scheduler met it."""
+"""C programs -> blocks as GCC schedules them, each with the order that is the scheduler's input."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pipeline.blocks.corpus.sources import UnusableFile
 from pipeline.config.corpus import Compiled
 
 _log = logging.getLogger(__name__)
-_NO_OTHER = "(?!)"  # matches nothing: no second compiler is accepted
+_NO_SECOND_COMPILER = "(?!)"  # a pattern that matches nothing
 
 
 class Objects(NamedTuple):
-    """What GCC and the linker made of one C file."""
+    """The output of GCC and the linker for one C file."""
 
     scheduled: bytes
     unscheduled: bytes
@@ -38,44 +38,44 @@ class Objects(NamedTuple):
 
 def _objects(compiler: Compiler, file: str, flags: tuple[str, ...], folder: Path, scratch: Path) -> Objects:
     """Compile one file twice, with options that differ in the last scheduling pass alone."""
-    with tempfile.TemporaryDirectory(dir=scratch) as own:
-        before, after = Path(own, "before.o"), Path(own, "after.o")
+    with tempfile.TemporaryDirectory(dir=scratch) as temporary:
+        before, after = Path(temporary, "before.o"), Path(temporary, "after.o")
         return Objects(
             unscheduled=compiler.compile(file, (*flags, UNSCHEDULED), folder, before),
             scheduled=compiler.compile(file, flags, folder, after),
-            linked=compiler.link(after, Path(own, "linked")),
+            linked=compiler.link(after, Path(temporary, "linked")),
         )
 
 
-def with_addresses(found: list[Blocks], linked: Image) -> list[Blocks]:
-    """The blocks of an object with the bytes and addresses that they have in the linked file; the masks stay.
+def with_addresses(object_blocks: list[Blocks], linked: Image) -> list[Blocks]:
+    """The blocks of an object file with their bytes and addresses in the linked file; the masks stay the same.
 
-    Raises UnusableFile where the linker changed code: relaxed an instruction, or joined sections.
+    Raises UnusableFile if the linker changed code: it relaxed an instruction, or joined sections.
     """
     sections = {section.name: section for section in linked.sections}
-    moved = []
-    for blocks in found:
+    linked_blocks = []
+    for blocks in object_blocks:
         section = sections.get(blocks.section)
         if section is None or len(section.code) != len(blocks.code):
             raise UnusableFile("the linker changed the code's sections", "exclude the file in params.yaml")
         code = np.frombuffer(section.code, np.uint8)
-        kept = blocks.masked != 0  # zeros of the mask are what the linker may fill in
-        if (code[kept] != blocks.masked[kept]).any():
+        is_unmasked = blocks.masked != 0  # the linker may fill in masked bytes, which are zeros
+        if (code[is_unmasked] != blocks.masked[is_unmasked]).any():
             raise UnusableFile("the linker changed instructions", "exclude the file in params.yaml")
-        moved.append(blocks._replace(code=code, address=blocks.begin + section.address))
-    return moved
+        linked_blocks.append(blocks._replace(code=code, address=blocks.begin + section.address))
+    return linked_blocks
 
 
 class FileBlocks(NamedTuple):
-    """One C file: its distinct paired blocks, and every pair's block and order."""
+    """The distinct paired blocks of one C file, and block and order of every pair."""
 
     table: pa.Table  # schema `blocks`
     block_ids: list[str]  # of every pair
     orders: list[tuple[int, ...]]
 
 
-class Gathering:
-    """Compiles files one after the other; counts and skipped files gather on the way."""
+class ProgramCompiler:
+    """Compiles files one after the other, and collects counts and skipped files."""
 
     def __init__(self, settings: Compiled, compiler: Compiler) -> None:
         self._settings, self._compiler = settings, compiler
@@ -84,7 +84,7 @@ class Gathering:
         self.counts: Counter[tuple[str, str, str]] = Counter()  # program, statistic, bin
 
     def skipped(self) -> pd.DataFrame:
-        """Table `skipped`: the files so far that gave nothing, and why."""
+        """Table `skipped`: the files so far that gave no block, and the reasons."""
         return pd.DataFrame(self._skipped, columns=["source", "program", "reason", "remedy"])
 
     def _skip(self, program: str, file: str, error: UnusableFile) -> None:
@@ -96,7 +96,7 @@ class Gathering:
         for statistic, value in (
             ("functions", pairs.functions),
             ("functions_unpaired", pairs.unpaired_functions),
-            ("blocks", pairs.found),
+            ("blocks", pairs.candidates),
             ("blocks_paired", len(pairs.orders)),
         ):
             self.counts[program, statistic, ""] += value
@@ -104,7 +104,7 @@ class Gathering:
             self.counts[program, "blocks_unpaired", reason] += count
 
     def _read(self, data: bytes) -> Image:
-        return read_image(data, self._settings.comment, _NO_OTHER)
+        return read_image(data, self._settings.comment, _NO_SECOND_COMPILER)
 
     def _blocks(self, program: str, file: str, objects: Objects) -> FileBlocks:
         scheduled, settings = self._read(objects.scheduled), self._settings
@@ -114,25 +114,30 @@ class Gathering:
         self._count(program, pairs)
         if not pairs.orders:
             raise UnusableFile(f"no pair of blocks of {lengths[0]} to {lengths[1]} instructions", "leave it so")
-        found = with_addresses(pairs.blocks, linked)
-        masked = [s.masked[b:e] for s in found for b, e in zip(s.begin, s.end, strict=True)]
+        linked_blocks = with_addresses(pairs.blocks, linked)
+        masked = [
+            section.masked[begin:end]
+            for section in linked_blocks
+            for begin, end in zip(section.begin, section.end, strict=True)
+        ]
         ids = block_ids(binary_array(masked, np.array([len(code) for code in masked])))
-        table = table_of(settings.source, f"{program}/{file}", scheduled.compiler, False, found)
+        table = table_of(settings.source, f"{program}/{file}", scheduled.compiler, False, linked_blocks)
         return FileBlocks(table, ids.to_pylist(), pairs.orders)
 
     def files(self, program: str, folder: Path, scratch: Path, cores: int) -> Iterator[FileBlocks | None]:
-        """The program's files in the order of their names; None for one that is skipped.
+        """The program's files, sorted by name; None for a skipped file.
 
-        `folder`: where the program is unpacked. The same results for any number of `cores`.
+        `folder`: the unpacked program. The results do not depend on the number of `cores`.
         """
         settings = self._settings.programs[program]
-        names = c_files(settings, folder)
+        file_names = c_files(settings, folder)
         pool = ThreadPoolExecutor(cores)
         try:
-            made = [
-                pool.submit(_objects, self._compiler, name, tuple(settings.flags), folder, scratch) for name in names
+            futures = [
+                pool.submit(_objects, self._compiler, name, tuple(settings.flags), folder, scratch)
+                for name in file_names
             ]
-            for name, future in zip(names, made, strict=True):
+            for name, future in zip(file_names, futures, strict=True):
                 self.counts[program, "files", ""] += 1
                 try:
                     yield self._blocks(program, name, future.result())
@@ -140,4 +145,4 @@ class Gathering:
                     self._skip(program, name, error)
                     yield None
         finally:
-            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C nobody wants the rest
+            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C the other files are not needed

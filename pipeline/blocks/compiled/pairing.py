@@ -24,18 +24,18 @@ CONTENT = "other instructions"
 
 
 class Pairs(NamedTuple):
-    """The paired blocks of one file, and what became of the others."""
+    """The paired blocks of one file, and counts of the other blocks by reason."""
 
     blocks: list[Blocks]  # as scheduled, by section; only those with a partner
-    orders: list[tuple[int, ...]]  # of each of them: input_order
+    orders: list[tuple[int, ...]]  # of each of these blocks: its input order
     functions: int
     unpaired_functions: int
-    found: int  # blocks of the lengths wanted, in the scheduled object
-    unpaired: Counter[str]  # why -> blocks
+    candidates: int  # blocks of the required lengths in the scheduled object
+    unpaired: Counter[str]  # reason -> number of blocks
 
 
 def _shape(code: bytes) -> tuple[int, ...]:
-    """An instruction without its constants."""
+    """Mnemonic, registers and memory registers of an instruction, without its constants."""
     instruction = Decoder(64, code).decode()
     registers = [instruction.op_register(k) for k in range(instruction.op_count)]
     memory = (instruction.memory_base, instruction.memory_index, instruction.memory_index_scale)
@@ -43,7 +43,7 @@ def _shape(code: bytes) -> tuple[int, ...]:
 
 
 def _difference(after: list[bytes], before: list[bytes]) -> str:
-    """Why two blocks at the same place are no pair."""
+    """The reason why two blocks at the same place are not a pair."""
     if len(after) != len(before):
         return LENGTH
     same = Counter(map(_shape, after)) == Counter(map(_shape, before))
@@ -51,60 +51,67 @@ def _difference(after: list[bytes], before: list[bytes]) -> str:
 
 
 def _keys(section: Section) -> list[tuple[int, int, int]]:
-    """Function, transfers and targets passed, and number among the blocks of that place (padding may separate some)."""
-    keys, seen = [], Counter[tuple[int, int]]()
+    """Function, `passed`, and number among the blocks with the same two (padding may separate blocks)."""
+    keys, blocks_at = [], Counter[tuple[int, int]]()
     for place in zip(section.function.tolist(), section.passed.tolist(), strict=True):
-        keys.append((*place, seen[place]))
-        seen[place] += 1
+        keys.append((*place, blocks_at[place]))
+        blocks_at[place] += 1
     return keys
 
 
-def _pair_section(after: Section, before: Section | None, least: int, most: int) -> Pairs:
-    n = after.blocks.n_instructions
-    wanted = np.flatnonzero((n >= least) & (n <= most))
+def _pair_section(after: Section, before: Section | None, min_instructions: int, max_instructions: int) -> Pairs:
+    lengths = after.blocks.n_instructions
+    selected = np.flatnonzero((lengths >= min_instructions) & (lengths <= max_instructions))
     unpaired: Counter[str] = Counter()
-    kept: list[int] = []
+    paired: list[int] = []
     orders: list[tuple[int, ...]] = []
     functions = len(after.totals)
     if before is None or len(before.totals) != functions:
-        unpaired[FUNCTIONS] = len(wanted)
-        return Pairs([], [], functions, functions, len(wanted), unpaired)
+        unpaired[FUNCTIONS] = len(selected)
+        return Pairs([], [], functions, functions, len(selected), unpaired)
     same_flow = after.totals == before.totals
     partners = {key: block for block, key in enumerate(_keys(before))}
     keys = _keys(after)
-    for block in wanted.tolist():
+    for block in selected.tolist():
         if not same_flow[keys[block][0]]:
             unpaired[FLOW] += 1
         elif (partner := partners.get(keys[block])) is None:
             unpaired[CUT] += 1
         else:
-            final, first = instructions(after, block), instructions(before, partner)
-            order = input_order(final, first)
+            final, initial = instructions(after, block), instructions(before, partner)
+            order = input_order(final, initial)
             if order is None:
-                unpaired[_difference(final, first)] += 1
+                unpaired[_difference(final, initial)] += 1
             else:
-                kept.append(block)
+                paired.append(block)
                 orders.append(order)
-    b = after.blocks
-    blocks = b._replace(
-        address=b.address[kept], begin=b.begin[kept], end=b.end[kept], n_instructions=b.n_instructions[kept]
+    section_blocks = after.blocks
+    blocks = section_blocks._replace(
+        address=section_blocks.address[paired],
+        begin=section_blocks.begin[paired],
+        end=section_blocks.end[paired],
+        n_instructions=section_blocks.n_instructions[paired],
     )
-    return Pairs([blocks], orders, functions, int((~same_flow).sum()), len(wanted), unpaired)
+    return Pairs([blocks], orders, functions, int((~same_flow).sum()), len(selected), unpaired)
 
 
-def pair(after: Image, before: Image, least: int, most: int, forms: Forms) -> Pairs:
-    """Pair the blocks of `least` to `most` instructions of a scheduled object with those of the unscheduled one.
+def pair(after: Image, before: Image, min_instructions: int, max_instructions: int, forms: Forms) -> Pairs:
+    """Pair the blocks of a scheduled object with those of the unscheduled one.
 
-    Sections by name, functions by number, blocks by place (compiled/block_places.py). A pair has the same instructions,
-    constants and references included. Raises ValueError where one is not an object file.
+    Only blocks of a length in [min_instructions, max_instructions] count. Sections are matched by name, functions by
+    number, and blocks by place (compiled/block_places.py). The blocks of a pair have the same instructions, including
+    constants and references. Raises ValueError if an image is not an object file.
     """
     unscheduled = {section.blocks.section: section for section in sections(before, forms)}
-    parts = [_pair_section(s, unscheduled.get(s.blocks.section), least, most) for s in sections(after, forms)]
+    parts = [
+        _pair_section(s, unscheduled.get(s.blocks.section), min_instructions, max_instructions)
+        for s in sections(after, forms)
+    ]
     return Pairs(
         blocks=[section for part in parts for section in part.blocks],
         orders=[order for part in parts for order in part.orders],
         functions=sum(part.functions for part in parts),
         unpaired_functions=sum(part.unpaired_functions for part in parts),
-        found=sum(part.found for part in parts),
+        candidates=sum(part.candidates for part in parts),
         unpaired=sum((part.unpaired for part in parts), Counter()),
     )

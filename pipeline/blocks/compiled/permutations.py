@@ -1,4 +1,4 @@
-"""The order before scheduling as a permutation of the order after it: is it legal, and how far are the two apart?"""
+"""The order before scheduling as a permutation of the order after it: its legality, and the distance of the two."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pipeline.blocks.dag.dependencies import Kind
 
 
 def input_order(after: Sequence[Hashable], before: Sequence[Hashable]) -> tuple[int, ...] | None:
-    """order[t]: index in `after` of the instruction in slot t of `before`; None where the instructions differ.
+    """order[t]: index in `after` of the instruction in slot t of `before`; None if the instructions differ.
 
-    The k-th of equal instructions is matched with the k-th. That contradicts no dependency that the truth does not:
-    equal instructions conflict with the same others, so if the two of a legal order change their names and no
-    instruction that must stand between them separates them, the order stays legal; and if one does, or if they
-    conflict with each other, no legal order has them the other way round.
+    Among equal instructions the k-th of `before` is matched with the k-th of `after`. This matching violates no
+    dependency that the true one does not violate. Equal instructions conflict with the same other instructions. So two
+    equal instructions of a legal order can exchange their numbers and the order stays legal, unless they conflict with
+    each other or an instruction must stay between them; and in these two cases no legal order reverses them.
     """
     if Counter(after) != Counter(before):
         return None
-    places: dict[Hashable, deque[int]] = defaultdict(deque)
+    indices_of: dict[Hashable, deque[int]] = defaultdict(deque)
     for index, instruction in enumerate(after):
-        places[instruction].append(index)
-    return tuple(places[instruction].popleft() for instruction in before)
+        indices_of[instruction].append(index)
+    return tuple(indices_of[instruction].popleft() for instruction in before)
 
 
 def violated(order: Sequence[int], before: ArrayLike, after: ArrayLike, kinds: ArrayLike) -> Kind:
-    """The kinds of all dependencies before[e] -> after[e] that `order` turns round; Kind(0) where it is legal."""
+    """The kinds of all dependencies before[e] -> after[e] that `order` reverses; Kind(0) if it is legal."""
     slot = np.argsort(np.asarray(order))
-    wrong = slot[np.asarray(before, np.int64)] > slot[np.asarray(after, np.int64)]
-    return Kind(int(np.bitwise_or.reduce(np.asarray(kinds, np.int64)[wrong], initial=0)))
+    is_reversed = slot[np.asarray(before, np.int64)] > slot[np.asarray(after, np.int64)]
+    return Kind(int(np.bitwise_or.reduce(np.asarray(kinds, np.int64)[is_reversed], initial=0)))
 
 
-def kendall_distance(order: Sequence[int]) -> int:
-    """Pairs of instructions that stand the other way round than in 0..n-1 (Kendall 1938)."""
+def kendall_tau_distance(order: Sequence[int]) -> int:
+    """Kendall tau distance from the identity: number of pairs that are not in ascending order (Kendall 1938)."""
     return sum(first > second for first, second in combinations(order, 2))

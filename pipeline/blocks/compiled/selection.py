@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.blocks.compiled.permutations import kendall_distance, violated
+from pipeline.blocks.compiled.permutations import kendall_tau_distance, violated
 from pipeline.blocks.dag.bulk import Builder
 from pipeline.blocks.dag.dependencies import Kind
 
 Order = tuple[int, ...]
-Observed = Counter[tuple[str, str, Order]]  # program, block_id, input order -> how often
+Observed = Counter[tuple[str, str, Order]]  # program, block_id, input order -> number of pairs
 Counts = Counter[tuple[str, str, str]]  # program (empty: all), statistic, bin
 
 _MEMORY = Kind.MEMORY_RAW | Kind.MEMORY_WAR | Kind.MEMORY_WAW
@@ -30,7 +30,7 @@ class Selection(NamedTuple):
 
 
 def _cause(kind: Kind) -> str:
-    """What kinds of dependencies an illegal order turns round, in a word."""
+    """The kinds of dependencies that an illegal order reverses, in words."""
     names = [
         name
         for name, bits in (("memory", _MEMORY), ("flags", _FLAGS), ("registers", ~(_MEMORY | _FLAGS)))
@@ -50,28 +50,28 @@ def _dags(blocks: pa.Table) -> dict[str, _Edges]:
     """Every dependency of every block, by block_id, mode `full`."""
     table = Builder("full").build(blocks)
     columns = [table[name].to_pylist() for name in table.schema.names]
-    found = {}
-    for row in zip(*columns, strict=True):
-        dag = dict(zip(table.schema.names, row, strict=True))
-        found[dag["block_id"]] = _Edges(
+    edges_of_block = {}
+    for values in zip(*columns, strict=True):
+        dag = dict(zip(table.schema.names, values, strict=True))
+        edges_of_block[dag["block_id"]] = _Edges(
             np.array(dag["before"] + dag["implied_before"], np.int64),
             np.array(dag["after"] + dag["implied_after"], np.int64),
             np.array(dag["kinds"] + dag["implied_kinds"], np.int64),
             dag["n_legal_orders"],
         )
-    return found
+    return edges_of_block
 
 
 def _preferred(orders: dict[Order, int]) -> Order:
-    """The most frequent; of equals, the smallest."""
+    """The most frequent order; of equally frequent ones, the smallest."""
     return min(orders, key=lambda order: (-orders[order], order))
 
 
 def _describe(orders: Iterable[Order], dags: Iterable[_Edges]) -> Counts:
-    """Statistics of the distinct blocks that stay; distances are sums over blocks."""
+    """Statistics of the selected distinct blocks; distances are sums over blocks."""
     counts: Counts = Counter()
     for order, dag in zip(orders, dags, strict=True):
-        n, distance = len(order), kendall_distance(order)
+        n, distance = len(order), kendall_tau_distance(order)
         counts["", "unique_blocks", ""] += 1
         counts["", "length", str(n)] += 1
         if dag.n_legal_orders > 1:
@@ -86,33 +86,38 @@ def _describe(orders: Iterable[Order], dags: Iterable[_Edges]) -> Counts:
 
 
 def select(blocks: pa.Table, observed: Observed) -> Selection:
-    """For each block the most frequent of its legal input orders; a block without one is left out, and counted.
+    """For each block the most frequent of its legal input orders; a block without one is omitted, and counted.
 
-    blocks: schema `blocks`, unique in block_id; `observed` may name no other block. An order is legal where it turns
-    round no dependency of mode `full`. Pairs are counted by program, blocks of all programs together.
+    blocks: schema `blocks`, unique in block_id; `observed` may not contain other blocks. An order is legal if it
+    reverses no dependency of mode `full`. Pairs are counted by program, and distinct blocks for all programs together.
     """
     dags = _dags(blocks)
     counts: Counts = Counter()
     legal: dict[str, Counter[Order]] = defaultdict(Counter)
-    verdicts: dict[tuple[str, Order], Kind] = {}
+    reversed_kinds_of: dict[tuple[str, Order], Kind] = {}
     for (program, block_id, order), number in observed.items():
         dag = dags[block_id]
-        if (verdict := verdicts.get((block_id, order))) is None:
-            verdict = violated(order, dag.before, dag.after, dag.kinds)
-            verdicts[block_id, order] = verdict
+        if (reversed_kinds := reversed_kinds_of.get((block_id, order))) is None:
+            reversed_kinds = violated(order, dag.before, dag.after, dag.kinds)
+            reversed_kinds_of[block_id, order] = reversed_kinds
         moved = order != tuple(range(len(order)))
         counts[program, "pairs_moved", ""] += number * moved
-        if verdict:
-            counts[program, "pairs_illegal", _cause(verdict)] += number
+        if reversed_kinds:
+            counts[program, "pairs_illegal", _cause(reversed_kinds)] += number
         else:
             counts[program, "pairs_legal", ""] += number
             legal[block_id][order] += number
             if dag.n_legal_orders > 1:
                 counts[program, "pairs_legal_several", ""] += number
                 counts[program, "pairs_legal_several_moved", ""] += number * moved
-    chosen = {block_id: _preferred(legal[block_id]) for block_id in sorted(legal)}
-    counts["", "unique_illegal", ""] = len(dags) - len(chosen)
+    selected_orders = {block_id: _preferred(legal[block_id]) for block_id in sorted(legal)}
+    counts["", "unique_illegal", ""] = len(dags) - len(selected_orders)
     counts["", "unique_several_input_orders", ""] = sum(len(orders) > 1 for orders in legal.values())
-    counts += _describe(chosen.values(), (dags[block_id] for block_id in chosen))
-    frame = pd.DataFrame({"block_id": list(chosen), "input_order": [np.array(o, np.int16) for o in chosen.values()]})
+    counts += _describe(selected_orders.values(), (dags[block_id] for block_id in selected_orders))
+    frame = pd.DataFrame(
+        {
+            "block_id": list(selected_orders),
+            "input_order": [np.array(order, np.int16) for order in selected_orders.values()],
+        }
+    )
     return Selection(frame, counts)

@@ -13,14 +13,14 @@ class AssemblyError(ValueError):
     """Bytes that are not whole x86-64 instructions; the message shows them."""
 
 
-# What iced-x86 prints in a way that GNU's assembler refuses: code -> mnemonic (and only the mnemonic differs).
+# Codes for which GNU's assembler refuses the mnemonic that iced-x86 prints -> the mnemonic that it accepts.
 _GAS_MNEMONICS = {Code.MOVSXD_R32_RM32: "movl"}  # without a REX.W prefix nothing is extended
 
 
 def _formatter(syntax: FormatterSyntax_) -> Formatter:
     formatter = Formatter(syntax)
-    formatter.rip_relative_addresses = True  # a masked displacement, not an address that nobody knows
-    formatter.gas_show_mnemonic_size_suffix = False  # "true" adds it where GNU's assembler takes none
+    formatter.rip_relative_addresses = True  # print the masked displacement, not an address, which is unknown
+    formatter.gas_show_mnemonic_size_suffix = False  # "true" adds suffixes that GNU's assembler rejects
     formatter.hex_prefix, formatter.hex_suffix = "0x", ""
     formatter.space_after_operand_separator = syntax == FormatterSyntax.INTEL
     return formatter
@@ -58,7 +58,7 @@ def split(code: bytes) -> list[bytes]:
 
 
 def _texts(code: bytes, text: Callable[[bytes], str]) -> list[str]:
-    # One by one from address 0: equal bytes give equal texts wherever they stand, so texts can be kept.
+    # Each instruction is decoded at address 0, so that equal bytes give equal texts, which can be cached.
     return [text(instruction) for instruction in split(code)]
 
 

@@ -1,6 +1,6 @@
-"""Blocks from a CSV file as of BHive (Chen et al. 2019): machine code in hexadecimal, then what was measured.
+"""Blocks from a CSV file in BHive's format (Chen et al. 2019): machine code in hexadecimal, then measurements.
 
-There is no header, and only the first column is read. A row's line number, from 1, stands for its address.
+The file has no header, and only the first column is read. A row's line number, from 1, serves as its address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMEDY = "correct or delete the line; a header is none of the blocks and may st
 
 
 def _codes(data: bytes) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
-    """Line numbers and codes of the rows, and (line, reason) of those that are none."""
+    """Line numbers and codes of the rows that hold a block, and (line, reason) of the bad rows."""
     probe = data[:_TEXT_PROBE_BYTES]
     if b"\0" in probe:
         raise UnusableFile("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
@@ -48,31 +48,35 @@ def _codes(data: bytes) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
                 bad.append((rows.line_num, "empty hex field"))
 
 
-def blocks(data: bytes, least: int, most: int, forms: Forms) -> tuple[Blocks, list[tuple[str, str]]]:
-    """The file's blocks of `least` to `most` instructions, and (reason, remedy) of every bad row.
+def blocks(
+    data: bytes, min_instructions: int, max_instructions: int, forms: Forms
+) -> tuple[Blocks, list[tuple[str, str]]]:
+    """The file's blocks of a length in [min_instructions, max_instructions], and (reason, remedy) of every bad row.
 
-    A row is bad where it is not hexadecimal, not made of whole instructions, or transfers control.
-    Raises UnusableFile where the file is no text.
+    A row is bad if it is not hexadecimal, does not consist of whole instructions, or contains a control transfer.
+    Raises UnusableFile if the file is not text.
     """
     lines, codes, bad = _codes(data)
     bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)
     code, begin, end = np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:]
-    found = forms.decode(code, begin, end)
-    facts = forms.facts[found.form]
+    decoded = forms.decode(code, begin, end)
+    facts = forms.facts[decoded.form]
 
     def rows_with(instructions: np.ndarray) -> np.ndarray:
-        return np.unique(np.searchsorted(found.first, np.flatnonzero(instructions), "right") - 1)
+        return np.unique(np.searchsorted(decoded.first, np.flatnonzero(instructions), "right") - 1)
 
-    whole = found.whole.copy()
+    whole = decoded.whole.copy()
     whole[rows_with(~facts["valid"])] = False
-    straight = np.ones(len(whole), bool)
-    straight[rows_with(facts["control"])] = False
-    for row in np.flatnonzero(~(whole & straight)).tolist():
+    straight_line = np.ones(len(whole), bool)
+    straight_line[rows_with(facts["control"])] = False
+    for row in np.flatnonzero(~(whole & straight_line)).tolist():
         fault = "transfers control before its end or at it" if whole[row] else "not made of whole x86-64 instructions"
         bad.append((lines[row], f"{fault}: {codes[row][:20].hex()}"))
-    n = np.diff(found.first)
-    wanted = whole & straight & (n >= least) & (n <= most)
-    hidden = masked(code, begin, found, forms.facts)
+    n_instructions = np.diff(decoded.first)
+    selected = whole & straight_line & (n_instructions >= min_instructions) & (n_instructions <= max_instructions)
+    hidden = masked(code, begin, decoded, forms.facts)
     address = np.array(lines, np.int64)
-    chosen = Blocks("", code, hidden, address[wanted], begin[wanted], end[wanted], n[wanted])
-    return chosen, [(f"line {line}: {reason}", _REMEDY) for line, reason in sorted(bad)]
+    selected_blocks = Blocks(
+        "", code, hidden, address[selected], begin[selected], end[selected], n_instructions[selected]
+    )
+    return selected_blocks, [(f"line {line}: {reason}", _REMEDY) for line, reason in sorted(bad)]

@@ -1,4 +1,4 @@
-"""An ELF file -> the code of its functions, and who compiled it."""
+"""An ELF file -> the code of its functions, and the compiler that built it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHF_ALLOC = 0x2
 _SHF_EXECINSTR = 0x4
 _SECTION_HEADER, _PROGRAM_HEADER = 64, 56  # bytes of an entry in a file of 64 bits
 _RELA, _REL, _SYMBOL = 24, 16, 24
-# Bytes a relocation of x86-64 covers, where not four (System V psABI, table 4.9 "Relocation Types").
+# Bytes that a relocation of x86-64 covers, if they are not four (System V psABI, table 4.9 "Relocation Types").
 _RELOCATED_BYTES = {1: 8, 12: 2, 13: 2, 14: 1, 15: 1} | dict.fromkeys((16, 17, 18, 24, 25, 27, 28, 29, 30, 31, 33), 8)
 
 
@@ -29,14 +29,14 @@ class ElfError(UnusableFile):
 
 @dataclass(frozen=True)
 class CodeSection:
-    """A section of machine code. Addresses are virtual ones; in a relocatable object they start at 0."""
+    """A section of machine code. Addresses are virtual; in a relocatable object they start at 0."""
 
     name: str
     address: int
     code: bytes
     functions: np.ndarray  # int64 (n, 2): begin and end address of every function, sorted, disjoint
     relocated: np.ndarray  # int64 (m, 2): begin and end address of bytes that the linker fills in
-    references: tuple[str, ...] = ()  # (m,): names of what it fills in; equal ones, equal values
+    references: tuple[str, ...] = ()  # (m,): names of the values that it fills in; equal names mean equal values
 
 
 @dataclass(frozen=True)
@@ -44,33 +44,33 @@ class Image:
     """The code of one file."""
 
     sections: list[CodeSection]
-    compiler: str  # the .comment string that matched, or several
+    compiler: str  # the .comment strings that matched
     relocatable: bool  # an object file: every section has an address space of its own
-    absolute: tuple[int, int] | None  # addresses the image is loaded at, where it cannot move; else None
+    absolute: tuple[int, int] | None  # addresses at which the image is loaded; None if it can move
 
 
-def _truncated(what: object) -> ElfError:
-    return ElfError(f"truncated or damaged ELF file ({what})", "build or download the file again")
+def _truncated(cause: object) -> ElfError:
+    return ElfError(f"truncated or damaged ELF file ({cause})", "build or download the file again")
 
 
 def _check_tables(elf: ELFFile, size: int) -> None:
-    """Refuse header tables that reach beyond the file's `size` bytes, before anything walks along them.
+    """Raise ElfError for header tables that end beyond the file's `size` bytes, before pyelftools walks along them.
 
     A damaged count or entry size would keep pyelftools busy for hours.
     """
-    for what, offset, count, entry, least in (
+    for table, offset, n_entries, entry_bytes, min_entry_bytes in (
         ("section headers", elf["e_shoff"], elf.num_sections(), elf["e_shentsize"], _SECTION_HEADER),
         ("program headers", elf["e_phoff"], elf.num_segments(), elf["e_phentsize"], _PROGRAM_HEADER),
     ):
-        if count and (entry < least or offset + count * entry > size):
-            raise _truncated(f"{size} bytes, its {count} {what} do not fit in")
+        if n_entries and (entry_bytes < min_entry_bytes or offset + n_entries * entry_bytes > size):
+            raise _truncated(f"{size} bytes, its {n_entries} {table} do not fit in")
     for section in elf.iter_sections():
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > size:
             raise _truncated(f"{size} bytes, section {section.name} does not fit in")
 
 
 def _bytes(section: Section) -> bytes:
-    """A section's bytes. Code, comments and unwinding tables have some, and nobody compresses them."""
+    """A section's bytes. Sections of code, comments and unwinding tables hold bytes, and no tool compresses them."""
     if section["sh_type"] == "SHT_NOBITS" or section.compressed:
         raise _truncated(f"section {section.name} has no plain bytes")
     return bytes(section.data())
@@ -82,11 +82,11 @@ def _compiler(elf: ELFFile, compiler: str, start_up_compiler: str, alone: bool) 
     if section is None:
         raise ElfError("no .comment section: its compiler is unknown", "link it without stripping .comment")
     strings = sorted({part.decode("utf-8", "replace") for part in _bytes(section).split(b"\0") if part})
-    matching = [text for text in strings if re.search(compiler, text)]
-    others = [text for text in strings if text not in matching and not re.search(start_up_compiler, text)]
-    if not matching or (alone and others):
+    matching = [string for string in strings if re.search(compiler, string)]
+    foreign = [string for string in strings if string not in matching and not re.search(start_up_compiler, string)]
+    if not matching or (alone and foreign):
         raise ElfError(
-            f"built by another compiler: {'; '.join(others if matching else strings) or 'none named'}", remedy
+            f"built by another compiler: {'; '.join(foreign if matching else strings) or 'none named'}", remedy
         )
     return "; ".join(matching)
 
@@ -95,14 +95,14 @@ class _Relocation(NamedTuple):
     offset: int  # in the section that it changes
     kind: int
     addend: int
-    defined_in: int  # index of the section that the symbol stands in, -1 where undefined or absolute
+    defined_in: int  # index of the section that holds the symbol, -1 if it is undefined or absolute
     value: int  # of the symbol, in that section
     name: str  # of the symbol; section symbols have none
 
 
 def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
     """The relocations of an object file by the index of the section that they change."""
-    found: dict[int, list[_Relocation]] = {}
+    relocations: dict[int, list[_Relocation]] = {}
     for section in elf.iter_sections():
         if isinstance(section, RelocationSection) and section["sh_flags"] & _SHF_ALLOC == 0:
             symbols = elf.get_section(section["sh_link"])
@@ -113,7 +113,7 @@ def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
             for relocation in section.iter_relocations():
                 symbol = symbols.get_symbol(relocation["r_info_sym"])
                 index = symbol["st_shndx"]
-                found.setdefault(section["sh_info"], []).append(
+                relocations.setdefault(section["sh_info"], []).append(
                     _Relocation(
                         offset=relocation["r_offset"],
                         kind=relocation["r_info_type"],
@@ -123,23 +123,23 @@ def _relocations(elf: ELFFile) -> dict[int, list[_Relocation]]:
                         name=symbol.name,
                     )
                 )
-    return found
+    return relocations
 
 
 def _disjoint(ranges: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """The ranges that lie inside [begin, end), sorted, without empty ones and those that overlap an earlier one."""
+    """The sorted ranges inside [begin, end) that are not empty and do not overlap an earlier one."""
     inside = ranges[(ranges[:, 0] >= begin) & (ranges[:, 1] <= end) & (ranges[:, 0] < ranges[:, 1])]
     inside = np.unique(inside, axis=0)
     if len(inside) == 0:
         return inside
-    reached = np.maximum.accumulate(inside[:, 1])
-    return inside[np.r_[True, inside[1:, 0] >= reached[:-1]]]
+    largest_end = np.maximum.accumulate(inside[:, 1])
+    return inside[np.r_[True, inside[1:, 0] >= largest_end[:-1]]]
 
 
 def _reference(relocation: _Relocation, sections: dict[int, Section]) -> str:
-    """Names the value that a relocation fills in.
+    """Name of the value that a relocation fills in.
 
-    A place in code is named by its section alone: another schedule or padding would change the offset.
+    An address in code is named by its section alone: another schedule or padding would change the offset.
     """
     section = sections.get(relocation.defined_in)
     if section is None:
@@ -152,41 +152,47 @@ def _reference(relocation: _Relocation, sections: dict[int, Section]) -> str:
 def _relocatable_sections(
     elf: ELFFile, text: list[tuple[int, Section]], eh_frames: list[tuple[int, Section]]
 ) -> list[CodeSection]:
-    """Code of an object file: its addresses, in `.eh_frame` too, are still in the relocations."""
-    relocations, numbered = _relocations(elf), dict(enumerate(elf.iter_sections()))
+    """Code sections of an object file, whose addresses (also those in `.eh_frame`) are still in the relocations."""
+    relocations, section_of_index = _relocations(elf), dict(enumerate(elf.iter_sections()))
     functions: dict[int, list[tuple[int, int]]] = {}
     for index, eh_frame in eh_frames:
         starts = {r.offset: (r.defined_in, r.value + r.addend) for r in relocations.get(index, [])}
-        for place, size in relocated_functions(_bytes(eh_frame)):
-            if place in starts:
-                defined_in, begin = starts[place]
+        for offset, size in relocated_functions(_bytes(eh_frame)):
+            if offset in starts:
+                defined_in, begin = starts[offset]
                 functions.setdefault(defined_in, []).append((begin, begin + size))
     sections = []
     for index, section in text:
         code = _bytes(section)
         ranges = np.array(functions.get(index, []), dtype=np.int64).reshape(-1, 2)
-        here = relocations.get(index, [])
-        filled = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in here]
-        relocated = np.array(filled, dtype=np.int64).reshape(-1, 2)
-        references = tuple(_reference(r, numbered) for r in here)
+        section_relocations = relocations.get(index, [])
+        filled_ranges = [(r.offset, r.offset + _RELOCATED_BYTES.get(r.kind, 4)) for r in section_relocations]
+        relocated = np.array(filled_ranges, dtype=np.int64).reshape(-1, 2)
+        references = tuple(_reference(r, section_of_index) for r in section_relocations)
         sections.append(CodeSection(section.name, 0, code, _disjoint(ranges, 0, len(code)), relocated, references))
     return sections
 
 
 def _sections(elf: ELFFile, relocatable: bool, text_share: float) -> list[CodeSection]:
-    numbered = list(enumerate(elf.iter_sections()))
-    eh_frames = [(i, s) for i, s in numbered if s.name == ".eh_frame" and s["sh_type"] != "SHT_NOBITS"]
+    numbered_sections = list(enumerate(elf.iter_sections()))
+    eh_frames = [
+        (index, section)
+        for index, section in numbered_sections
+        if section.name == ".eh_frame" and section["sh_type"] != "SHT_NOBITS"
+    ]
     if not eh_frames:
         raise ElfError("no .eh_frame section: function boundaries are unknown", "compile with -funwind-tables")
-    # Other executable sections (.plt, .init) are written by the linker and by hand.
+    # The linker and people, not compilers, write the other executable sections (.plt, .init).
     text = [
-        (i, s)
-        for i, s in numbered
-        if s.name.startswith(".text") and s["sh_flags"] & _SHF_EXECINSTR and s["sh_type"] == "SHT_PROGBITS"
+        (index, section)
+        for index, section in numbered_sections
+        if section.name.startswith(".text")
+        and section["sh_flags"] & _SHF_EXECINSTR
+        and section["sh_type"] == "SHT_PROGBITS"
     ]
     if relocatable:
         return _relocatable_sections(elf, text, eh_frames)
-    ranges = np.concatenate([function_ranges(_bytes(s), s["sh_addr"]) for _, s in eh_frames])
+    ranges = np.concatenate([function_ranges(_bytes(section), section["sh_addr"]) for _, section in eh_frames])
     sections = []
     for _, section in text:
         code, address = _bytes(section), section["sh_addr"]
@@ -208,9 +214,9 @@ def _loaded(elf: ELFFile) -> tuple[int, int]:
 def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: float = 1.0) -> Image:
     """The compiled functions of an executable, shared object or relocatable object for x86-64.
 
-    `compiler`, `start_up_compiler`: regular expressions; some `.comment` string must match the first
-    and every other one either of them. `text_share`: code beyond this share of `.text` is dropped;
-    below 1 other compilers may be named, for whoever sets it says that theirs is the code dropped.
+    `compiler`, `start_up_compiler`: regular expressions. At least one `.comment` string must match the first, and every
+    other one must match one of the two. `text_share`: code beyond this share of `.text` is dropped. If it is below 1,
+    the file may name other compilers: the user states that their code is the dropped part.
     Raises ElfError with reason and remedy.
     """
     try:
@@ -221,7 +227,7 @@ def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: f
         if kind not in ("ET_EXEC", "ET_DYN", "ET_REL"):
             raise ElfError(f"neither program, shared nor relocatable object ({kind})", "exclude it by include")
         _check_tables(elf, len(data))
-        named = _compiler(elf, compiler, start_up_compiler, alone=text_share == 1)
+        compiler_text = _compiler(elf, compiler, start_up_compiler, alone=text_share == 1)
         sections = _sections(elf, kind == "ET_REL", text_share)
         absolute = _loaded(elf) if kind == "ET_EXEC" else None
     except EhFrameError as error:
@@ -230,7 +236,7 @@ def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: f
         raise
     except DAMAGE as error:
         raise _truncated(f"{type(error).__name__}: {error}") from error
-    covered = [section for section in sections if len(section.functions)]
-    if not covered:
+    sections_with_functions = [section for section in sections if len(section.functions)]
+    if not sections_with_functions:
         raise ElfError(".eh_frame covers no function of .text", "compile with -funwind-tables")
-    return Image(covered, named, kind == "ET_REL", absolute)
+    return Image(sections_with_functions, compiler_text, kind == "ET_REL", absolute)

@@ -1,8 +1,9 @@
-"""What follows a block in its program: the next instructions behind its end, with no address left in them.
+"""The instructions that follow a block in its program, without any address in them.
 
-GCC does not end its blocks at calls, and it knows what a block's end goes on to use; our blocks end there. The first
-instruction is what ended the block: a call, a jump, a return, or what stands where a branch leads to. Padding is
-passed over (its length tells an address), and so is the width of a jump: a short one is written as a near one.
+GCC does not end its blocks at calls, and it knows which values the code after a block's end uses; our blocks end at
+calls. The first instruction is the one that ends the block: a call, a jump, a return, or the target of a branch.
+Padding is skipped, because its length would tell an address. The width of a jump is removed as well: a short jump is
+written as a near one.
 """
 
 from __future__ import annotations
@@ -26,65 +27,66 @@ _FINAL = {
     FlowControl.EXCEPTION,  # ud2
 }
 _SHORT_JUMP, _NEAR_JUMP = 0xEB, 0xE9  # opcodes
-_SHORT_CONDITIONS, _NEAR_CONDITIONS, _TWO_BYTES = 0x70, 0x80, 0x0F  # sixteen opcodes each; the near ones behind 0F
+_SHORT_CONDITIONS, _NEAR_CONDITIONS, _TWO_BYTES = 0x70, 0x80, 0x0F  # sixteen opcodes each; the near ones come after 0F
 _NEAR_BYTES = 4  # of a near jump's distance
 
 
 class Following(NamedTuple):
-    """What follows B blocks, nearest first."""
+    """The instructions that follow B blocks, the nearest first."""
 
     lengths: np.ndarray  # (B, MOST) uint8, bytes; 0 for none
-    code: np.ndarray  # (B, MOST, LONGEST) uint8, zeros behind an instruction's end
+    code: np.ndarray  # (B, MOST, LONGEST) uint8, zeros after an instruction's end
 
     @staticmethod
     def none(size: int) -> Following:
         return Following(np.zeros((size, MOST), np.uint8), np.zeros((size, MOST, LONGEST), np.uint8))
 
     def lists(self) -> pa.ListArray:
-        """Of each block the instructions' bytes, as table `following` has them."""
-        there = self.lengths > 0
-        lengths = self.lengths[there].astype(np.int64)
-        data = self.code[there][np.arange(LONGEST) < lengths[:, None]]
+        """The bytes of each block's following instructions, as in table `following`."""
+        exists = self.lengths > 0
+        lengths = self.lengths[exists].astype(np.int64)
+        code_bytes = self.code[exists][np.arange(LONGEST) < lengths[:, None]]
         offsets = np.r_[0, np.cumsum(lengths)].astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(code_bytes)]
         values = pa.Array.from_buffers(pa.binary(), len(lengths), buffers)
-        return pa.ListArray.from_arrays(pa.array(np.r_[0, np.cumsum(there.sum(1))], pa.int32()), values)
+        return pa.ListArray.from_arrays(pa.array(np.r_[0, np.cumsum(exists.sum(1))], pa.int32()), values)
 
 
 def of_blocks(image: Image, sections: np.ndarray, addresses: np.ndarray, codes: list[bytes], forms: Forms) -> Following:
-    """What follows B blocks of one program, up to the end of their function.
+    """The instructions that follow B blocks of one program, up to the end of their function.
 
-    sections: (B,) names; addresses: (B,) int64; codes: the blocks' bytes as found. In an object file several sections
-    may have one name: a block stands where its bytes do.
-    Raises ValueError for a section or a block that the program does not hold.
+    sections: (B,) names; addresses: (B,) int64; codes: the blocks' bytes in the program. In an object file several
+    sections may have the same name: a block belongs to the one that has its bytes at its address.
+    Raises ValueError for a section or a block that the program does not contain.
     """
     if unknown := sorted(set(sections) - {section.name for section in image.sections}):
         raise ValueError(f"no code in section {unknown[0]}")
-    found, placed = Following.none(len(codes)), np.zeros(len(codes), bool)
+    following, is_placed = Following.none(len(codes)), np.zeros(len(codes), bool)
     for section in image.sections:
-        rows = np.flatnonzero((sections == section.name) & ~placed)
-        begin = (addresses[rows] - section.address).tolist()
-        there = [
-            at >= 0 and section.code[at : at + len(codes[k])] == codes[k] for at, k in zip(begin, rows, strict=True)
+        rows = np.flatnonzero((sections == section.name) & ~is_placed)
+        offsets = (addresses[rows] - section.address).tolist()
+        matches = [
+            offset >= 0 and section.code[offset : offset + len(codes[row])] == codes[row]
+            for offset, row in zip(offsets, rows, strict=True)
         ]
-        rows = rows[np.array(there, bool)]
-        end = addresses[rows] - section.address + np.array([len(codes[k]) for k in rows], np.int64)
-        order = np.argsort(end, kind="stable")
-        rows, end = rows[order], end[order]
-        code, starts, decoded = decoded_section(section, forms)
-        hidden = masked_section(section, image, code, starts, decoded, forms)
+        rows = rows[np.array(matches, bool)]
+        end = addresses[rows] - section.address + np.array([len(codes[row]) for row in rows], np.int64)
+        by_end = np.argsort(end, kind="stable")
+        rows, end = rows[by_end], end[by_end]
+        code, function_begins, decoded = decoded_section(section, forms)
+        hidden = masked_section(section, image, code, function_begins, decoded, forms)
         _follow(
-            *(hidden, starts, decoded.form, decoded.first, forms.facts, _final(forms)),
-            *(rows, end, placed, found.lengths, found.code),
+            *(hidden, function_begins, decoded.form, decoded.first, forms.facts, _final(forms)),
+            *(rows, end, is_placed, following.lengths, following.code),
         )
-    if not placed.all():
-        lost = int(np.flatnonzero(~placed)[0])
-        raise ValueError(f"block {codes[lost].hex()} is not at {sections[lost]} {addresses[lost]:#x}")
-    return found
+    if not is_placed.all():
+        missing = int(np.flatnonzero(~is_placed)[0])
+        raise ValueError(f"block {codes[missing].hex()} is not at {sections[missing]} {addresses[missing]:#x}")
+    return following
 
 
 def _final(forms: Forms) -> np.ndarray:
-    """Forms behind which control never goes on, bool."""
+    """Whether control never continues after an instruction of each form, bool."""
     final = np.zeros(len(forms.facts), bool)
     for form in np.flatnonzero(forms.facts["control"] & forms.facts["valid"]).tolist():
         final[form] = Decoder(64, forms.examples[form]).decode().flow_control in _FINAL
@@ -101,37 +103,43 @@ def _follow(
     final: np.ndarray,
     rows: np.ndarray,
     end: np.ndarray,
-    placed: np.ndarray,
+    is_placed: np.ndarray,
     lengths: np.ndarray,
-    out: np.ndarray,
+    following_code: np.ndarray,
 ) -> None:
-    """One pass over a section's functions and over the blocks' ends, offsets in ascending order."""
-    b = 0
-    for k in range(len(begin)):
-        at = begin[k]
-        for i in range(first[k], first[k + 1]):
-            at += facts[form[i]].length
-            while b < len(end) and end[b] < at:  # where no instruction ends: never placed
-                b += 1
-            while b < len(end) and end[b] == at:
-                placed[rows[b]] = True
-                n, place, j = 0, at, i + 1
-                while j < first[k + 1] and n < MOST and facts[form[j]].valid:
-                    fact = facts[form[j]]
+    """Fill `is_placed`, `lengths` and `following_code` in one pass over a section's functions and the blocks' ends.
+
+    The offsets of both ascend.
+    """
+    block = 0
+    for function in range(len(begin)):
+        offset = begin[function]
+        for index in range(first[function], first[function + 1]):
+            offset += facts[form[index]].length
+            # A block whose end is not the end of an instruction is never placed.
+            while block < len(end) and end[block] < offset:
+                block += 1
+            while block < len(end) and end[block] == offset:
+                is_placed[rows[block]] = True
+                n, next_offset, next_index = 0, offset, index + 1
+                while next_index < first[function + 1] and n < MOST and facts[form[next_index]].valid:
+                    fact = facts[form[next_index]]
                     if fact.plain or fact.control:
-                        lengths[rows[b], n] = _copy(code, place, fact.length, fact.branch_bytes, out[rows[b], n])
+                        lengths[rows[block], n] = _copy(
+                            code, next_offset, fact.length, fact.branch_bytes, following_code[rows[block], n]
+                        )
                         n += 1
-                        if final[form[j]]:
+                        if final[form[next_index]]:
                             break
-                    place += fact.length
-                    j += 1
-                b += 1
+                    next_offset += fact.length
+                    next_index += 1
+                block += 1
 
 
 @njit(cache=True, nogil=True)
-def _copy(code: np.ndarray, at: int, length: int, branch_bytes: int, out: np.ndarray) -> int:
-    """Write an instruction without the distance of its branch, a short jump as a near one; returns its length."""
-    out[:length] = code[at : at + length]
+def _copy(code: np.ndarray, offset: int, length: int, branch_bytes: int, out: np.ndarray) -> int:
+    """Write an instruction with a branch distance of zero, a short jump as a near one; return its length in bytes."""
+    out[:length] = code[offset : offset + length]
     out[length - branch_bytes : length] = 0
     opcode = out[length - 2] if branch_bytes == 1 else 0
     if opcode == _SHORT_JUMP and length + 3 <= LONGEST:

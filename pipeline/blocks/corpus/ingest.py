@@ -1,4 +1,4 @@
-"""The files of one shard -> runs of blocks, and a table of what was skipped, and why."""
+"""The files of one shard -> runs of blocks, and a table of the skipped files with the reasons."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pipeline.blocks.corpus.unique import first_of_each, joined
 from pipeline.config.corpus import BhiveSource, Corpus
 
 _log = logging.getLogger(__name__)
-_RUN_ROWS = 1 << 18  # bounds the memory, some 50 MB
+_RUN_ROWS = 1 << 18  # limits the memory to some 50 MB
 
 
 class Ingestion:
-    """Reads files, rows of table `manifest`, one after the other; `skipped` fills on the way."""
+    """Reads files, rows of table `manifest`, one after the other, and collects the skipped ones."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -32,31 +32,31 @@ class Ingestion:
         self._skipped: list[tuple[str, str, str, str]] = []
 
     def skipped(self) -> pd.DataFrame:
-        """Table `skipped`: the files so far that could not be used, or gave no block."""
+        """Table `skipped`: the files so far that cannot be used or contain no block."""
         return pd.DataFrame(self._skipped, columns=["source", "program", "reason", "remedy"])
 
     def _skip(self, source: str, program: str, reason: str, remedy: str) -> None:
         self._skipped.append((source, program, reason, remedy))
         _log.warning("skipped %s: %s: %s; %s", source, program, reason, remedy)
 
-    def _found(self, name: str, program: str, data: bytes) -> tuple[str, bool, list[Blocks]]:
-        """Compiler, whether its addresses are not known, and the blocks of one program or file of blocks."""
+    def _blocks_of(self, name: str, program: str, data: bytes) -> tuple[str, bool, list[Blocks]]:
+        """Compiler, whether the addresses are unknown, and the blocks, by section, of one program or file of blocks."""
         corpus, source = self._corpus, self._corpus.sources[name]
         lengths = corpus.min_instructions, corpus.max_instructions
         if isinstance(source, BhiveSource):
-            found, bad = bhive.blocks(data, *lengths, self._forms)
-            for reason, remedy in bad:
+            csv_blocks, bad_rows = bhive.blocks(data, *lengths, self._forms)
+            for reason, remedy in bad_rows:
                 self._skip(name, program, reason, remedy)
-            return bhive.COMPILER, True, [found]
+            return bhive.COMPILER, True, [csv_blocks]
         image = read_image(data, corpus.compiler, corpus.start_up_compiler, source.text_share)
         return image.compiler, image.relocatable, list(blocks(image, *lengths, self._forms))
 
     def _program(self, name: str, program: str, artifact: str) -> pa.Table | None:
-        """The distinct blocks of one program."""
+        """The distinct blocks of one program; None if it is skipped."""
         try:
             data = read_program(self._corpus.sources[name], Path(artifact), program)
-            compiler, relocatable, found = self._found(name, program, data)
-            if not any(len(section.begin) for section in found):
+            compiler, relocatable, sections = self._blocks_of(name, program, data)
+            if not any(len(section.begin) for section in sections):
                 lengths = f"{self._corpus.min_instructions} to {self._corpus.max_instructions}"
                 raise UnusableFile(
                     f"no block of {lengths} instructions",
@@ -65,24 +65,24 @@ class Ingestion:
         except UnusableFile as error:
             self._skip(name, program, error.reason, error.remedy)
             return None
-        return table_of(name, program, compiler, relocatable, found)
+        return table_of(name, program, compiler, relocatable, sections)
 
     def runs(self, files: pd.DataFrame) -> Iterator[pa.Table]:
-        """The files' blocks in runs that are sorted by block_id and have each of them once.
+        """The files' blocks in runs; each run is sorted by block_id and has one row per block.
 
-        A file that cannot be used becomes a row of `skipped`; the others go on.
-        Raises SourceError where an artifact itself is gone or damaged.
+        A file that cannot be used becomes a row of `skipped`, and the next file follows.
+        Raises SourceError if an artifact itself is missing or damaged.
         """
-        gathered: list[pa.Table] = []
+        tables: list[pa.Table] = []
         columns = [files[column].tolist() for column in ("source", "program", "artifact", "size_bytes")]
         with tqdm(desc="files", total=sum(columns[3]), unit="B", unit_scale=True, mininterval=1.0) as progress:
             for name, program, artifact, size in zip(*columns, strict=True):
                 table = self._program(name, program, artifact)
                 progress.update(size)
                 if table is not None:
-                    gathered.append(table)
-                if sum(table.num_rows for table in gathered) >= _RUN_ROWS:
-                    yield first_of_each(joined(gathered))
-                    gathered = []
-        if gathered:
-            yield first_of_each(joined(gathered))
+                    tables.append(table)
+                if sum(table.num_rows for table in tables) >= _RUN_ROWS:
+                    yield first_of_each(joined(tables))
+                    tables = []
+        if tables:
+            yield first_of_each(joined(tables))

@@ -1,8 +1,8 @@
-"""Bytes that betray where an instruction stood, and so the original order: they are zeroed.
+"""Masks: zeros for the bytes that betray an instruction's position, and with it the original order.
 
-A rip-relative displacement shrinks by an instruction's length for every one that comes before it;
-absolute addresses and the linker's fields tell one program from another. Neither may reach a model,
-nor make two equal blocks look different.
+A rip-relative displacement shrinks by the length of every instruction that precedes it; absolute addresses
+and the linker's fields tell one program from another. Neither may reach a model, nor make two equal blocks
+look different.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ def _hide(
 ) -> None:
     """Zero the leaks in `code`."""
     for k in range(len(begin)):
-        at = begin[k]
+        offset = begin[k]
         for i in range(first[k], first[k + 1]):
             fact = facts[form[i]]
-            fields = (
-                (at + fact.displacement_at, fact.displacement_bytes, fact.rip_relative),
-                (at + fact.immediate_at, fact.immediate_bytes, False),
+            constants = (
+                (offset + fact.displacement_at, fact.displacement_bytes, fact.rip_relative),
+                (offset + fact.immediate_at, fact.immediate_bytes, False),
             )
-            for place, size, hidden in fields:
+            for field_offset, size, hidden in constants:
                 if size == 4 or size == 8:
                     value = np.uint64(0)
                     for byte in range(size):
-                        value |= np.uint64(code[place + byte]) << np.uint64(8 * byte)
+                        value |= np.uint64(code[field_offset + byte]) << np.uint64(8 * byte)
                     if hidden or low <= value <= high:
-                        code[place : place + size] = 0
-            at += fact.length
+                        code[field_offset : field_offset + size] = 0
+            offset += fact.length
 
 
 def masked(
-    code: np.ndarray, begin: np.ndarray, found: Decoded, facts: np.ndarray, loaded: tuple[int, int] = NOWHERE
+    code: np.ndarray, begin: np.ndarray, decoded: Decoded, facts: np.ndarray, loaded: tuple[int, int] = NOWHERE
 ) -> np.ndarray:
-    """A copy of `code`, uint8, with zeros for every leak; same length, so block boundaries hold.
+    """A copy of `code`, uint8, with zeros for every leak; the length stays, and so do block boundaries.
 
-    `begin`: offsets of the ranges that `found` decoded. Zeroed: displacements of rip-relative operands
-    and, where the image is `loaded` at fixed addresses, 32 and 64-bit constants inside it, ends included.
+    `begin`: offsets of the ranges of `decoded`. Zeros replace the displacements of rip-relative operands and, if the
+    image is `loaded` at fixed addresses, the 32-bit and 64-bit constants between its ends, ends included.
     """
     hidden = code.copy()
-    _hide(hidden, begin, found.form, found.first, facts, np.uint64(loaded[0]), np.uint64(loaded[1]))
+    _hide(hidden, begin, decoded.form, decoded.first, facts, np.uint64(loaded[0]), np.uint64(loaded[1]))
     return hidden

@@ -14,14 +14,16 @@ from pipeline.tables import SCHEMAS, RowGroups, TableError
 def merged(shards: list[Path]) -> Iterator[pa.Table]:
     """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
 
-    Does not depend on how the files were dealt to shards. Memory: a 64th of the corpus.
-    Raises TableError where a shard is not one that stage ingest wrote.
+    The result does not depend on how the files are distributed over shards. It needs memory for a 64th of the corpus.
+    Raises TableError if a file is not a shard of stage ingest.
     """
     runs = []
     for path in shards:
         shard = RowGroups("blocks", path, repetitive=REPETITIVE)
         if len(shard) % GROUPS:
-            raise TableError(f"{path}: not in runs of {GROUPS} row groups; delete the file and run the pipeline again")
+            raise TableError(
+                f"{path} does not consist of runs of {GROUPS} row groups; delete the file and run the pipeline again"
+            )
         runs += [(shard, start) for start in range(0, len(shard), GROUPS)]
     for group in range(GROUPS if runs else 0):
         yield first_of_each(joined([shard[start + group] for shard, start in runs])).cast(SCHEMAS["blocks"])

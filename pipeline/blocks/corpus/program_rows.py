@@ -1,4 +1,4 @@
-"""The blocks of one program -> rows of table `blocks`, one of those that are equal after masking."""
+"""The blocks of one program -> rows of table `blocks`, one row for all blocks that are equal after masking."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _DIGEST_BYTES = 16
 
 
 @njit(cache=True, nogil=True)
-def _gather(code: np.ndarray, begin: np.ndarray, end: np.ndarray, gathered: np.ndarray) -> None:
-    """Fill `gathered` with the ranges' bytes, one range after the other."""
-    at = 0
+def _gather(code: np.ndarray, begin: np.ndarray, end: np.ndarray, joined: np.ndarray) -> None:
+    """Fill `joined` with the ranges' bytes, one range after the other."""
+    position = 0
     for k in range(len(begin)):
-        for byte in range(begin[k], end[k]):  # slices compile for three seconds
-            gathered[at] = code[byte]
-            at += 1
+        for byte in range(begin[k], end[k]):  # a slice would take three seconds to compile
+            joined[position] = code[byte]
+            position += 1
 
 
 def _joined_ranges(code: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """The bytes of the ranges [begin[k], end[k]) of `code`, uint8, one range after the other."""
-    gathered = np.empty(int((end - begin).sum()), np.uint8)
-    _gather(code, begin, end, gathered)
-    return gathered
+    joined = np.empty(int((end - begin).sum()), np.uint8)
+    _gather(code, begin, end, joined)
+    return joined
 
 
 def binary_array(pieces: list[np.ndarray], lengths: np.ndarray) -> pa.BinaryArray:
@@ -53,25 +53,25 @@ def table_of(source: str, program: str, compiler: str, relocatable: bool, sectio
     lengths = np.concatenate([s.end - s.begin for s in sections])
     code = binary_array([_joined_ranges(s.code, s.begin, s.end) for s in sections], lengths)
     hidden = binary_array([_joined_ranges(s.masked, s.begin, s.end) for s in sections], lengths).dictionary_encode()
-    number = hidden.indices.to_numpy()  # counted from 0 in the order of first appearance
-    first = np.flatnonzero(np.r_[-1, np.maximum.accumulate(number)][:-1] < number)
+    numbers = hidden.indices.to_numpy()  # counted from 0 in the order of first appearance
+    first_rows = np.flatnonzero(np.r_[-1, np.maximum.accumulate(numbers)][:-1] < numbers)
     section = np.repeat(np.arange(len(sections)), [len(s.begin) for s in sections])
 
     def encoded(names: list[str], index: np.ndarray) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(index.astype(np.int32), pa.array(names, pa.string()))
 
-    same = np.zeros(len(first))
+    zeros = np.zeros(len(first_rows))
     columns = {
         "block_id": block_ids(hidden.dictionary),
-        "source": encoded([source], same),
-        "program": encoded([program], same),
-        "compiler": encoded([compiler], same),
-        "section": encoded([s.section for s in sections], section[first]),
-        "address": np.concatenate([s.address for s in sections])[first].astype(np.uint64),
-        "relocatable": np.full(len(first), relocatable),
-        "n_instructions": np.concatenate([s.n_instructions for s in sections])[first].astype(np.int16),
-        "occurrences": np.bincount(number, minlength=len(first)).astype(np.int32),
-        "code": code.take(pa.array(first)),
+        "source": encoded([source], zeros),
+        "program": encoded([program], zeros),
+        "compiler": encoded([compiler], zeros),
+        "section": encoded([s.section for s in sections], section[first_rows]),
+        "address": np.concatenate([s.address for s in sections])[first_rows].astype(np.uint64),
+        "relocatable": np.full(len(first_rows), relocatable),
+        "n_instructions": np.concatenate([s.n_instructions for s in sections])[first_rows].astype(np.int16),
+        "occurrences": np.bincount(numbers, minlength=len(first_rows)).astype(np.int32),
+        "code": code.take(pa.array(first_rows)),
         "masked_code": hidden.dictionary,
     }
     return pa.table({name: columns[name] for name in SCHEMAS["blocks"].names})

@@ -9,17 +9,19 @@ from pipeline.blocks.corpus.forms import Decoded
 
 
 def reordered(
-    code: np.ndarray, begin: np.ndarray, found: Decoded, facts: np.ndarray, order: np.ndarray
+    code: np.ndarray, begin: np.ndarray, decoded: Decoded, facts: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """B blocks with their instructions in `order`, where they were; rip-relative operands point to where they did.
+    """The code of B blocks with their instructions in `order`, at the same addresses; rip-relative targets stay.
 
-    code: uint8; begin: (B,) int64, where each block begins in it; `found` decoded the blocks, N instructions;
+    code: uint8; begin: (B,) int64, offset of each block in `code`; decoded: the N instructions of the blocks;
     order: (N,), index of the instruction in each slot, one block after the other. Returns the code, uint8, and
-    (B,) bool: false for a block with a displacement that does not fit any more, whose code is left as it was.
+    (B,) bool: false for a block that keeps its original code, because a displacement does not fit in the new order.
     """
-    moved, fits = code.copy(), np.ones(len(begin), bool)
-    _reorder(code, begin, found.form, found.first, facts, np.ascontiguousarray(order, np.int64), moved, fits)
-    return moved, fits
+    reordered_code, fits = code.copy(), np.ones(len(begin), bool)
+    _reorder(
+        code, begin, decoded.form, decoded.first, facts, np.ascontiguousarray(order, np.int64), reordered_code, fits
+    )
+    return reordered_code, fits
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +32,7 @@ def _reorder(
     first: np.ndarray,
     facts: np.ndarray,
     order: np.ndarray,
-    moved: np.ndarray,
+    reordered_code: np.ndarray,
     fits: np.ndarray,
 ) -> None:
     for b in range(len(begin)):
@@ -39,21 +41,21 @@ def _reorder(
         start[0] = begin[b]
         for i in range(n):
             start[i + 1] = start[i] + facts[form[first[b] + i]].length
-        at = begin[b]
+        position = begin[b]
         for t in range(n):
             i = order[first[b] + t]
             fact = facts[form[first[b] + i]]
             for byte in range(fact.length):
-                moved[at + byte] = code[start[i] + byte]
+                reordered_code[position + byte] = code[start[i] + byte]
             if fact.rip_relative:
-                place = at + fact.displacement_at
+                field_offset = position + fact.displacement_at
                 value = np.int64(0)
                 for byte in range(4):
-                    value |= np.int64(moved[place + byte]) << (8 * byte)
-                value = (value ^ (1 << 31)) - (1 << 31) + start[i] - at
+                    value |= np.int64(reordered_code[field_offset + byte]) << (8 * byte)
+                value = (value ^ (1 << 31)) - (1 << 31) + start[i] - position
                 fits[b] &= -(1 << 31) <= value < 1 << 31
                 for byte in range(4):
-                    moved[place + byte] = (value >> (8 * byte)) & 255
-            at += fact.length
+                    reordered_code[field_offset + byte] = (value >> (8 * byte)) & 255
+            position += fact.length
         if not fits[b]:
-            moved[begin[b] : at] = code[begin[b] : at]
+            reordered_code[begin[b] : position] = code[begin[b] : position]

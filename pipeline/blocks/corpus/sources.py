@@ -1,4 +1,4 @@
-"""What is inside an artifact: its ELF files, their sizes, their bytes."""
+"""The ELF files inside an artifact: their names, sizes and bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SourceError(ValueError):
 
 
 class UnusableFile(ValueError):
-    """A file, or a part of it, that cannot be used; `reason` says why, `remedy` what to do about it."""
+    """A file, or a part of it, cannot be used; `reason` says why, `remedy` what to do about it."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"{reason}; {remedy}")
@@ -39,7 +39,7 @@ class Program(NamedTuple):
 
 
 def _damaged(path: Path, error: Exception) -> SourceError:
-    return SourceError(f"{path} is damaged ({error}); delete it and run the pipeline again: it is fetched anew")
+    return SourceError(f"{path} is damaged ({error}); delete it and run the pipeline again, which downloads it")
 
 
 def _matches(name: str, patterns: list[str]) -> bool:
@@ -62,24 +62,27 @@ def _wheel_programs(artifact: Path, include: list[str]) -> list[Program]:
 
 def _listed_programs(artifact: Path) -> list[Program]:
     try:
-        return [Program(f["path"], f["path"], f["size_bytes"]) for f in json.loads(artifact.read_text())]
+        return [
+            Program(listing["path"], listing["path"], listing["size_bytes"])
+            for listing in json.loads(artifact.read_text())
+        ]
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(artifact, error) from error
 
 
 def programs(source: Source, artifact: Path) -> list[Program]:
-    """The ELF files of a source, sorted by name. Raises SourceError where the artifact is damaged."""
+    """The ELF files of a source, sorted by name. Raises SourceError if the artifact is damaged."""
     if isinstance(source, WheelSource):
-        found = _wheel_programs(artifact, source.include)
+        files = _wheel_programs(artifact, source.include)
     elif isinstance(source, (FilesSource, BhiveSource)):
-        found = _listed_programs(artifact)
+        files = _listed_programs(artifact)
     else:
-        found = [Program(source.include[0], str(artifact), artifact.stat().st_size)]
-    return sorted(found)
+        files = [Program(source.include[0], str(artifact), artifact.stat().st_size)]
+    return sorted(files)
 
 
 def read_program(source: Source, artifact: Path, name: str) -> bytes:
-    """The bytes of one ELF file. Raises SourceError where it is gone or damaged."""
+    """The bytes of one ELF file. Raises SourceError if the artifact is missing or damaged."""
     try:
         if isinstance(source, WheelSource):
             with zipfile.ZipFile(artifact) as wheel:
@@ -88,35 +91,37 @@ def read_program(source: Source, artifact: Path, name: str) -> bytes:
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise _damaged(artifact, error) from error
     except FileNotFoundError as error:
-        raise SourceError(f"{artifact} is gone; put it back, or run the pipeline again without it") from error
+        raise SourceError(f"{artifact} is missing; put it back, or run the pipeline again without it") from error
 
 
-def deal(corpus: Corpus, artifacts: dict[str, Path]) -> pd.DataFrame:
-    """Table `manifest`: every ELF file of every source, dealt largest first onto the lightest shard.
+def distribute(corpus: Corpus, artifacts: dict[str, Path]) -> pd.DataFrame:
+    """Table `manifest`: every ELF file of every source, distributed largest first to the lightest shard.
 
-    `artifacts`: source name -> the file that stage `fetch` made. Same input, same shards.
-    Raises SourceError where an artifact is damaged or no source holds an ELF file.
+    `artifacts`: source name -> the file that stage `fetch` wrote. Equal inputs give equal shards.
+    Raises SourceError if an artifact is damaged or no source contains an ELF file.
     """
-    rows = [
+    manifest_rows = [
         (name, *program)
         for name, source in sorted(corpus.sources.items())
         for program in programs(source, artifacts[name])
     ]
-    if not rows:
+    if not manifest_rows:
         raise SourceError(
-            f"no source holds an ELF file that its include patterns match ({', '.join(sorted(corpus.sources))}); "
+            f"no source contains an ELF file that its include patterns match ({', '.join(sorted(corpus.sources))}); "
             "correct corpus.sources in params.yaml"
         )
-    return dealt(pd.DataFrame(rows, columns=["source", "program", "artifact", "size_bytes"]), corpus.shards)
+    return distributed(
+        pd.DataFrame(manifest_rows, columns=["source", "program", "artifact", "size_bytes"]), corpus.shards
+    )
 
 
-def dealt(files: pd.DataFrame, shards: int) -> pd.DataFrame:
-    """The files, rows of table `manifest` but for column `shard`, dealt largest first onto the lightest shard."""
+def distributed(files: pd.DataFrame, shards: int) -> pd.DataFrame:
+    """Rows of table `manifest` for files without column `shard`, distributed largest first to the lightest shard."""
     files = files.sort_values(["size_bytes", "source", "program"], ascending=[False, True, True])
-    load = [0] * shards
-    numbers = []
+    bytes_of_shard = [0] * shards
+    shard_of_file = []
     for size in files["size_bytes"]:
-        lightest = load.index(min(load))
-        load[lightest] += size
-        numbers.append(lightest)
-    return files.assign(shard=numbers).sort_values(["source", "program"], ignore_index=True)
+        lightest = bytes_of_shard.index(min(bytes_of_shard))
+        bytes_of_shard[lightest] += size
+        shard_of_file.append(lightest)
+    return files.assign(shard=shard_of_file).sort_values(["source", "program"], ignore_index=True)

@@ -1,8 +1,8 @@
-"""Blocks that are equal after masking become one: in a shard, in the corpus.
+"""De-duplication: blocks that are equal after masking become one row, in a shard and in the corpus.
 
-Tables here are those of schema `blocks`, with its repetitive strings dictionary-encoded. A run of
-rows sorted by block_id is written as row groups by the first bits of block_id, the same number of
-groups for every run: to merge runs it takes one group of each at a time, never a whole table.
+The tables here have the schema `blocks`, with its repetitive strings dictionary-encoded. A run is a table
+sorted by block_id. It is written in row groups by the first bits of block_id, with the same number of groups
+for every run, so that merging runs needs one group of each at a time and never a whole table.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pyarrow as pa
 from pipeline.tables import SCHEMAS
 
 GROUP_BITS = 6
-GROUPS = 1 << GROUP_BITS  # row groups of a run
+GROUPS = 1 << GROUP_BITS  # row groups in a run
 REPETITIVE = ["source", "program", "compiler", "section"]
 _DIGITS = 32  # of a block_id
 
 
 def _id_words(table: pa.Table) -> np.ndarray:
-    """Block ids as numbers of the same order: (n, 2), high and low word."""
+    """Block ids as numbers that sort like the ids: (n, 2) uint64, high and low word."""
     column = table["block_id"].combine_chunks()
     _, _, text = column.buffers()
     begin = column.offset * _DIGITS
@@ -31,7 +31,7 @@ def _id_words(table: pa.Table) -> np.ndarray:
 
 
 def _ranks(column: pa.ChunkedArray) -> np.ndarray:
-    """Numbers in the order of a dictionary-encoded column's strings."""
+    """The rank of each row's string among the strings of a dictionary-encoded column, int64."""
     encoded = column.unify_dictionaries().combine_chunks()
     names = encoded.dictionary.to_pylist()
     rank = {name: number for number, name in enumerate(sorted(set(names)))}
@@ -41,22 +41,22 @@ def _ranks(column: pa.ChunkedArray) -> np.ndarray:
 def first_of_each(table: pa.Table) -> pa.Table:
     """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
 
-    A program has one row per block_id at most, so the order of the rows does not matter.
+    A program has at most one row per block_id, so the order of the rows does not matter.
     """
     if table.num_rows == 0:
         return table
     words = _id_words(table)
-    order = np.lexsort((_ranks(table["program"]), _ranks(table["source"]), words[:, 1], words[:, 0]))
-    words = words[order]
-    first = np.flatnonzero(np.r_[True, (words[1:] != words[:-1]).any(1)])
-    occurrences = np.add.reduceat(table["occurrences"].to_numpy()[order], first)
-    chosen = table.take(pa.array(order[first]))
-    place = chosen.schema.get_field_index("occurrences")
-    return chosen.set_column(place, "occurrences", pa.array(occurrences, pa.int32()))
+    ascending = np.lexsort((_ranks(table["program"]), _ranks(table["source"]), words[:, 1], words[:, 0]))
+    words = words[ascending]
+    group_starts = np.flatnonzero(np.r_[True, (words[1:] != words[:-1]).any(1)])
+    occurrences = np.add.reduceat(table["occurrences"].to_numpy()[ascending], group_starts)
+    first_rows = table.take(pa.array(ascending[group_starts]))
+    column_index = first_rows.schema.get_field_index("occurrences")
+    return first_rows.set_column(column_index, "occurrences", pa.array(occurrences, pa.int32()))
 
 
 def groups(table: pa.Table) -> Iterator[pa.Table]:
-    """The row groups of a run, as schema `blocks` has them: by the first bits of block_id."""
+    """The row groups of a run, by the first bits of block_id, cast to schema `blocks`."""
     bounds = np.searchsorted(_id_words(table)[:, 0] >> np.uint64(64 - GROUP_BITS), np.arange(GROUPS + 1))
     for low, high in pairwise(bounds.tolist()):
         yield table.slice(low, high - low).cast(SCHEMAS["blocks"])

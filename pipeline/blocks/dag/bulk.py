@@ -13,18 +13,18 @@ from pipeline.blocks.dag.encodings import Encodings
 from pipeline.config.dags import Dependencies
 from pipeline.tables import SCHEMAS
 
-COLUMNS = ["block_id", "address", "relocatable", "code"]  # of table `blocks`, that are needed
+COLUMNS = ["block_id", "address", "relocatable", "code"]  # the columns of table `blocks` that `Builder` needs
 
 
-def _lists(offsets: np.ndarray, values: np.ndarray, wanted: np.ndarray | None = None) -> pa.ListArray:
-    """values[offsets[b] : offsets[b + 1]] as Arrow lists, or those of them that are `wanted`."""
-    if wanted is not None:
-        offsets, values = np.r_[0, np.cumsum(wanted)][offsets], values[wanted]
+def _lists(offsets: np.ndarray, values: np.ndarray, selected: np.ndarray | None = None) -> pa.ListArray:
+    """values[offsets[b] : offsets[b + 1]] as Arrow lists; only those values that are `selected`, if it is given."""
+    if selected is not None:
+        offsets, values = np.r_[0, np.cumsum(selected)][offsets], values[selected]
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values))
 
 
 class Builder:
-    """Builds DAGs in one mode of dependencies. May be used by several threads: compiled code runs beside other."""
+    """Builds DAGs in one mode of dependencies. Several threads may use it: compiled code runs without the GIL."""
 
     def __init__(self, mode: Dependencies) -> None:
         self._mode = mode
@@ -32,7 +32,7 @@ class Builder:
         self._learning = Lock()
 
     def build(self, blocks: pa.Table) -> pa.Table:
-        """The DAGs of blocks, in their order. Raises ValueError for one that is not made of whole instructions."""
+        """The DAGs of blocks, in their order. Raises ValueError for a block that is not made of whole instructions."""
         column = blocks["code"].combine_chunks()
         _, bounds, values = column.buffers()
         offsets = np.frombuffer(bounds, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
@@ -40,10 +40,10 @@ class Builder:
         addresses = blocks["address"].to_numpy().view(np.int64)
         with self._learning:
             table, encoding, displacement, block_offsets = self._encodings.encode(code, offsets, addresses)
-        known = ~blocks["relocatable"].to_numpy()
-        found = find_conflicts(table, encoding, displacement, block_offsets, known, self._mode)
+        addresses_known = ~blocks["relocatable"].to_numpy()
+        conflicts = find_conflicts(table, encoding, displacement, block_offsets, addresses_known, self._mode)
         n_instructions = np.diff(block_offsets)
-        counts, exact = count_orders(found.offsets, found.before, found.after, n_instructions)
+        counts, exact = count_orders(conflicts.offsets, conflicts.before, conflicts.after, n_instructions)
         columns = {
             "block_id": blocks["block_id"].combine_chunks(),
             "n_instructions": pa.array(n_instructions, pa.int16()),
@@ -51,8 +51,8 @@ class Builder:
             "n_legal_orders": counts,
             "orders_exact": exact,
         }
-        for prefix, wanted in (("", found.reduced), ("implied_", ~found.reduced)):
+        for prefix, selected in (("", conflicts.reduced), ("implied_", ~conflicts.reduced)):
             for name in ("before", "after", "kinds"):
-                columns[prefix + name] = _lists(found.offsets, getattr(found, name), wanted)
+                columns[prefix + name] = _lists(conflicts.offsets, getattr(conflicts, name), selected)
         schema = SCHEMAS["dags"]
         return pa.table([columns[name] for name in schema.names], schema=schema)

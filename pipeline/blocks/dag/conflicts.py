@@ -1,21 +1,21 @@
-"""Direct conflicts of the instructions of many blocks, compiled: bit tests of every pair."""
+"""Direct conflicts between the instructions of many blocks, compiled: bit tests of every pair."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-LONGEST = 64  # instructions of a block: sets of them are words
+LONGEST = 64  # instructions of a block, so that a set of them fits into a word of 64 bits
 _ONE = np.uint64(1)
 
-# Numbers in place of imports: numba keeps compiled code until *this* file changes. A test compares them with
-# `dag/resources.py`, `dependencies.Kind` and iced-x86.
+# These are numbers and not imports, because numba keeps compiled code until *this* file changes. A test compares them
+# with `dag/resources.py`, `dependencies.Kind` and iced-x86.
 N_GENERAL, GENERAL_LANES = 16, 3
 FLAGS = np.uint64(0x7F)  # in word 2
 _NOT_FLAGS = ~FLAGS
 _LANES = np.uint64((1 << GENERAL_LANES) - 1)
 NONE, FIRST_GENERAL, RIP = 0, 53, 70  # iced-x86's registers
-REGISTER, FLAG, MEMORY = 1, 8, 64  # Kind: each times
+REGISTER, FLAG, MEMORY = 1, 8, 64  # `dependencies.Kind` is one of these times one of the next three
 RAW, WAR, WAW = 1, 2, 4
 
 # Columns of the table's accesses.
@@ -24,30 +24,40 @@ READS, WRITES = 1, 2  # bits of DIRECTION
 
 
 @njit(cache=True, nogil=True)
-def _value(counts: np.ndarray, register: int) -> int:
-    """Which of a register's values an address uses: how often it was written before. Constants never change."""
+def _version(counts: np.ndarray, register: int) -> int:
+    """Number of writes of a register before an instruction, which identifies the value that its address uses.
+
+    It is 0 for what never changes: no register, and rip.
+    """
     return counts[register - FIRST_GENERAL] if register != NONE and register != RIP else 0
 
 
 @njit(cache=True, nogil=True)
-def _disjoint(one: np.ndarray, low: int, other: np.ndarray, other_low: int) -> bool:
-    """Whether two memory operands cannot overlap, given equal values of equal registers; wrap-around is left out.
+def _disjoint(earlier: np.ndarray, earlier_displacement: int, later: np.ndarray, later_displacement: int) -> bool:
+    """Whether two memory operands cannot overlap, given equal values of equal registers; wrap-around is ignored.
 
-    one, other: columns of the table's accesses; low, other_low: displacements.
+    earlier, later: columns of the table's accesses.
     """
-    if one[SIZE] == 0 or other[SIZE] == 0 or one[SEGMENT] != other[SEGMENT]:
+    if earlier[SIZE] == 0 or later[SIZE] == 0 or earlier[SEGMENT] != later[SEGMENT]:
         return False
     # A rip-relative and an absolute address are both constants.
-    base = NONE if one[BASE] == RIP else one[BASE]
-    other_base = NONE if other[BASE] == RIP else other[BASE]
-    if base != other_base or one[INDEX] != other[INDEX] or (one[INDEX] != NONE and one[SCALE] != other[SCALE]):
+    earlier_base = NONE if earlier[BASE] == RIP else earlier[BASE]
+    later_base = NONE if later[BASE] == RIP else later[BASE]
+    if (
+        earlier_base != later_base
+        or earlier[INDEX] != later[INDEX]
+        or (earlier[INDEX] != NONE and earlier[SCALE] != later[SCALE])
+    ):
         return False
-    return low + one[SIZE] <= other_low or other_low + other[SIZE] <= low
+    return (
+        earlier_displacement + earlier[SIZE] <= later_displacement
+        or later_displacement + later[SIZE] <= earlier_displacement
+    )
 
 
 @njit(cache=True, nogil=True)
 def _dead_flags(writes: np.ndarray, kills: np.ndarray, reads: np.ndarray, rows: np.ndarray, dead: np.ndarray) -> None:
-    """Of each instruction the flags that it writes and that are overwritten for sure before anybody reads them."""
+    """Fill `dead`: the flags that each instruction writes and that are certainly overwritten before they are read."""
     overwritten = np.uint64(0)
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
@@ -57,18 +67,18 @@ def _dead_flags(writes: np.ndarray, kills: np.ndarray, reads: np.ndarray, rows: 
 
 @njit(cache=True, nogil=True)
 def _count_writes(writes: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> None:
-    """counts (n, 16): how often each general register, or a part of it, was written before each instruction."""
+    """Fill counts (n, 16): how often each general register, or a part of it, is written before each instruction."""
     for register in range(counts.shape[1]):
         shift = np.uint64(GENERAL_LANES * register)
-        count = 0
+        n_writes = 0
         for i in range(len(rows)):
-            counts[i, register] = count
+            counts[i, register] = n_writes
             if writes[rows[i], 0] >> shift & _LANES:
-                count += 1
+                n_writes += 1
 
 
 @njit(cache=True, nogil=True)
-def _three(raw: bool, war: bool, waw: bool) -> int:
+def _dependencies(raw: bool, war: bool, waw: bool) -> int:
     return RAW * raw | WAR * war | WAW * waw
 
 
@@ -94,27 +104,27 @@ def find(
     kinds, reduced = np.empty(capacity, np.uint16), np.empty(capacity, np.bool_)
     pair = np.zeros((LONGEST, LONGEST), np.uint16)
     implied = np.zeros((LONGEST, LONGEST), np.bool_)
-    reach = np.zeros(LONGEST, np.uint64)  # of each instruction, all that must come before it
+    reach = np.zeros(LONGEST, np.uint64)  # of each instruction, all instructions that must come before it
     dead = np.zeros(LONGEST, np.uint64)
     counts = np.zeros((LONGEST, N_GENERAL), np.int64)
-    found = 0
+    n_conflicts = 0
     for block in range(n_blocks):
         start, end = block_offsets[block], block_offsets[block + 1]
         n, rows = end - start, encoding[start:end]
         _dead_flags(writes, kills, reads, rows, dead)
-        follow = disambiguate and addresses_known[block]
-        if follow:
+        follow_registers = disambiguate and addresses_known[block]
+        if follow_registers:
             _count_writes(writes, rows, counts)
         for j in range(n):
             later = rows[j]
             reach[j] = 0
-            # From the nearest backwards: whatever a nearer predecessor implies is no edge of the reduction.
+            # The nearest predecessor comes first: what it implies is not an edge of the transitive reduction.
             for i in range(j - 1, -1, -1):
                 earlier = rows[i]
                 raw = writes[earlier, 2] & reads[later, 2]
                 war = reads[earlier, 2] & writes[later, 2]
                 waw = writes[earlier, 2] & writes[later, 2]
-                kind = REGISTER * _three(
+                kind = REGISTER * _dependencies(
                     (
                         (raw & _NOT_FLAGS)
                         | (writes[earlier, 0] & reads[later, 0])
@@ -136,53 +146,59 @@ def find(
                 )
                 if with_flags:
                     live = FLAGS & ~(dead[i] & dead[j])
-                    kind |= FLAG * _three((raw & FLAGS) != 0, (war & FLAGS) != 0, (waw & live) != 0)
-                for a in range(n_accesses[earlier]):
-                    one = accesses[earlier, a]
-                    for b in range(n_accesses[later]):
-                        other = accesses[later, b]
-                        first, second = one[DIRECTION], other[DIRECTION]
-                        memory = _three(
-                            (first & WRITES) != 0 and (second & READS) != 0,
-                            (first & READS) != 0 and (second & WRITES) != 0,
-                            (first & WRITES) != 0 and (second & WRITES) != 0,
+                    kind |= FLAG * _dependencies((raw & FLAGS) != 0, (war & FLAGS) != 0, (waw & live) != 0)
+                for x in range(n_accesses[earlier]):
+                    earlier_access = accesses[earlier, x]
+                    for y in range(n_accesses[later]):
+                        later_access = accesses[later, y]
+                        earlier_direction, later_direction = earlier_access[DIRECTION], later_access[DIRECTION]
+                        memory_dependencies = _dependencies(
+                            (earlier_direction & WRITES) != 0 and (later_direction & READS) != 0,
+                            (earlier_direction & READS) != 0 and (later_direction & WRITES) != 0,
+                            (earlier_direction & WRITES) != 0 and (later_direction & WRITES) != 0,
                         )
-                        if memory == 0:
+                        if memory_dependencies == 0:
                             continue
-                        # Disjoint first: where it holds, both sizes are known and the registers general.
+                        # `_disjoint` comes first: if it is true, both sizes are known and the registers are general.
                         if (
-                            follow
+                            follow_registers
                             and _disjoint(
-                                one,
-                                one[DISPLACEMENT] + one[EXPLICIT] * displacement[start + i],
-                                other,
-                                other[DISPLACEMENT] + other[EXPLICIT] * displacement[start + j],
+                                earlier_access,
+                                earlier_access[DISPLACEMENT] + earlier_access[EXPLICIT] * displacement[start + i],
+                                later_access,
+                                later_access[DISPLACEMENT] + later_access[EXPLICIT] * displacement[start + j],
                             )
-                            and _value(counts[i], one[BASE]) == _value(counts[j], other[BASE])
-                            and _value(counts[i], one[INDEX]) == _value(counts[j], other[INDEX])
+                            and _version(counts[i], earlier_access[BASE]) == _version(counts[j], later_access[BASE])
+                            and _version(counts[i], earlier_access[INDEX]) == _version(counts[j], later_access[INDEX])
                         ):
                             continue
-                        kind |= MEMORY * memory
+                        kind |= MEMORY * memory_dependencies
                 pair[i, j] = kind
                 if kind != 0:
                     implied[i, j] = (reach[j] >> np.uint64(i) & _ONE) != 0
                     reach[j] |= reach[i] | _ONE << np.uint64(i)
-        if found + n * n > len(before):
-            capacity = 2 * (found + n * n)
+        if n_conflicts + n * n > len(before):
+            capacity = 2 * (n_conflicts + n * n)
             before, after = _grown(before, capacity), _grown(after, capacity)
             kinds, reduced = _grown(kinds, capacity), _grown(reduced, capacity)
         for i in range(n):
             for j in range(i + 1, n):
                 if pair[i, j] != 0:
-                    before[found], after[found] = i, j
-                    kinds[found], reduced[found] = pair[i, j], not implied[i, j]
-                    found += 1
-        offsets[block + 1] = found
-    return offsets, before[:found].copy(), after[:found].copy(), kinds[:found].copy(), reduced[:found].copy()
+                    before[n_conflicts], after[n_conflicts] = i, j
+                    kinds[n_conflicts], reduced[n_conflicts] = pair[i, j], not implied[i, j]
+                    n_conflicts += 1
+        offsets[block + 1] = n_conflicts
+    return (
+        offsets,
+        before[:n_conflicts].copy(),
+        after[:n_conflicts].copy(),
+        kinds[:n_conflicts].copy(),
+        reduced[:n_conflicts].copy(),
+    )
 
 
 @njit(cache=True, nogil=True)
-def _grown(array: np.ndarray, size: int) -> np.ndarray:
-    larger = np.empty(size, array.dtype)
+def _grown(array: np.ndarray, capacity: int) -> np.ndarray:
+    larger = np.empty(capacity, array.dtype)
     larger[: len(array)] = array
     return larger

@@ -1,9 +1,9 @@
-"""Every correction made to iced-x86's instruction information, with its reason.
+"""All corrections of iced-x86's instruction information, with their reasons.
 
-A correction applies to some of iced-x86's codes; where it depends on more (a prefix, an operand), its
-function looks at the instruction. One more stands in `effects`: a conditional write of a register reads it.
-The manuals (Intel SDM volume 2, AMD APM volumes 3 to 5) decided; a cross-check against a second decoder
-(tests/blocks/dag/crosscheck.py) asked for none beyond these.
+A correction applies to some of iced-x86's codes; if it depends on more (a prefix, an operand), its function
+examines the instruction. `effects` contains one more correction: a conditional write of a register also reads it.
+The corrections follow the manuals (Intel SDM volume 2, AMD APM volumes 3 to 5). A cross-check against a second
+decoder (tests/blocks/dag/crosscheck.py) found no other error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Correction:
 
 
 def _named(*names: str) -> Callable[[Opcode], bool]:
-    """Codes by the first word of their text in the manual."""
+    """Whether the first word of a code's text in the manual is one of the names."""
     return lambda opcode: opcode.name in names
 
 
@@ -46,7 +46,7 @@ def _barrier(draft: Draft, _: Instruction) -> None:
 
 
 def _keeps_flags(draft: Draft) -> None:
-    """It may leave the flags that it may write."""
+    """The instruction may leave the flags that it may write unchanged, so it also reads them."""
     draft.reads |= draft.writes & FLAGS
     draft.kills = 0
 
@@ -99,7 +99,7 @@ def _clears_upper(draft: Draft, _: Instruction) -> None:
 
 
 def _exchanges(draft: Draft, _: Instruction) -> None:
-    draft.forget_addresses()  # nothing to forget where both operands are registers
+    draft.forget_addresses()  # without effect if both operands are registers
 
 
 def _bit_string(draft: Draft, _: Instruction) -> None:
@@ -111,7 +111,7 @@ def _enters(draft: Draft, _: Instruction) -> None:
 
 
 def _same_sources(draft: Draft, instruction: Instruction) -> None:
-    """Both sources are one register: the result is the same whatever it holds."""
+    """If both sources are the same register, the result does not depend on its value."""
     last = instruction.op_count - 1
     kinds = (instruction.op_kind(last - 1), instruction.op_kind(last))
     source = instruction.op_register(last)
@@ -127,27 +127,27 @@ CORRECTIONS = (
     Correction(
         "barrier",
         "Fences, control transfers, system and privileged instructions, and every extension that the resources do "
-        "not model, do more than iced-x86's registers, flags and memory say.",
+        "not model, have effects beyond the registers, flags and memory that iced-x86 reports.",
         lambda opcode: opcode.is_barrier,
         _barrier,
     ),
     Correction(
         "shift by cl",
-        "A count of 0 leaves the flags alone: it reads what it may leave, and overwrites nothing for sure. "
-        "(Counts that are immediates iced-x86 looks into by itself.)",
+        "A count of 0 leaves the flags unchanged. So the instruction also reads the flags that it may write, and "
+        "overwrites none of them with certainty. (iced-x86 itself examines counts that are immediates.)",
         lambda opcode: opcode.name in SHIFTS and opcode.text.endswith("CL"),
         _count_in_register,
     ),
     Correction(
         "repeated comparison",
-        "`rep cmps` and `rep scas` leave the flags alone where rcx is 0.",
+        "`rep cmps` and `rep scas` leave the flags unchanged if rcx is 0.",
         lambda opcode: opcode.name.startswith(("CMPS", "SCAS")) and not opcode.is_vector,
         _repeated,
     ),
     Correction(
         "x87 stack",
-        "Every x87 instruction may move the stack's top, and sets tags and status: one resource that all of them read "
-        "and write. iced-x86 names registers relative to the top.",
+        "Every x87 instruction may move the top of the stack, and sets tags and status. One resource stands for all of "
+        "these, and every x87 instruction reads and writes it. iced-x86 names registers relative to the top.",
         lambda opcode: opcode.is_x87 and opcode.name not in ("FNSTCW", "FSTCW"),
         _x87,
     ),
@@ -160,14 +160,14 @@ CORRECTIONS = (
     Correction(
         "store of the x87 control word",
         "`fnstcw` reads the control word and nothing else. (The manual calls the condition codes C0 to C3 undefined "
-        "after it; processors leave them.)",
+        "after it; processors leave them unchanged.)",
         _named("FNSTCW", "FSTCW"),
         _stores_control_word,
     ),
     Correction(
         "MMX tags",
-        "An MMX instruction sets the x87 top to 0 and all tags to valid, whatever they were: MMX instructions commute "
-        "among themselves, and not with those of x87, so they count as reading its stack.",
+        "An MMX instruction sets the x87 top to 0 and all tags to valid, whatever they were. So MMX instructions "
+        "commute with each other and not with x87 instructions: they count as reading the x87 stack.",
         lambda opcode: not opcode.is_x87,
         _uses_mmx,
     ),
@@ -180,8 +180,8 @@ CORRECTIONS = (
     Correction(
         "MXCSR",
         "iced-x86 has no register for it. Vector instructions read its control bits; its status bits are sticky, so "
-        "those who raise them commute: that counts as reading, and who looks at them as writing. Integer vector "
-        "instructions are taken along, as whatever writes MXCSR is rare.",
+        "instructions that raise them commute: raising counts as reading, and looking at the bits counts as writing. "
+        "Integer vector instructions are treated in the same way, because instructions that write MXCSR are rare.",
         lambda opcode: opcode.is_vector,
         _uses_mxcsr,
     ),
@@ -194,26 +194,28 @@ CORRECTIONS = (
     ),
     Correction(
         "vzeroupper",
-        "It clears bits 128 and up of registers 0 to 15 and reads nothing; iced-x86 has it read and write them whole.",
+        "It clears the bits from 128 on in registers 0 to 15 and reads nothing; according to iced-x86 it "
+        "reads and writes the whole registers.",
         _named("VZEROUPPER"),
         _clears_upper,
     ),
     Correction(
         "exchange with memory",
-        "`xchg` with memory is locked without a prefix: as every locked instruction it is ordered with all memory "
-        "accesses.",
+        "`xchg` with memory is locked even without a prefix: like every locked instruction it is ordered with all "
+        "memory accesses.",
         _named("XCHG"),
         _exchanges,
     ),
     Correction(
         "bit string",
-        "`bt` and its like with a bit offset in a register reach up to 2**60 bytes away from their operand.",
+        "`bt`, `bts`, `btr` and `btc` with a bit offset in a register access memory up to 2**60 bytes "
+        "away from their operand.",
         lambda opcode: opcode.name in ("BT", "BTS", "BTR", "BTC") and not opcode.text.endswith("imm8"),
         _bit_string,
     ),
     Correction(
         "enter",
-        "With nesting it copies frame pointers; how many is in an immediate, and the effects do not look at it.",
+        "With nesting it copies frame pointers. An immediate gives their number, which the effects do not examine.",
         _named("ENTER"),
         _enters,
     ),

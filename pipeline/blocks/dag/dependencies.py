@@ -1,23 +1,22 @@
 """Block -> dependency DAG: read-after-write, write-after-read, write-after-write.
 
-Two instructions conflict where one writes what the other reads or writes: registers in lanes, flags one by
-one, memory. Everything is live at the block's end. A barrier conflicts with every instruction: all of them
-read the resource SYSTEM, and it writes that (so its kinds are those of a register).
+Two instructions conflict if one writes what the other reads or writes: the lanes of registers, single flags, memory.
+Every value is live at the block's end. A barrier conflicts with every instruction: all instructions read the resource
+SYSTEM, and a barrier writes it (so the kinds of these conflicts are those of a register).
 
-Flags. A write of a flag is dead where it is overwritten for sure before anybody reads it; two dead writes
-of a flag may change places, all other conflicts stay. Proof that every legal order leaves each reader r of
-flag f the value it had. Let w be the last writer of f before r. It is live, so every other writer v of f
-before r stays before w (write-after-write: not both are dead); every writer after r stays after r
-(write-after-read), and w stays before r. So r still reads what w wrote. Where w may leave f as it was, it
-counts as a reader of f, and the same holds of what it read. The last writer in the block is live too, so
-the value at the end is the same.
+Flags. A write of a flag is dead if the flag is certainly overwritten before it is read. Two dead writes of a flag may
+exchange places; all other conflicts stay. Proof that in every legal order each reader r of flag f reads the same value:
+Let w be the last writer of f before r. It is live, so every other writer v of f before r stays before w
+(write-after-write: not both are dead). Every writer after r stays after r (write-after-read), and w stays before r.
+So r still reads the value that w writes. If w may leave f unchanged, it counts as a reader of f, and the same argument
+holds for the value that w reads. The last writer in the block is live too, so the value at the end is the same.
 
 Memory. Modes: `conservative` (a store conflicts with every load and store) and `full` (two operands with equal
-registers of unchanged values and disjoint byte ranges are independent, as are two disjoint constant
-addresses). Values need only be followed up to the next write of the register: a write of it stands between
-the two operands in every legal order, so their instructions are ordered anyhow. Operands whose
-registers differ may overlap, a rip-relative one and one with a register as well. Wrap-around of addresses is
-left out. Mode `paper` is `conservative` without flags, as POCSNet.
+registers of unchanged values and disjoint byte ranges are independent, as are two disjoint constant addresses).
+Comparing values up to the next write of a register suffices: in every legal order that write stays between the two
+operands, so their instructions are ordered anyway. Operands with different registers may overlap, and so may a
+rip-relative operand and one with a register. Wrap-around of addresses is ignored. Mode `paper` is `conservative`
+without flags, as in POCSNet.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class EffectsTable:
     reads: np.ndarray  # (E, 3) uint64, words of resources
     writes: np.ndarray  # (E, 3) uint64
     kills: np.ndarray  # (E,) uint64, flags: word 2
-    accesses: np.ndarray  # (E, A, 8) int64: fields of `Access`, the last two as reads + 2 * writes
+    accesses: np.ndarray  # (E, A, 8) int64: the fields of `Access`, with reads + 2 * writes in place of the last two
     n_accesses: np.ndarray  # (E,) int8
     latency: np.ndarray  # (E,) int16, cycles
 
@@ -99,16 +98,18 @@ def find_conflicts(
     addresses_known: np.ndarray,
     mode: Dependencies,
 ) -> Conflicts:
-    """The conflicts of B blocks of N instructions together.
+    """The conflicts of B blocks of N instructions in total.
 
-    encoding: (N,) int32, row of `table`; displacement: (N,) int64 of the instruction's own memory operand, the
-    target where it is rip-relative; block_offsets: (B + 1,) int64; addresses_known: (B,) bool, False for object files
-    before linking, whose displacements say nothing. Raises ValueError for a block of more than 64 instructions.
+    encoding: (N,) int32, row of `table`; displacement: (N,) int64 of the instruction's explicit memory operand, its
+    target if it is rip-relative; block_offsets: (B + 1,) int64; addresses_known: (B,) bool, False for object files
+    before linking, whose displacements have no meaning. Raises ValueError for a block of more than 64 instructions.
     """
     longest = np.diff(block_offsets).max(initial=0)
     if longest > conflicts.LONGEST:
-        raise ValueError(f"a block of {longest} instructions; at most {conflicts.LONGEST} fit: cut it before")
-    found = conflicts.find(
+        raise ValueError(
+            f"a block has {longest} instructions, more than {conflicts.LONGEST}; cut it into shorter blocks"
+        )
+    arrays = conflicts.find(
         table.reads,
         table.writes,
         table.kills,
@@ -118,17 +119,17 @@ def find_conflicts(
         displacement,
         block_offsets,
         addresses_known,
-        mode != "paper",
-        mode == "full",
+        with_flags=mode != "paper",
+        disambiguate=mode == "full",
     )
-    return Conflicts(*found)
+    return Conflicts(*arrays)
 
 
 @dataclass(frozen=True)
 class Dag:
-    """A block's dependencies as (before, after, kinds), sorted; instructions are numbered as the compiler emitted them.
+    """A block's dependencies as (before, after, kinds), sorted; instructions have the numbers of the compiler's order.
 
-    Kinds are those of the pair itself.
+    The kinds are those of the pair's direct conflict.
     """
 
     n: int
@@ -136,18 +137,18 @@ class Dag:
     implied: list[tuple[int, int, Kind]]  # the other direct conflicts
 
     def predecessors(self) -> list[int]:
-        """Bit set of direct predecessors of each instruction."""
-        found = [0] * self.n
+        """The set of direct predecessors of each instruction, as bits."""
+        bit_sets = [0] * self.n
         for before, after, _ in self.edges:
-            found[after] |= 1 << before
-        return found
+            bit_sets[after] |= 1 << before
+        return bit_sets
 
 
 def block_dag(code: bytes, mode: Dependencies, address: int = 0, addresses_known: bool = True) -> Dag:
     """Dependencies of one block. Raises ValueError as `decode_block` and `find_conflicts` do."""
     instructions = decode_block(code, address)
     n = len(instructions)
-    found = find_conflicts(
+    direct_conflicts = find_conflicts(
         tabulate([effects(instruction) for instruction in instructions]),
         np.arange(n, dtype=np.int32),
         np.array([explicit_displacement(instruction) for instruction in instructions], np.int64),
@@ -155,9 +156,14 @@ def block_dag(code: bytes, mode: Dependencies, address: int = 0, addresses_known
         np.array([addresses_known]),
         mode,
     )
-    pairs = zip(found.before.tolist(), found.after.tolist(), map(Kind, found.kinds.tolist()), strict=True)
+    pairs = zip(
+        direct_conflicts.before.tolist(),
+        direct_conflicts.after.tolist(),
+        map(Kind, direct_conflicts.kinds.tolist()),
+        strict=True,
+    )
     edges: list[tuple[int, int, Kind]] = []
     implied: list[tuple[int, int, Kind]] = []
-    for pair, is_edge in zip(pairs, found.reduced.tolist(), strict=True):
+    for pair, is_edge in zip(pairs, direct_conflicts.reduced.tolist(), strict=True):
         (edges if is_edge else implied).append(pair)
     return Dag(n, edges, implied)

@@ -1,4 +1,4 @@
-"""What an instruction reads and writes: iced-x86's instruction information, corrected (`corrections`)."""
+"""The resources and the memory that an instruction reads and writes: iced-x86's information, with `corrections`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from pipeline.blocks.dag.latencies import nominal_latency
 _READS = (OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
 _WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
 _IS_READ, _IS_WRITE = ([access in kinds for access in range(8)] for kinds in (_READS, _WRITES))
-# Whoever may leave a register as it was reads it (`cmov`, `bsf` of 0, `rep` with rcx 0): iced-x86 says so of some only.
-_KEEPS = [access == OpAccess.COND_WRITE for access in range(8)]
-_THREAD_SEGMENTS = (Register.FS, Register.GS)  # the others have base 0 in 64-bit code
-_info = InstructionInfoFactory()
+# An instruction that may leave its destination unchanged also reads it (`cmov`, `bsf` of 0, `rep` with rcx = 0).
+# iced-x86 reports this read for some instructions only.
+_MAY_KEEP = [access == OpAccess.COND_WRITE for access in range(8)]
+_SEGMENTS_WITH_BASE = (Register.FS, Register.GS)  # the base of the other segments is 0 in 64-bit code
+_info_factory = InstructionInfoFactory()
 
 
 class Effects(NamedTuple):
@@ -39,15 +40,15 @@ class Effects(NamedTuple):
 
     reads: int
     writes: int
-    kills: int  # flags that it overwrites whatever the state; a conditional writer kills nothing
-    undefined: int  # flags that the manual leaves undefined after it; they count as written and killed
+    kills: int  # flags that it certainly overwrites; a conditional writer kills nothing
+    undefined: int  # flags that are undefined after it (manual); they count as written and killed
     accesses: tuple[Access, ...]
-    barrier: bool  # nothing may move across it
+    barrier: bool  # no instruction may move across it
     latency: int  # cycles
 
 
 def _is_address(base: Register_, index: Register_) -> bool:
-    """Whether an address is made of full registers only, so that its value can be followed."""
+    """Whether an address uses full registers only, so that its value can be followed."""
     return all(register == Register.NONE or RegisterExt.is_gpr64(register) for register in (base, index))
 
 
@@ -57,23 +58,23 @@ def _size(memory_size: MemorySize_) -> int:
 
 
 def _access(used: UsedMemory, instruction: Instruction, explicit: bool) -> Access:
-    """One of iced-x86's memory uses; `explicit`: it is the instruction's own memory operand."""
+    """One of iced-x86's memory uses; `explicit`: it is the instruction's explicit memory operand."""
     base, index, segment = used.base, used.index, used.segment
     displacement = used.displacement_i64
-    known = _is_address(base, index)
+    has_full_registers = _is_address(base, index)
     if explicit:
-        # What remains is a constant of the instruction: `pop [rsp]` addresses with the rsp after it.
+        # The rest is a constant of the instruction: `pop [rsp]` uses the value of rsp after the pop.
         displacement = _signed(displacement - instruction.memory_displacement)
         if instruction.is_ip_rel_memory_operand:
             base = Register.RIP
     return Access(
         base_register=RegisterExt.full_register(base),
         index_register=RegisterExt.full_register(index),
-        segment=segment if segment in _THREAD_SEGMENTS else Register.NONE,
+        segment=segment if segment in _SEGMENTS_WITH_BASE else Register.NONE,
         scale=used.scale,
         displacement=displacement,
         explicit=explicit,
-        size=_size(used.memory_size) if known else 0,
+        size=_size(used.memory_size) if has_full_registers else 0,
         reads=_IS_READ[used.access],
         writes=_IS_WRITE[used.access],
     )
@@ -84,26 +85,27 @@ def _signed(value: int) -> int:
 
 
 def effects(instruction: Instruction) -> Effects:
-    """Effects of a decoded instruction, whatever its displacement and its address.
+    """Effects of a decoded instruction; they do not depend on its displacement and its address.
 
-    Of its immediates only the count of a shift or a rotation matters. Raises ValueError for an invalid instruction.
+    Only one kind of immediate has an influence: the count of a shift or a rotation. Raises ValueError for an invalid
+    instruction.
     """
     code = instruction.code
     if code == Code.INVALID:
         raise ValueError("not an instruction")
-    info = _info.info(instruction)
+    used_resources = _info_factory.info(instruction)
     reads = writes = 0
     lanes = resources.LANES
-    for register in info.used_registers():
-        access = register.access
-        if _IS_READ[access] or _KEEPS[access]:
-            reads |= lanes[register.register]
+    for used_register in used_resources.used_registers():
+        access = used_register.access
+        if _IS_READ[access] or _MAY_KEEP[access]:
+            reads |= lanes[used_register.register]
         if _IS_WRITE[access]:
-            writes |= lanes[register.register]
+            writes |= lanes[used_register.register]
     accesses = []
-    used_memory = info.used_memory()
+    used_memory = used_resources.used_memory()
     if used_memory:
-        # iced-x86 lists operands before what is implied.
+        # iced-x86 lists explicit operands before implied ones.
         explicit = _has_memory_operand(instruction)
         for used in used_memory:
             accesses.append(_access(used, instruction, explicit))
@@ -138,15 +140,15 @@ def _has_memory_operand(instruction: Instruction) -> bool:
 
 
 def explicit_displacement(instruction: Instruction) -> int:
-    """Displacement of the instruction's own memory operand, signed; its absolute target where it is rip-relative."""
+    """Signed displacement of the instruction's explicit memory operand; its absolute target if it is rip-relative."""
     return _signed(instruction.memory_displacement)
 
 
 def decode_block(code: bytes, address: int = 0) -> list[Instruction]:
-    """The instructions of a block's bytes. Raises ValueError where these are not whole instructions."""
-    found = list(Decoder(64, code, ip=address))
-    for instruction in found:
+    """The instructions of a block's bytes. Raises ValueError if these are not whole instructions."""
+    instructions = list(Decoder(64, code, ip=address))
+    for instruction in instructions:
         if instruction.code == Code.INVALID:
             start = instruction.ip - address
             raise ValueError(f"no valid instruction at byte {start} of block {code.hex()}")
-    return found
+    return instructions

@@ -1,7 +1,7 @@
-"""Blocks in bulk: for every instruction the row of a table of effects, and its displacement.
+"""Many blocks at once: for every instruction its row in a table of effects, and its displacement.
 
-Effects depend on an instruction's form (`corpus/forms.py`) alone. They are asked for once per form, and
-many forms share them: add of a byte and of a word to the same register, whatever the constant.
+Effects depend on an instruction's form (`corpus/forms.py`) alone, so they are computed once per form. Many forms share
+the same effects, for example the additions of a byte and of a word to the same register, whatever the constant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Encoded(NamedTuple):
 
     table: EffectsTable
     encoding: np.ndarray  # (N,) int32, row of `table`
-    displacement: np.ndarray  # (N,) int64, of the own memory operand; the target where it is rip-relative
+    displacement: np.ndarray  # (N,) int64, of the explicit memory operand; the target if it is rip-relative
     block_offsets: np.ndarray  # (B + 1,) int64
 
 
@@ -35,59 +35,59 @@ def _displacements(
     first: np.ndarray,
     facts: np.ndarray,
 ) -> np.ndarray:
-    """The displacement of every instruction, int64; the target where it is rip-relative."""
-    found = np.zeros(len(form), np.int64)
+    """The displacement of every instruction, int64; the target if it is rip-relative."""
+    displacements = np.zeros(len(form), np.int64)
     for block in range(len(addresses)):
-        at = offsets[block]
+        offset = offsets[block]
         for i in range(first[block], first[block + 1]):
             fact = facts[form[i]]
             size = fact.displacement_bytes
             value = np.int64(0)
             for byte in range(size):
-                value |= np.int64(code[at + fact.displacement_at + byte]) << (8 * byte)
-            if size == 1 or size == 4:  # of 8 bytes it is whole
+                value |= np.int64(code[offset + fact.displacement_at + byte]) << (8 * byte)
+            if size == 1 or size == 4:  # one of 8 bytes needs no sign extension
                 value = (value ^ (np.int64(1) << (8 * size - 1))) - (np.int64(1) << (8 * size - 1))
-            at += fact.length
-            found[i] = value * fact.displacement_scale
+            offset += fact.length
+            displacements[i] = value * fact.displacement_scale
             if fact.rip_relative:
-                found[i] += addresses[block] + at - offsets[block]
-    return found
+                displacements[i] += addresses[block] + offset - offsets[block]
+    return displacements
 
 
-def _both(one: EffectsTable, other: EffectsTable) -> EffectsTable:
-    """The rows of two tables."""
-    most = max(one.accesses.shape[1], other.accesses.shape[1])
-    wide = [np.pad(t.accesses, ((0, 0), (0, most - t.accesses.shape[1]), (0, 0))) for t in (one, other)]
+def _concatenated(upper: EffectsTable, lower: EffectsTable) -> EffectsTable:
+    """The rows of two tables, one table above the other."""
+    n_accesses = max(upper.accesses.shape[1], lower.accesses.shape[1])
+    accesses = [np.pad(t.accesses, ((0, 0), (0, n_accesses - t.accesses.shape[1]), (0, 0))) for t in (upper, lower)]
     return EffectsTable(
-        reads=np.concatenate([one.reads, other.reads]),
-        writes=np.concatenate([one.writes, other.writes]),
-        kills=np.concatenate([one.kills, other.kills]),
-        accesses=np.concatenate(wide),
-        n_accesses=np.concatenate([one.n_accesses, other.n_accesses]),
-        latency=np.concatenate([one.latency, other.latency]),
+        reads=np.concatenate([upper.reads, lower.reads]),
+        writes=np.concatenate([upper.writes, lower.writes]),
+        kills=np.concatenate([upper.kills, lower.kills]),
+        accesses=np.concatenate(accesses),
+        n_accesses=np.concatenate([upper.n_accesses, lower.n_accesses]),
+        latency=np.concatenate([upper.latency, lower.latency]),
     )
 
 
 class Encodings:
-    """Effects of the forms met so far. Rows are in the order of meeting and mean nothing beyond this object."""
+    """Effects of the forms so far. Rows have the order of first occurrence and are valid for this object only."""
 
     def __init__(self, forms: Forms | None = None) -> None:
-        """`forms`: those that somebody else meets too; of its own by default."""
+        """`forms`: an object that may be shared with other users; by default a new one."""
         self._forms = forms or Forms()
         self._rows: dict[Effects, int] = {}
         self._row_of_form = np.zeros(0, np.int32)  # -1: no instruction
         self._table = tabulate([])
 
     def _learn(self) -> None:
-        """Take in the effects of the forms that are new."""
-        rows, known = [], len(self._rows)
+        """Add the effects of the new forms."""
+        rows, n_before = [], len(self._rows)
         for example in self._forms.examples[len(self._row_of_form) :]:
             instruction = Decoder(64, example).decode()
             rows.append(-1 if not instruction else self._rows.setdefault(effects(instruction), len(self._rows)))
         if rows:
             self._row_of_form = np.concatenate([self._row_of_form, np.array(rows, np.int32)])
-        if len(self._rows) > known:
-            self._table = _both(self._table, tabulate(list(self._rows)[known:]))
+        if len(self._rows) > n_before:
+            self._table = _concatenated(self._table, tabulate(list(self._rows)[n_before:]))
 
     def encode(self, code: np.ndarray, offsets: np.ndarray, addresses: np.ndarray) -> Encoded:
         """Encode B blocks: code[offsets[b] : offsets[b + 1]] at addresses[b].
@@ -95,14 +95,14 @@ class Encodings:
         code: uint8; offsets: (B + 1,) int64; addresses: (B,) int64.
         Raises ValueError for a block that is not made of whole instructions.
         """
-        found = self._forms.decode(code, offsets[:-1], offsets[1:])
+        decoded = self._forms.decode(code, offsets[:-1], offsets[1:])
         self._learn()
-        encoding = self._row_of_form[found.form]
-        wrong = np.flatnonzero(~found.whole)
+        encoding = self._row_of_form[decoded.form]
+        bad_blocks = np.flatnonzero(~decoded.whole)
         if (encoding < 0).any():
-            wrong = np.r_[wrong, np.searchsorted(found.first, np.flatnonzero(encoding < 0), "right") - 1]
-        if len(wrong):
-            text = code[offsets[wrong[0]] : offsets[wrong[0] + 1]].tobytes().hex()
-            raise ValueError(f"block {wrong[0]} is not made of whole instructions: {text}")
-        displacement = _displacements(code, offsets, addresses, found.form, found.first, self._forms.facts)
-        return Encoded(self._table, encoding, displacement, found.first)
+            bad_blocks = np.r_[bad_blocks, np.searchsorted(decoded.first, np.flatnonzero(encoding < 0), "right") - 1]
+        if len(bad_blocks):
+            digits = code[offsets[bad_blocks[0]] : offsets[bad_blocks[0] + 1]].tobytes().hex()
+            raise ValueError(f"block {bad_blocks[0]} is not made of whole instructions: {digits}")
+        displacement = _displacements(code, offsets, addresses, decoded.form, decoded.first, self._forms.facts)
+        return Encoded(self._table, encoding, displacement, decoded.first)

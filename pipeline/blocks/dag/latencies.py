@@ -7,7 +7,7 @@ from functools import cache
 from iced_x86 import Mnemonic, Mnemonic_
 
 _LOAD = 4
-_BY_NAME = (  # first match wins; a floating-point suffix tells pd/ps/sd/ss from integer vectors
+_BY_NAME = (  # the first match counts; the suffixes pd, ps, sd and ss distinguish floating point from integer vectors
     (("DIVSD", "DIVPD", "SQRTSD", "SQRTPD"), 20),
     (("DIVSS", "DIVPS", "SQRTSS", "SQRTPS"), 13),
     (("FDIV", "FSQRT", "DIV", "IDIV"), 24),

@@ -1,4 +1,4 @@
-"""What iced-x86's codes (an opcode with its operand sizes) say, instructions apart."""
+"""Properties of iced-x86's codes (a code is an opcode with its operand sizes)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VECTOR = features(
     *("AVX512_VNNI", "AVX512_BITALG", "AVX512_VPOPCNTDQ", "AVX512_BF16", "AVX512_FP16"),
 )
 _X87 = features("FPU", "FPU287", "FPU387")
-# What `dag/resources.py` models; an instruction of any other extension is a barrier.
+# The extensions that `dag/resources.py` models; an instruction of any other extension is a barrier.
 _MODELLED = (
     features(
         *("INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64", "CMOV", "CX8", "CMPXCHG16B"),
@@ -29,11 +29,11 @@ _MODELLED = (
     | _VECTOR
     | _X87
 )
-# Beside those that iced-x86 knows as privileged, as input and output or as saving the state.
+# These are barriers in addition to instructions that iced-x86 reports as privileged, as I/O or as saving the state.
 _BARRIERS = (
     *("LFENCE", "MFENCE", "SFENCE"),
-    *("LAR", "LSL", "SGDT", "SIDT", "SLDT", "SMSW", "STR", "VERR", "VERW"),  # read what no resource stands for
-    *("MOV Sreg", "POP FS", "POP GS", "LFS", "LGS", "LSS", "POPF", "POPFQ"),  # write it
+    *("LAR", "LSL", "SGDT", "SIDT", "SLDT", "SMSW", "STR", "VERR", "VERW"),  # they read state that no resource models
+    *("MOV Sreg", "POP FS", "POP GS", "LFS", "LGS", "LSS", "POPF", "POPFQ"),  # they write such state
 )
 
 
@@ -47,32 +47,32 @@ class Opcode:
     is_vector: bool  # of one of the SSE and AVX families
 
 
-def _is_barrier(info: OpCodeInfo, text: str, needed: frozenset[int]) -> bool:
+def _is_barrier(opcode_info: OpCodeInfo, text: str, extensions: frozenset[int]) -> bool:
     template = Instruction()
-    template.code = info.code
+    template.code = opcode_info.code
     return (
         template.flow_control != FlowControl.NEXT
-        or not needed <= _MODELLED
-        or info.is_privileged
-        or info.is_input_output
-        or info.is_save_restore
+        or not extensions <= _MODELLED
+        or opcode_info.is_privileged
+        or opcode_info.is_input_output
+        or opcode_info.is_save_restore
         or f"{text} ".replace(",", " ").startswith(tuple(f"{name} " for name in _BARRIERS))
     )
 
 
 @cache
 def opcode(code: Code_) -> Opcode:
-    """What iced-x86 knows of a code."""
-    info = OpCodeInfo(code)
+    """The properties of a code, from iced-x86."""
+    opcode_info = OpCodeInfo(code)
     template = Instruction()
     template.code = code
-    needed = frozenset(template.cpuid_features())
-    text = info.instruction_string
+    extensions = frozenset(template.cpuid_features())
+    text = opcode_info.instruction_string
     return Opcode(
         code=code,
         name=text.split(" ")[0],
         text=text,
-        is_barrier=_is_barrier(info, text, needed),
-        is_x87=not needed.isdisjoint(_X87),
-        is_vector=not needed.isdisjoint(_VECTOR),
+        is_barrier=_is_barrier(opcode_info, text, extensions),
+        is_x87=not extensions.isdisjoint(_X87),
+        is_vector=not extensions.isdisjoint(_VECTOR),
     )

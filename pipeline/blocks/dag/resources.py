@@ -1,16 +1,16 @@
-"""The machine's state as bits: what an instruction reads and writes is a bit set of these resources.
+"""The processor's state as bits: the reads and writes of an instruction are sets of these resources.
 
 192 bits in three words of 64, one Python int (`words` splits it):
 
 - word 0: general registers, three lanes each: bits 0..7, bits 8..15 (`ah`), bits 16..63. An 8- or 16-bit
   write touches its own lanes only; a 32-bit write clears the upper half and so writes all three.
-- word 1: vector registers 0..31, two lanes each: bits 0..127, and everything above. A legacy SSE write
-  leaves the upper lane, a VEX or EVEX write clears it.
+- word 1: vector registers 0..31, two lanes each: bits 0..127, and all bits above. A legacy SSE write
+  leaves the upper lane unchanged, a VEX or EVEX write clears it.
 - word 2: status flags one by one, mask registers, MMX registers, the x87 stack with its status and tag
-  words as one, the x87 control word, MXCSR's control and status bits, and SYSTEM (all that is not listed).
+  words as one, the x87 control word, MXCSR's control and status bits, and SYSTEM (all other state).
 
-Memory is no resource: see `effects.Access`. Nor is the instruction pointer (a block's instructions have
-the same one in any order), nor are segment registers (whatever writes one is a barrier).
+Memory is not a resource: see `draft.Access`. Neither are the instruction pointer (rip-relative targets do not
+depend on the order) and the segment registers (an instruction that writes one is a barrier).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ MMX_REGISTERS = 0xFF << _MMX
 
 
 def flags(rflags: int) -> int:
-    """Resources of iced-x86's RflagsBits; those of x87 (part of X87) and of the system are left out."""
+    """Resources of iced-x86's RflagsBits; flags of x87 (part of X87) and of the system are ignored."""
     return (rflags & _RFLAGS) << _FLAG
 
 
 def _lanes(register: Register_) -> int:
-    """Resources of one of iced-x86's registers; 0 for those that are none."""
+    """Resources of one of iced-x86's registers; 0 for a register that is not a resource."""
     if RegisterExt.is_gpr(register):
         first = GENERAL_LANES * RegisterExt.number(RegisterExt.full_register(register))
         if RegisterExt.is_gpr8(register):

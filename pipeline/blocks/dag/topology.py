@@ -1,6 +1,6 @@
-"""DAGs of blocks of n instructions as matrices: closure, reduction, critical path, and orders checked against them.
+"""DAGs of blocks of n instructions as matrices: closure, reduction, critical path, and checks of orders.
 
-An edge list or relation of B blocks is (B, n, n) bool, [b, i, k] where i must come before k.
+A relation on the instructions of B blocks is (B, n, n) bool; [b, i, k] is true if i must come before k.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def closure(precedes: np.ndarray) -> np.ndarray:
 def reduction(precedes: np.ndarray) -> np.ndarray:
     """Transitive reduction, the fewest edges with the same closure, (B, n, n) -> (B, n, n).
 
-    Raises ValueError where a DAG has a cycle.
+    Raises ValueError if a DAG has a cycle.
     """
     reach = closure(precedes)
     if reach.diagonal(axis1=1, axis2=2).any():
-        raise ValueError("a dependency graph has a cycle: it has no transitive reduction of its own")
+        raise ValueError("a dependency graph has a cycle: it has no unique transitive reduction")
     implied = np.zeros_like(reach)
     for middle in range(precedes.shape[1]):
         implied |= reach[:, :, middle, None] & reach[:, None, middle, :]
@@ -43,25 +43,25 @@ def heights(precedes: np.ndarray, latencies: np.ndarray) -> np.ndarray:
 
 
 def greedy_orders(precedes: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Fill the slots one by one, each with the ready instruction of the highest score there.
+    """Orders that fill the slots one by one, each with the ready instruction of the highest score for the slot.
 
-    precedes: (B, n, n) bool, acyclic; score: (B, n, n), [b, i, t] of instruction i in slot t.
-    Returns (B, n) int16 orders; legal by construction. Ties go to the lower index.
-    Raises ValueError where a DAG has a cycle.
+    precedes: (B, n, n) bool, acyclic; score: (B, n, n), [b, i, t] for instruction i in slot t.
+    Returns (B, n) int16 orders, which are legal by construction. The lower index wins a tie.
+    Raises ValueError if a DAG has a cycle.
     """
-    size, n, _ = precedes.shape
-    items = np.arange(size)
-    waiting = precedes.sum(1)  # (B, n): predecessors not yet placed
-    order = np.empty((size, n), np.int16)
+    n_blocks, n, _ = precedes.shape
+    blocks = np.arange(n_blocks)
+    n_waiting_for = precedes.sum(1)  # (B, n): predecessors that are not yet placed
+    order = np.empty((n_blocks, n), np.int16)
     for slot in range(n):
-        ready = waiting == 0
+        ready = n_waiting_for == 0
         if not ready.any(1).all():
             raise ValueError("a dependency graph has a cycle: there is no legal order")
         chosen = np.where(ready, score[:, :, slot], -np.inf).argmax(1)
-        chosen = np.where(ready[items, chosen], chosen, ready.argmax(1))  # where every score is -inf or NaN
+        chosen = np.where(ready[blocks, chosen], chosen, ready.argmax(1))  # if every score is -inf or NaN
         order[:, slot] = chosen
-        waiting = waiting - precedes[items, chosen]
-        waiting[items, chosen] = n + 1  # never ready again
+        n_waiting_for = n_waiting_for - precedes[blocks, chosen]
+        n_waiting_for[blocks, chosen] = n + 1  # never ready again
     return order
 
 
@@ -71,18 +71,18 @@ def slots_of(order: np.ndarray) -> np.ndarray:
 
 
 def count_violations(precedes: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Number of violated dependencies: pairs of `precedes` (B, n, n) that are the wrong way round in `order` (B, n)."""
+    """Number of violated dependencies: pairs of `precedes` (B, n, n) that `order` (B, n) reverses."""
     slot = slots_of(order)
-    wrong = slot[:, :, None] > slot[:, None, :]
-    return (precedes & wrong).sum((1, 2))
+    reversed_pairs = slot[:, :, None] > slot[:, None, :]
+    return (precedes & reversed_pairs).sum((1, 2))
 
 
 def adjacency(
     n: int, before: list[np.ndarray], after: list[np.ndarray], kinds: list[np.ndarray] | None = None
 ) -> np.ndarray:
-    """Edge lists of blocks of n instructions as (B, n, n): [b, i, k] where i must come before k.
+    """Edge lists of blocks of n instructions as (B, n, n): [b, i, k] is true if i must come before k.
 
-    bool, or with `kinds` the uint16 kinds of the edges, 0 where there is none.
+    bool, or with `kinds` the uint16 kinds of the edges, 0 for pairs without an edge.
     """
     precedes = np.zeros((len(before), n, n), bool if kinds is None else np.uint16)
     rows = np.repeat(np.arange(len(before)), [len(edges) for edges in before])

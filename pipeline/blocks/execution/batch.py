@@ -1,4 +1,4 @@
-"""Many blocks on several processes: tables `verification` and `sensitivity`, whatever a block does."""
+"""Many blocks on several processes: tables `verification` and `sensitivity`, even if blocks crash."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from pipeline.config.verification import Verification
 from pipeline.wiring import ROOT, closure
 
 MODES: tuple[Dependencies, ...] = ("full", "conservative")
-CONTROL: tuple[Dependencies, ...] = ("paper",)  # leaves flags out, so that differences must show
-_CHUNK = 16  # blocks handed to a process at once
-_PART = 512  # blocks after which an interrupted run goes on
+CONTROL: tuple[Dependencies, ...] = ("paper",)  # this mode ignores flags, so that differences must appear
+_CHUNK = 16  # blocks that a process receives at once
+_PART = 512  # blocks per saved part; an interrupted run continues after the last one
 
 _executor: Executor | None = None  # one per process of the pool
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done with one block."""
+    """One block, and the parts of the test that apply to it."""
 
     block: Block
     control: bool
     sensitivity: bool
 
 
-def _open() -> None:
+def _initialize() -> None:
     global _executor
     _executor = open_executor()
 
 
-def _do(settings: Verification, work: Work) -> tuple[list[Verdict], list[Swap]]:
+def _test(settings: Verification, work: Work) -> tuple[list[Verdict], list[Swap]]:
     assert _executor is not None
     block = work.block
-    verdicts, ran = verify(_executor, block, MODES, settings)
-    found: list[Swap] = []
-    if ran and work.sensitivity:
-        found = swaps(_executor, block, MODES, settings)
-    if ran and work.control:
+    verdicts, is_runnable = verify(_executor, block, MODES, settings)
+    swap_rows: list[Swap] = []
+    if is_runnable and work.sensitivity:
+        swap_rows = swaps(_executor, block, MODES, settings)
+    if is_runnable and work.control:
         verdicts += verify(_executor, block, CONTROL, settings)[0]
-    return verdicts, found
+    return verdicts, swap_rows
 
 
 def plan(chosen: pd.DataFrame, settings: Verification) -> list[Work]:
-    """Work for the rows that `strata.choose` chose, in their sequence."""
+    """Work for the rows of `strata.choose`, in their sequence."""
     columns = ["block_id", "source", "instruction_class", "n_instructions", "code", "address", "relocatable"]
     return [
         Work(
@@ -73,41 +73,44 @@ def plan(chosen: pd.DataFrame, settings: Verification) -> list[Work]:
 
 
 def digest(work: Sequence[Work], settings: Verification) -> str:
-    """Of everything that the tables come from: blocks, settings, and the code that runs them."""
-    found = hashlib.sha256(repr((settings, work)).encode())
+    """SHA-256 of the sources of the tables: blocks, settings, and the code that runs the blocks."""
+    hash_ = hashlib.sha256(repr((settings, work)).encode())
     for source in closure(__name__):
-        found.update((ROOT / source).read_bytes())
-    return found.hexdigest()
+        hash_.update((ROOT / source).read_bytes())
+    return hash_.hexdigest()
 
 
-def execute(work: Sequence[Work], settings: Verification, cores: int, kept: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def execute(
+    work: Sequence[Work], settings: Verification, cores: int, folder: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables `verification` and `sensitivity`, in the sequence of `work`; the same for any number of cores.
 
-    `kept`: a folder for the parts that are done, of this work and these settings alone; what lies there is not done
-    again.
+    `folder`: holds the finished parts of this work with these settings alone; a part that lies there is not repeated.
     """
-    verdicts, found = [], []
-    # Fresh processes: a forked one would share the threads' locks of the libraries that this one has loaded.
+    verdict_frames, swap_frames = [], []
+    # The processes are spawned: a forked one would inherit the locks of the loaded libraries' threads.
     with (
-        ProcessPoolExecutor(cores, get_context("spawn"), initializer=_open) as pool,
+        ProcessPoolExecutor(cores, get_context("spawn"), initializer=_initialize) as pool,
         tqdm(desc="blocks", total=len(work), unit="block", file=sys.stderr) as bar,
     ):
         for begin in range(0, len(work), _PART):
             part = work[begin : begin + _PART]
-            verification, sensitivity = (kept / f"{begin}_{name}.parquet" for name in ("verification", "sensitivity"))
-            if sensitivity.exists():  # which is written last
+            verification_path, sensitivity_path = (
+                folder / f"{begin}_{name}.parquet" for name in ("verification", "sensitivity")
+            )
+            if sensitivity_path.exists():  # this table is written last
                 bar.update(len(part))
             else:
-                made, exchanged = [], []
-                for some, more in pool.map(partial(_do, settings), part, chunksize=_CHUNK):
-                    made += some
-                    exchanged += more
+                verdict_rows, swap_rows = [], []
+                for block_verdicts, block_swaps in pool.map(partial(_test, settings), part, chunksize=_CHUNK):
+                    verdict_rows += block_verdicts
+                    swap_rows += block_swaps
                     bar.update()
-                tables.write(_frame(made, "verification"), "verification", verification)
-                tables.write(_frame(exchanged, "sensitivity"), "sensitivity", sensitivity)
-            verdicts.append(tables.read("verification", verification))
-            found.append(tables.read("sensitivity", sensitivity))
-    return pd.concat(verdicts, ignore_index=True), pd.concat(found, ignore_index=True)
+                tables.write(_frame(verdict_rows, "verification"), "verification", verification_path)
+                tables.write(_frame(swap_rows, "sensitivity"), "sensitivity", sensitivity_path)
+            verdict_frames.append(tables.read("verification", verification_path))
+            swap_frames.append(tables.read("sensitivity", sensitivity_path))
+    return pd.concat(verdict_frames, ignore_index=True), pd.concat(swap_frames, ignore_index=True)
 
 
 def _frame(rows: Sequence[Verdict | Swap], name: str) -> pd.DataFrame:

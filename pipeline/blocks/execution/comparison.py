@@ -1,4 +1,4 @@
-"""Running a block in its own order and in others, from enough start states, and comparing where that leads."""
+"""Runs of a block in its original order and in others, from enough start states, and a comparison of the results."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from pipeline.blocks.execution.oracle import Executor, Task
 from pipeline.blocks.execution.roles import Roles
 from pipeline.blocks.execution.states import State
 
-ROUNDS = 4  # of drawing states in place of those from which the original order faults
+ROUNDS = 4  # of drawing states; later ones replace the states from which the original order faults
 
 
 @dataclass
 class Comparison:
-    """Codes (layout.EQUAL ...) of the orders after the first, one row per state from which the first one ran."""
+    """Codes (layout.EQUAL ...) of the orders after the first, one row per state from which the first order runs."""
 
     codes: list[tuple[int, ...]] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)  # of the rows
-    dropped: Counter[str] = field(default_factory=Counter)  # reason -> states from which the first order faulted
-    examples: dict[str, str] = field(default_factory=dict)  # reason -> an instruction that faulted
-    lost: str = ""  # why there is nothing
-    different: int = -1  # first order that differs, and in what
+    states: list[State] = field(default_factory=list)  # the start state of each row
+    dropped: Counter[str] = field(
+        default_factory=Counter
+    )  # reason -> number of states from which the first order faults
+    examples: dict[str, str] = field(default_factory=dict)  # reason -> an instruction that faults
+    lost: str = ""  # the reason if there is no result
+    different: int = -1  # the first order that differs; the next field describes the difference
     difference: str = ""
 
     @property
@@ -39,9 +41,9 @@ class Comparison:
 
 
 def run(
-    executor: Executor, program: Program, orders: Sequence[Sequence[int]], states: list[State], found: Comparison
+    executor: Executor, program: Program, orders: Sequence[Sequence[int]], states: list[State], comparison: Comparison
 ) -> None:
-    """Add to `found` what all orders do from `states`. The first runs twice, so that its own result is checked."""
+    """Add to `comparison` the results of all orders from `states`. The first order runs twice, as a check."""
     task = Task(
         program.start,
         assemble_all(program, [orders[0], *orders]),
@@ -51,22 +53,24 @@ def run(
         program.constants,
     )
     execution = executor.execute(task)
-    found.lost = execution.lost
+    comparison.lost = execution.lost
     for state, result in zip(states, execution.runs, strict=False):
         if result.fault is not None:
-            found.dropped[result.fault.reason] += 1
-            found.examples.setdefault(result.fault.reason, _at(program, orders[0], result.fault.offset))
+            comparison.dropped[result.fault.reason] += 1
+            comparison.examples.setdefault(
+                result.fault.reason, _instruction_at(program, orders[0], result.fault.offset)
+            )
         elif result.codes[0] != layout.EQUAL:
-            found.lost = "result differs from run to run"
-            found.difference = execution.difference
+            comparison.lost = "result differs from run to run"
+            comparison.difference = execution.difference
         else:
-            found.states.append(state)
-            found.codes.append(result.codes[1:])
-    if found.different < 0 and execution.different > 0:
-        found.different, found.difference = execution.different - 1, execution.difference
+            comparison.states.append(state)
+            comparison.codes.append(result.codes[1:])
+    if comparison.different < 0 and execution.different > 0:
+        comparison.different, comparison.difference = execution.different - 1, execution.difference
 
 
-def _at(program: Program, order: Sequence[int], offset: int) -> str:
+def _instruction_at(program: Program, order: Sequence[int], offset: int) -> str:
     """The instruction that covers byte `offset` of the code in `order`."""
     end = 0
     for i in order:
@@ -85,25 +89,27 @@ def compare(
     n_aliased: int,
     rng: np.random.Generator,
 ) -> Comparison:
-    """Run all orders from `n_states` states, `n_aliased` of them with pointers that alias where the block has pointers.
+    """Run all orders from `n_states` states. In `n_aliased` of them pointers alias, if the block has pointers.
 
-    A state from which the first order faults is replaced, ROUNDS times at most.
+    A state from which the first order faults is replaced at most ROUNDS times.
     """
-    found = Comparison()
-    alias = drawing.can_alias(roles)
-    turns: Counter[bool] = Counter()
+    comparison = Comparison()
+    can_alias = drawing.can_alias(roles)
+    n_drawn: Counter[bool] = Counter()
 
-    def more(kind: bool, number: int, draw: Callable[[Roles, int, np.random.Generator], State]) -> list[State]:
-        first = turns[kind]
-        turns[kind] += number
-        return [draw(roles, turn, rng) for turn in range(first, first + number)]
+    def drawn(is_aliased: bool, number: int, draw: Callable[[Roles, int, np.random.Generator], State]) -> list[State]:
+        first_turn = n_drawn[is_aliased]
+        n_drawn[is_aliased] += number
+        return [draw(roles, turn, rng) for turn in range(first_turn, first_turn + number)]
 
     for attempt in range(ROUNDS):
-        aliased = n_aliased - found.n_aliased if alias else 0
-        plain = n_states - len(found.states) - aliased
-        spare = 1 if attempt == 0 else 2  # replacements may fault as well
-        states = more(False, max(plain, 0) * spare, drawing.plain) + more(True, aliased * spare, drawing.aliased)
-        if not states or found.lost:
+        n_more_aliased = n_aliased - comparison.n_aliased if can_alias else 0
+        n_more_plain = n_states - len(comparison.states) - n_more_aliased
+        factor = 1 if attempt == 0 else 2  # replacements may fault as well
+        states = drawn(False, max(n_more_plain, 0) * factor, drawing.plain) + drawn(
+            True, n_more_aliased * factor, drawing.aliased
+        )
+        if not states or comparison.lost:
             break
-        run(executor, program, orders, states, found)
-    return found
+        run(executor, program, orders, states, comparison)
+    return comparison

@@ -1,6 +1,6 @@
-"""What the child that executes a block gives up: descriptors, resources, and most system calls.
+"""The confinement of the child process that executes a block: descriptors, resources, and most system calls.
 
-Standard library only, as `worker` is.
+This module uses the standard library only, like `worker`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-_ADDRESS_SPACE = 1 << 30  # bytes a child may have beyond what the worker has
-_ALLOWED = {  # by number (x86-64): memory, the end, signal returns, FS and GS bases; `write` and `mmap` with conditions
+_ADDRESS_SPACE = 1 << 30  # bytes that a child may allocate in addition to the worker's memory
+_ALLOWED = {  # by number (x86-64): memory, exit, signal returns, FS and GS bases; `write` and `mmap` have conditions
     11: "munmap", 12: "brk", 15: "rt_sigreturn", 25: "mremap", 28: "madvise", 60: "exit", 158: "arch_prctl",
     202: "futex", 231: "exit_group",
 }  # fmt: skip
@@ -24,7 +24,7 @@ _SET_NO_NEW_PRIVS, _GET_NO_NEW_PRIVS, _GET_SECCOMP, _SET_SECCOMP, _FILTER_MODE =
 _NUMBER, _ARCHITECTURE, _FIRST, _THIRD = 0, 4, 16, 32  # offsets in struct seccomp_data
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF opcodes
 _KILL, _ALLOW, _ERROR = 0x80000000, 0x7FFF0000, 0x00050000  # KILL_PROCESS, ALLOW, ERRNO
-_OWN_ERROR = 2832  # an error number that no kernel gives: it shows that this filter, and not another, is there
+_OWN_ERROR = 2832  # an error number that no kernel returns: it proves that this filter is active
 
 
 class ConfinementError(RuntimeError):
@@ -32,7 +32,7 @@ class ConfinementError(RuntimeError):
 
 
 def _filter(descriptor: int) -> bytes:
-    """BPF program: (opcode, jump if true, jump if false, operand) each."""
+    """The BPF program: rows of (opcode, jump if true, jump if false, operand), packed."""
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, _X86_64),
@@ -40,19 +40,19 @@ def _filter(descriptor: int) -> bytes:
         (_LOAD, 0, 0, _NUMBER),
         (_ANY_BIT, 0, 1, _X32),
         (_RETURN, 0, 0, _KILL),
-        # write: to the answer's descriptor alone
+        # write: only to the descriptor of the answer
         (_EQUAL, 0, 4, _WRITE),
         (_LOAD, 0, 0, _FIRST),
         (_EQUAL, 0, 1, descriptor),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _KILL),
-        # mmap: nothing executable
+        # mmap: no executable memory
         (_EQUAL, 0, 4, _MMAP),
         (_LOAD, 0, 0, _THIRD),
         (_ANY_BIT, 1, 0, _PROT_EXEC),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _KILL),
-        # prctl(PR_GET_SECCOMP): the filter answers in the kernel's place
+        # prctl(PR_GET_SECCOMP): the filter answers instead of the kernel
         (_EQUAL, 0, 4, _PRCTL),
         (_LOAD, 0, 0, _FIRST),
         (_EQUAL, 0, 1, _GET_SECCOMP),
@@ -66,16 +66,16 @@ def _filter(descriptor: int) -> bytes:
 
 
 def address_space() -> int:
-    """Bytes of virtual memory that this process has."""
+    """Bytes of virtual memory of this process."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def confine(descriptor: int, seconds: float, room: int) -> None:
-    """From now on: no descriptor but `descriptor`, `seconds` to live (then SIGALRM), 1 GB of memory beside `room`.
+    """Keep only `descriptor`, limit life to `seconds` (then SIGALRM) and memory to 1 GiB more than `room` bytes.
 
-    No privileges are gained, and a system call that is not allowed kills this process. Raises ConfinementError where
-    one of these cannot be had, or where the kernel accepts it and does not do it.
+    From then on this process gains no privileges, and a system call that is not allowed kills it. Raises
+    ConfinementError if the kernel refuses one of these, or accepts it without effect.
     """
     try:
         _limit(descriptor, seconds, room)
@@ -101,7 +101,7 @@ def _limit(descriptor: int, seconds: float, room: int) -> None:
 
 
 def _filter_calls(descriptor: int) -> None:
-    """no_new_privs and the filter, each asked for and then seen to be there."""
+    """Set no_new_privs and the filter, and check that both are active."""
     if _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or _libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
         raise ConfinementError("the kernel does not set no_new_privs")
     code = ctypes.create_string_buffer(_filter(descriptor))
@@ -109,4 +109,4 @@ def _filter_calls(descriptor: int) -> None:
     if _libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(header), 0, 0) != 0:
         raise ConfinementError(f"the kernel refuses a seccomp filter ({os.strerror(ctypes.get_errno())})")
     if _libc.prctl(_GET_SECCOMP, 0, 0, 0, 0) != -1 or ctypes.get_errno() != _OWN_ERROR:
-        raise ConfinementError("the kernel takes a seccomp filter and does not apply it")
+        raise ConfinementError("the kernel accepts a seccomp filter and does not apply it")

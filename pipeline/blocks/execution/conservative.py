@@ -1,4 +1,4 @@
-"""Why there is an edge between two instructions that no state tells apart, where a reason is known."""
+"""Reasons for edges between two instructions whose two orders no state distinguishes."""
 
 from __future__ import annotations
 
@@ -30,34 +30,37 @@ _COMMUTING = (  # those of one group commute on a common target, up to flags
 _COMMUTING_VECTORS = ("PADD", "PSUB", "PAND", "POR", "PXOR", "PMUL", "PMIN", "PMAX", "MAX", "MIN", "AND", "OR", "XOR")
 
 
-def over_conservative(pair: Program, used: Roles, kinds: Kind, codes: list[int]) -> str:
-    """Reason for an edge of a pair of instructions, whose two orders compare as `codes`, or nothing.
+def over_conservative(pair: Program, pair_roles: Roles, kinds: Kind, codes: list[int]) -> str:
+    """The reason for an edge of a pair of instructions, whose two orders compare as `codes`; "" if it is unknown.
 
-    The pair has been run from many states already, and never differed: this only says why that may be.
+    The orders have been compared from many states and never differed: the function only explains why.
     """
     first, second = pair.instructions
-    effect, other = effects(first), effects(second)
+    first_effects, second_effects = effects(first), effects(second)
     if pair.pieces[0] == pair.pieces[1] and pair.displacement_at[0] < 0:
         return "identical instructions"
-    if effect.barrier or other.barrier or (effect.writes | other.writes) & SYSTEM:
+    if first_effects.barrier or second_effects.barrier or (first_effects.writes | second_effects.writes) & SYSTEM:
         return "barrier"
     if first.has_lock_prefix or second.has_lock_prefix:
         return "locked: ordered with all memory accesses"
-    if (effect.writes | other.writes) & _CONTROL:
+    if (first_effects.writes | second_effects.writes) & _CONTROL:
         return "a control word that the other's result does not depend on"
     if first.mnemonic in _PREFETCHES or second.mnemonic in _PREFETCHES:
         return "a prefetch leaves no trace"
-    shared = (effect.reads & other.writes | effect.writes & (other.reads | other.writes)) & FLAGS
-    undefined = shared & ~(effect.undefined | other.undefined) == 0
+    shared = (
+        first_effects.reads & second_effects.writes
+        | first_effects.writes & (second_effects.reads | second_effects.writes)
+    ) & FLAGS
+    undefined = shared & ~(first_effects.undefined | second_effects.undefined) == 0
     if layout.UNDEFINED_FLAGS in codes or (shared and undefined and not kinds & ~_FLAG):
         return "flags that are undefined"
     if not kinds & ~Kind.FLAG_WAR and _is_borrow_from_itself(second) and not shared & ~_CARRY:
         return "a subtraction with borrow of a register from itself keeps the carry"
     if not kinds & ~MEMORY:
-        if not drawing.can_meet(used):
+        if not drawing.can_overlap(pair_roles):
             return "addresses never meet"
         return "both store the same value" if _stored(first) == _stored(second) != () else ""
-    if not kinds & ~_FLAG and not (effect.reads | other.reads) & ~SYSTEM:
+    if not kinds & ~_FLAG and not (first_effects.reads | second_effects.reads) & ~SYSTEM:
         return "both set the flags to the same constants"
     if _extends_in_place(first) or _extends_in_place(second):
         return "a register extended in place keeps the bits that the other uses"
@@ -79,7 +82,7 @@ def _full(instruction: Instruction, operand: int) -> int:
 
 
 def _stored(instruction: Instruction) -> tuple[int, ...]:
-    """What a `mov` stores: register, or immediate; nothing for what is no `mov`."""
+    """The value that a `mov` stores, a register or an immediate; () for another instruction."""
     if instruction.mnemonic != Mnemonic.MOV:
         return ()
     if _is_register(instruction, 1):
@@ -101,7 +104,7 @@ def _extends_in_place(instruction: Instruction) -> bool:
 
 
 def _repeats(first: Instruction, second: Instruction) -> bool:
-    """The same operation on the same source, which the second overwrites."""
+    """Whether both are the same operation on the same source, which the second one overwrites."""
     if first.code != second.code or first.op_count != second.op_count or not _is_register(second, 1):
         return False
     rest = range(2, first.op_count)

@@ -1,13 +1,13 @@
-"""The portable executor: unicorn emulates the code. Slow, and it knows no VEX, EVEX or XOP vector code.
+"""The portable executor: unicorn emulates the code. It is slow, and it refuses VEX, EVEX and XOP vector code.
 
-(It executes VEX.128 without complaint and leaves the upper half of the register as it was; so such code is refused.)
-Every task has an emulator of its own, so that no translated code outlives the bytes it came from.
+(unicorn executes VEX.128 code without an error, but it leaves the upper half of the register unchanged.) Every task
+gets a new emulator, so that no translated code outlives the bytes from which it was translated.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import unicorn
@@ -34,7 +34,7 @@ _REASONS = {
 
 
 class Emulated:
-    """Executes tasks by emulation; nothing of the host is at risk."""
+    """Executes tasks by emulation, without a risk for the host."""
 
     def execute(self, task: Task) -> Execution:
         for instruction in Decoder(64, task.pieces[0]):
@@ -49,6 +49,12 @@ class Emulated:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+class _FinalState(NamedTuple):
+    registers: tuple[int, ...]  # general
+    flags: int
+    other_state: tuple[object, ...]  # vector, x87 and control registers, and pages of memory
 
 
 class _Machine:
@@ -97,13 +103,12 @@ class _Machine:
         for register, value in zip(_CONTROL, (state.x87_control, state.x87_status, tags, state.mxcsr), strict=True):
             uc.reg_write(register, value)
 
-    def _final(self) -> tuple[tuple[int, ...], int, tuple[object, ...]]:
-        """General registers, flags, and all the rest."""
+    def _final(self) -> _FinalState:
         uc = self.uc
-        rest = [uc.reg_read(register) for register in (*_VECTORS, *_X87, *_CONTROL)]
+        special = [uc.reg_read(register) for register in (*_VECTORS, *_X87, *_CONTROL)]
         memory = [(page, bytes(uc.mem_read(page, _PAGE))) for page in sorted(self.pages)]
         registers = tuple(uc.reg_read(register) for register in _GENERAL)
-        return registers, uc.reg_read(x86.UC_X86_REG_RFLAGS) & layout.FLAGS, (*rest, *memory)
+        return _FinalState(registers, uc.reg_read(x86.UC_X86_REG_RFLAGS) & layout.FLAGS, (*special, *memory))
 
     def _run(self, number: int) -> Fault | None:
         entry, piece = self.entries[number], self.task.pieces[number]
@@ -117,7 +122,7 @@ class _Machine:
             return Fault("time limit", -1)
         return None
 
-    def _forget(self, first: int) -> None:
+    def _unmap(self, first: int) -> None:
         """Unmap the pages from number `first` on."""
         for page in list(self.pages)[first:]:
             self.uc.mem_unmap(page, _PAGE)
@@ -125,24 +130,28 @@ class _Machine:
 
     def from_state(self, state: State) -> Run:
         self.state = state
-        self._forget(0)
+        self._unmap(0)
         fault = self._run(0)
         if fault is not None:
             return Run(fault)
-        expected, known = self._final(), len(self.pages)
-        codes, registers = [], [(*expected[0], expected[1])]
+        expected, n_pages = self._final(), len(self.pages)
+        codes, registers = [], [(*expected.registers, expected.flags)]
         for number in range(1, len(self.entries)):
             code = layout.FAULTED
             if self._run(number) is None:
-                found = self._final()
-                registers.append((*found[0], found[1]))
-                flags = found[1] ^ expected[1]
-                same = found[0] == expected[0] and found[2] == expected[2] and len(self.pages) == known
+                final = self._final()
+                registers.append((*final.registers, final.flags))
+                flags = final.flags ^ expected.flags
+                same = (
+                    final.registers == expected.registers
+                    and final.other_state == expected.other_state
+                    and len(self.pages) == n_pages
+                )
                 code = layout.UNDEFINED_FLAGS if flags else layout.EQUAL
                 if not same or flags & ~self.task.undefined:
                     code = layout.DIFFERENT
             if code >= layout.DIFFERENT:
-                self._forget(known)
+                self._unmap(n_pages)
                 self.different = number if self.different < 0 else self.different
             codes.append(code)
         return Run(None, tuple(codes), tuple(registers) if self.task.registers else ())

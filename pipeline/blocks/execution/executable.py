@@ -1,4 +1,4 @@
-"""A block as something that can be executed: whether at all, where its code lies, its bytes in any order."""
+"""Blocks prepared for execution: whether they may run, where their code lies, and their bytes in any order."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from iced_x86 import (
 
 from pipeline.blocks.execution import layout
 
-# Code is moved, and all it points to with it: from the page of its address to this one.
+# The page to which code is moved, together with all addresses to which it points.
 HOME = 0x8_0000_0000
-_REACH = (1 << 31) - (1 << 22)  # bytes that a rip-relative displacement spans, with room for the pieces of code
-_ROOM = 1 << 20  # bytes kept free around data when code has to move away from it
+_REACH = (1 << 31) - (1 << 22)  # bytes that a rip-relative displacement can span, less some for the pieces of code
+_ROOM = 1 << 20  # free bytes around data from which the code has to move away
 
 _RANDOM = {
     Mnemonic.CPUID, Mnemonic.RDTSC, Mnemonic.RDTSCP, Mnemonic.RDRAND, Mnemonic.RDSEED, Mnemonic.XGETBV, Mnemonic.RDPMC,
     Mnemonic.RDPID, Mnemonic.SGDT, Mnemonic.SIDT, Mnemonic.SLDT, Mnemonic.STR, Mnemonic.SMSW, Mnemonic.RDPKRU,
     Mnemonic.LSL, Mnemonic.LAR, Mnemonic.VERR, Mnemonic.VERW,
 }  # fmt: skip
-_CONTROL = {  # could stop the host, or change how it runs
+_CONTROL = {  # these could stop the host, or change how it runs
     Mnemonic.POPF, Mnemonic.POPFQ, Mnemonic.WRFSBASE, Mnemonic.WRGSBASE, Mnemonic.RDFSBASE, Mnemonic.RDGSBASE,
     Mnemonic.WRPKRU, Mnemonic.MONITOR, Mnemonic.MWAIT, Mnemonic.UMONITOR, Mnemonic.UMWAIT, Mnemonic.TPAUSE,
     Mnemonic.XRSTOR, Mnemonic.XRSTOR64, Mnemonic.STAC, Mnemonic.CLAC, Mnemonic.ENQCMD, Mnemonic.CLZERO,
@@ -55,7 +55,7 @@ _formatter = Formatter(FormatterSyntax.INTEL)
 
 
 class NotRunnable(ValueError):
-    """A block that is not executed; the message is the reason, its second part an instruction."""
+    """A block cannot be executed; `reason` says why, and `example` is the instruction to blame, if there is one."""
 
     def __init__(self, reason: str, instruction: Instruction | None = None) -> None:
         super().__init__(reason)
@@ -65,14 +65,14 @@ class NotRunnable(ValueError):
 
 @dataclass(frozen=True)
 class Program:
-    """A block's instructions, decoded at an address below `HOME`'s reach, and what moving them takes."""
+    """A block's instructions, decoded near `HOME`, and the data that reordering them needs."""
 
-    instructions: list[Instruction]  # with addresses that `HOME` gives them, in the original order
-    pieces: list[bytes]  # of each instruction
+    instructions: list[Instruction]  # with addresses relative to `HOME`, in the original order
+    pieces: list[bytes]  # the bytes of each instruction
     displacement_at: list[int]  # offset of the rip-relative displacement in each instruction, or -1
-    start: int  # where the code of all orders goes
-    segments: bool
-    constants: frozenset[int]  # absolute addresses, as far as they show: displacements and immediates
+    start: int  # address of the code of all orders
+    segments: bool  # the code uses FS or GS
+    constants: frozenset[int]  # displacements and immediates that may be absolute addresses
     undefined_flags: int  # bits of rflags that the block may leave undefined at its end
 
     @property
@@ -112,23 +112,29 @@ def flag_bits(flags: int) -> int:
 
 
 def _constants(instruction: Instruction) -> list[int]:
-    """Displacement and immediates that could be addresses."""
-    found = [instruction.immediate(i) for i in range(instruction.op_count) if instruction.op_kind(i) in _IMMEDIATES]
-    return [value for value in (instruction.memory_displacement, *found) if layout.LOWEST <= value < layout.HIGHEST]
+    """Displacement and immediates that may be addresses."""
+    immediates = [
+        instruction.immediate(operand)
+        for operand in range(instruction.op_count)
+        if instruction.op_kind(operand) in _IMMEDIATES
+    ]
+    return [
+        value for value in (instruction.memory_displacement, *immediates) if layout.LOWEST <= value < layout.HIGHEST
+    ]
 
 
 def _undefined_at_end(instructions: list[Instruction]) -> int:
-    """Flags whose last writer, or a possible one, leaves them undefined."""
-    open_, undefined = ~0, 0
+    """Flags that their last writer, or a possible last writer, leaves undefined."""
+    not_yet_written, undefined = ~0, 0
     for instruction in reversed(instructions):
-        undefined |= instruction.rflags_undefined & open_
+        undefined |= instruction.rflags_undefined & not_yet_written
         may_not_write = instruction.mnemonic in _MASKED_SHIFTS or instruction.has_rep_prefix
-        open_ &= ~0 if may_not_write else ~instruction.rflags_modified
+        not_yet_written &= ~0 if may_not_write else ~instruction.rflags_modified
     return flag_bits(undefined)
 
 
 def _place(targets: list[int], size: int) -> int:
-    """Where `size` bytes of code go: near HOME, within reach of the targets and away from them."""
+    """An address for `size` bytes of code: near HOME, within reach of the targets and at a distance from them."""
     for step in range(1000):
         start = HOME + (step + 1) // 2 * _ROOM * (-1 if step % 2 else 1)
         if all(
@@ -140,9 +146,9 @@ def _place(targets: list[int], size: int) -> int:
 
 
 def prepare(code: bytes, address: int, room: int = 1 << 18) -> Program:
-    """A block's code as found at `address`, ready to be put together in other orders, `room` bytes of them at most.
+    """A block's code, which the program has at `address`, prepared for other orders of at most `room` bytes in total.
 
-    Raises NotRunnable with the reason for code that is never executed.
+    Raises NotRunnable, with the reason, for code that must not or cannot run.
     """
     decoder = Decoder(64, code, ip=HOME + (address & 0xFFF))
     instructions, pieces, displacement_at, targets = [], [], [], []
@@ -163,25 +169,25 @@ def prepare(code: bytes, address: int, room: int = 1 << 18) -> Program:
     return Program(instructions, pieces, displacement_at, start, segments, constants, _undefined_at_end(instructions))
 
 
-def assemble(program: Program, order: Sequence[int], at: int) -> bytes:
-    """The instructions in `order` (all of them or some), encoded for the address `at`."""
-    made = bytearray()
+def assemble(program: Program, order: Sequence[int], address: int) -> bytes:
+    """The instructions in `order` (all of them or some), encoded for the address `address`."""
+    code = bytearray()
     for i in order:
         piece, offset = program.pieces[i], program.displacement_at[i]
-        end = at + len(made) + len(piece)
+        end = address + len(code) + len(piece)
         if offset >= 0:
             displacement = program.instructions[i].ip_rel_memory_address - end
             piece = piece[:offset] + displacement.to_bytes(4, "little", signed=True) + piece[offset + 4 :]
-        made += piece
-    return bytes(made)
+        code += piece
+    return bytes(code)
 
 
 def assemble_all(program: Program, orders: Sequence[Sequence[int]]) -> list[bytes]:
-    """Pieces of code for a Task at program.start."""
+    """The pieces of code of a Task at program.start, one per order."""
     slot = layout.slot_bytes(program.length)
     return [assemble(program, order, program.start + i * slot) for i, order in enumerate(orders)]
 
 
 def text(program: Program, i: int) -> str:
-    """Instruction i for people, Intel syntax."""
+    """The text of instruction i, in Intel syntax."""
     return _formatter.format(program.instructions[i])

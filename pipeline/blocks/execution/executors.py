@@ -1,4 +1,4 @@
-"""The executor that this machine allows."""
+"""The choice of the executor that this machine supports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.blocks.execution.oracle import Executor, OracleError
 
 
 def open_executor() -> Executor:
-    """The native executor where this machine has one, else the emulator."""
+    """The native executor if this machine supports it, else the emulator."""
     try:
         return Native()
     except OracleError as error:

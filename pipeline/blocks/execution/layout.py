@@ -1,4 +1,4 @@
-"""What the trampoline, the worker and those who speak to it agree on. Nothing is imported: the worker stays small."""
+"""Constants that trampoline, worker and clients share. Nothing is imported, so that the worker stays small."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ CODE_BYTES = 0x1000
 HOST_STACK = 0x1000  # the host's stack pointer while a block runs
 ENTRY = 0x1008  # address of the block
 RUNNING = 0x1010  # 1 while a block runs
-SIGNAL = 0x1018  # what ended the block, 0 where it came to its end; then the signal's code, address, instruction
+SIGNAL = 0x1018  # the signal that ended the block, or 0; then the signal's code, address, instruction
 SIGNAL_CODE = 0x1020
 FAULT_ADDRESS = 0x1028
 FAULT_RIP = 0x1030
 N_PAGES = 0x1038  # pages that the block has touched so far
 SEED = 0x1048  # of the content of fresh pages
 MASKS = 0x1050  # and, or; and, or: see states.content
-SEGMENTS = 0x1070  # 1: give FS and GS bases of their own
+SEGMENTS = 0x1070  # 1: FS and GS get separate bases
 FS_BASE = 0x1078
 GS_BASE = 0x1080
 HOST_FS_BASE = 0x1088
@@ -30,26 +30,26 @@ REGION_BYTES = 0x4000
 
 PAGE_BYTES = 4096
 MAX_PAGES = 256
-STATE_BYTES = REGION_BYTES - OUT_STATE  # the most an XSAVE area may need
-LOWEST, HIGHEST = 0x10000, 1 << 46  # addresses at which pages are made; the host's own are above
-FLAGS = 0xCD5  # carry, parity, adjust, zero, sign, direction, overflow: rflags as a block can change it
+STATE_BYTES = REGION_BYTES - OUT_STATE  # the maximum for an XSAVE area
+LOWEST, HIGHEST = 0x10000, 1 << 46  # range of addresses at which pages are created; the host's pages are above
+FLAGS = 0xCD5  # carry, parity, adjust, zero, sign, direction, overflow: the bits of rflags that a block can change
 
-# One start state on its way to the worker: registers (17 uint64), seed, masks (4), FS and GS bases, then
+# The format of a start state that is sent to the worker: registers (17 uint64), seed, masks (4), FS and GS bases, then
 # control words (FCW, FSW, abridged tags, MXCSR), x87/MMX registers (8 x 16 bytes), zmm0 .. zmm31, k0 .. k7.
 STATE_HEAD = "<17Q Q 4Q 2Q HHHxxI"
 STATE_PARTS = (8 * 16, 32 * 64, 8 * 8)
-JUMP = b"\xff\x25\x00\x00\x00\x00"  # jmp *0(%rip), its target behind it: the end of every piece of code
+JUMP = b"\xff\x25\x00\x00\x00\x00"  # jmp *0(%rip), followed by its target: the end of every piece of code
 
-EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with the original's
+EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with that of the original order
 
 
-# What a piece of code that times itself (timed_code.py) notes, so far below it that the processor does not take it for
-# code.
-NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes up to the piece
-KEPT_RAX, KEPT_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
-FIRST_REGISTERS = 64  # in the notes: what the 16 registers hold at the start
+# A piece of code that times itself (timed_code.py) has a data area, its notes. It is so far below the piece that the
+# processor does not treat it as code.
+NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes to the piece
+SAVED_RAX, SAVED_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
+FIRST_REGISTERS = 64  # offset in the notes: the values of the 16 registers at the start
 
 
 def slot_bytes(longest: int) -> int:
-    """Distance in bytes between the pieces of code of one job, the longest of which has `longest` bytes."""
+    """Distance in bytes between the pieces of code of one job, if the longest has `longest` bytes."""
     return -(-(longest + len(JUMP) + 8) // 16) * 16

@@ -1,4 +1,4 @@
-"""Orders that a DAG allows: all of them where they are few, else a sample with the most reordered ones in it."""
+"""Legal orders of a DAG: all of them if they are few, else a sample that contains two extreme ones."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pipeline.blocks.dag.topology import adjacency
 Order = tuple[int, ...]
 
 
-def _all(predecessors: list[int]) -> Iterator[Order]:
-    """Every legal order, the original first; `predecessors[i]`: bit set of what must come before i."""
+def _all_orders(predecessors: list[int]) -> Iterator[Order]:
+    """Every legal order, the original one first; `predecessors[i]`: direct predecessors of i, as bits."""
     n = len(predecessors)
-    everything = (1 << n) - 1
+    all_instructions = (1 << n) - 1
     stack: list[tuple[int, Order]] = [(0, ())]
     while stack:
         placed, order = stack.pop()
-        if placed == everything:
+        if placed == all_instructions:
             yield order
             continue
         for i in reversed(range(n)):
@@ -29,37 +29,37 @@ def _all(predecessors: list[int]) -> Iterator[Order]:
 
 
 def _last_first(predecessors: list[int]) -> Order:
-    """Every slot takes the ready instruction that stood last."""
+    """The order in which every slot gets the last ready instruction of the original order."""
     order: list[int] = []
     placed = 0
     while len(order) < len(predecessors):
-        i = max(i for i, needed in enumerate(predecessors) if not placed >> i & 1 and not needed & ~placed)
+        i = max(i for i, required in enumerate(predecessors) if not placed >> i & 1 and not required & ~placed)
         order.append(i)
         placed |= 1 << i
     return tuple(order)
 
 
 def _first_last(predecessors: list[int]) -> Order:
-    """From the end: every slot takes what stood first among that which nothing left waits for."""
+    """From the end: every slot gets the first instruction of the original order on which no unplaced one depends."""
     n = len(predecessors)
     successors = [sum(1 << k for k in range(n) if predecessors[k] >> i & 1) for i in range(n)]
-    # The same greedy choice on the reversed DAG, with the numbers turned round so that "last" means "first".
-    turned = [sum(1 << n - 1 - k for k in range(n) if successors[n - 1 - i] >> k & 1) for i in range(n)]
-    return tuple(n - 1 - i for i in reversed(_last_first(turned)))
+    # The same greedy choice on the reversed DAG, with reversed numbers, so that "last" means "first".
+    mirrored = [sum(1 << n - 1 - k for k in range(n) if successors[n - 1 - i] >> k & 1) for i in range(n)]
+    return tuple(n - 1 - i for i in reversed(_last_first(mirrored)))
 
 
 def draw(predecessors: list[int], count: int, rng: np.random.Generator) -> list[Order]:
-    """At most `count` orders that the DAG allows, none of them the original, in a fixed sequence.
+    """At most `count` legal orders without the original one, in a fixed sequence.
 
-    predecessors[i]: bit set of the direct predecessors of instruction i. All orders where there are no more than
-    `count`; else the two greedy ones that move the most, and random ones.
+    predecessors[i]: the direct predecessors of instruction i, as bits. The result has all orders if there are at most
+    `count`; else it has the two greedy orders that move instructions the most, and random ones.
     """
     n = len(predecessors)
     original = tuple(range(n))
-    few = list(islice(_all(predecessors), count + 2))
-    if len(few) <= count + 1:
-        return [order for order in few if order != original]
-    pairs = [(i, k) for k, needed in enumerate(predecessors) for i in range(n) if needed >> i & 1]
+    first_orders = list(islice(_all_orders(predecessors), count + 2))
+    if len(first_orders) <= count + 1:
+        return [order for order in first_orders if order != original]
+    pairs = [(i, k) for k, required in enumerate(predecessors) for i in range(n) if required >> i & 1]
     before, after = (np.array([pair[side] for pair in pairs], np.intp) for side in (0, 1))
     precedes = adjacency(n, [before], [after]).repeat(2 * count, 0)
     drawn = [_last_first(predecessors), _first_last(predecessors), *map(tuple, random_ready(precedes, rng).tolist())]

@@ -1,4 +1,4 @@
-"""GAS text -> machine code, by the assembler inside LLVM (llvmlite): no compiler is needed on the machine."""
+"""GAS text -> machine code, by the assembler inside LLVM (llvmlite), so that no compiler is needed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ class MachineCode:
 def assemble(text: str) -> MachineCode:
     """x86-64 instructions and labels in GAS (AT&T) syntax as bytes of one section.
 
-    Raises ValueError where it refers to something outside. LLVM ends the process where the text is no assembly.
+    Raises ValueError if the text refers to an undefined symbol. LLVM ends the process if the text is not assembly.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
-    quoted = "".join(c if c.isprintable() and c not in '"\\' else f"\\{ord(c):02X}" for c in text)
+    quoted = "".join(
+        character if character.isprintable() and character not in '"\\' else f"\\{ord(character):02X}"
+        for character in text
+    )
     module = llvm.parse_assembly(f'module asm "{quoted}"')
-    data = llvm.Target.from_triple(TRIPLE).create_target_machine().emit_object(module)
-    elf = ELFFile(io.BytesIO(data))
+    object_file = llvm.Target.from_triple(TRIPLE).create_target_machine().emit_object(module)
+    elf = ELFFile(io.BytesIO(object_file))
     if elf.get_section_by_name(".rela.text") is not None:
-        raise ValueError("refers to a symbol that it does not define")
+        raise ValueError("the text refers to a symbol that it does not define")
     section, symbols = elf.get_section_by_name(".text"), elf.get_section_by_name(".symtab")
     assert section is not None and isinstance(symbols, SymbolTableSection)
     labels = {symbol.name: symbol["st_value"] for symbol in symbols.iter_symbols() if symbol.name}

@@ -1,4 +1,4 @@
-"""The native executor: this processor runs the code, in a worker process that can lose it without harm."""
+"""The native executor: this processor runs the code, in a worker process whose crash does no harm."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FAULTS = {
 }
 
 _COMMAND = [sys.executable, "-S", "-m", worker.__name__]
-_PROBE_SECONDS = 5.0  # a child may take to show that it can be confined
+_PROBE_SECONDS = 5.0  # seconds that a child may need to show its confinement
 
 
-def _fault(found: list[int]) -> Fault:
-    number, code, address, offset = found
+def _fault(fields: list[int]) -> Fault:
+    number, code, address, offset = fields
     name = signal.Signals(number)
     reason = _FAULTS.get((name, code)) or f"{name.name} (code {code})"
     if (name, code) == (signal.SIGSEGV, 1) and 0x10000 <= address < 1 << 46:
@@ -46,10 +46,10 @@ def _unconfined(reason: str) -> OracleError:
 
 
 class Native:
-    """One worker process. Raises OracleError where this machine cannot run one, or cannot confine what it runs.
+    """One worker process. Raises OracleError if this machine cannot run one, or cannot confine the code that it runs.
 
-    A Python that is not position-independent lies where fixed-address programs keep their data; code with constants
-    that point there is not run, so that it does not overwrite what compares it.
+    A Python that is not position-independent lies at addresses where fixed-address programs keep their data. Code with
+    constants that point there is not run, because it could overwrite the worker.
     """
 
     def __init__(self) -> None:
@@ -73,10 +73,10 @@ class Native:
             self.close()
             raise OracleError((answer or {}).get("error", "the worker does not start"))
         self._occupied: list[list[int]] = answer["occupied"]
-        shown = self._ask({"job": "nothing", "seconds": _PROBE_SECONDS}, b"") or {}
-        if not shown.get("confined"):
+        confinement = self._ask({"job": "nothing", "seconds": _PROBE_SECONDS}, b"") or {}
+        if not confinement.get("confined"):
             self.close()
-            raise _unconfined(shown.get("refused") or shown.get("lost") or "the worker died")
+            raise _unconfined(confinement.get("refused") or confinement.get("lost") or "the worker died")
 
     def _ask(self, header: dict[str, Any], blob: bytes) -> dict[str, Any] | None:
         process = self._process
@@ -87,24 +87,24 @@ class Native:
                 process.stdin.write(len(part).to_bytes(4, "little") + part)
             process.stdin.flush()
             size = process.stdout.read(4)
-            data = process.stdout.read(int.from_bytes(size, "little"))
+            answer = process.stdout.read(int.from_bytes(size, "little"))
         except (BrokenPipeError, ConnectionError):
             return None
-        return json.loads(data) if len(size) == 4 and data else None
+        return json.loads(answer) if len(size) == 4 and answer else None
 
     def _run(self, task: Task | TimedTask, header: dict[str, Any]) -> dict[str, Any]:
-        """The worker's answer; {"lost": reason} where there is none. The next task goes on."""
+        """The worker's answer; {"lost": reason} if there is none. The next task can follow."""
         if any(begin <= constant < end for begin, end in self._occupied for constant in task.constants):
             return {"lost": "refers to addresses that this Python occupies (it is not position-independent)"}
         states = [state.encode() for state in task.states]
-        shared = {
+        common_header = {
             "address": task.address,
             "code": [len(piece) for piece in task.pieces],
             "states": [len(state) for state in states],
             "segments": int(task.segments),
             "seconds": task.seconds,
         }
-        answer = self._ask(shared | header, b"".join(task.pieces + states))
+        answer = self._ask(common_header | header, b"".join(task.pieces + states))
         if answer is None:
             self.close()
             self._start()
@@ -114,21 +114,21 @@ class Native:
         return answer
 
     def execute(self, task: Task) -> Execution:
-        """Run every piece from every state. A block that kills its process is `lost`; the next task goes on."""
+        """Run every piece from every state. The result is `lost` if the code kills its process."""
         header = {"job": "compare", "undefined": task.undefined, "registers": task.registers}
         answer = self._run(task, header)
         if "lost" in answer:
             return Execution([], answer["lost"])
         runs = [
-            Run(_fault(found["fault"]))
-            if found["fault"]
-            else Run(None, tuple(found["codes"]), tuple(map(tuple, found["registers"])))
-            for found in answer["states"]
+            Run(_fault(outcome["fault"]))
+            if outcome["fault"]
+            else Run(None, tuple(outcome["codes"]), tuple(map(tuple, outcome["registers"])))
+            for outcome in answer["states"]
         ]
         return Execution(runs, "", *answer["difference"])
 
     def time(self, task: TimedTask) -> Ticks:
-        """Time every piece in every trial. A block that kills its process is `lost`; the next task goes on."""
+        """Time every piece in every trial. The result is `lost` if the code kills its process."""
         header = {"job": "time", "compared": task.compared, "trials": task.trials, "seed": task.seed}
         answer = self._run(task, header)
         if "different" in answer:

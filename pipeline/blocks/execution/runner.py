@@ -1,6 +1,6 @@
-"""In the executing child: the trampoline, pieces of code, and their comparison from equal start states.
+"""Code of the executing child process: the trampoline, pieces of code, and their comparison from equal start states.
 
-Standard library only, as `worker` is.
+This module uses the standard library only, like `worker`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ctypes
 import mmap
 import signal
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.blocks.execution import layout
 from pipeline.blocks.execution.layout import PAGE_BYTES
@@ -27,12 +27,12 @@ _SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.
 
 
 def map_memory(address: int, size: int, access: int = mmap.PROT_READ | mmap.PROT_WRITE, file: int = -1) -> int:
-    """Map memory at an address, or anywhere for address 0; shared with the file where one is given."""
+    """Map memory at an address, or anywhere for address 0; with a file, the memory is shared with it."""
     kind = (mmap.MAP_SHARED if file >= 0 else _ANONYMOUS) | (_FIXED_NOREPLACE if address else 0)
-    found = _libc.mmap(address or None, size, access, kind, file, 0)
-    if found in (None, ctypes.c_void_p(-1).value) or (address and found != address):
+    mapped = _libc.mmap(address or None, size, access, kind, file, 0)
+    if mapped in (None, ctypes.c_void_p(-1).value) or (address and mapped != address):
         raise OSError(ctypes.get_errno(), f"cannot map {size} bytes at {address:#x}")
-    return int(found)
+    return int(mapped)
 
 
 class Machine:
@@ -59,17 +59,19 @@ class Machine:
         if self.state_bytes > layout.STATE_BYTES:
             raise OSError(f"the processor's state takes {self.state_bytes} bytes")
         self.words[layout.FEATURES >> 3] = self.features
-        for place, code_ in ((layout.HOST_FS_BASE, 0x1003), (layout.HOST_GS_BASE, 0x1004)):
-            _libc.syscall(158, code_, ctypes.c_void_p(self.base + place))  # arch_prctl, ARCH_GET_FS and _GS
+        for address_slot, arch_prctl_code in ((layout.HOST_FS_BASE, 0x1003), (layout.HOST_GS_BASE, 0x1004)):
+            _libc.syscall(
+                158, arch_prctl_code, ctypes.c_void_p(self.base + address_slot)
+            )  # arch_prctl, ARCH_GET_FS and _GS
 
     def identify(self, leaf: int, subleaf: int = 0) -> list[int]:
-        """eax, ebx, ecx, edx of `cpuid`; leaf 0: of `xgetbv`."""
-        found = (ctypes.c_uint32 * 4)()
-        self._identify(leaf, subleaf, ctypes.addressof(found))
-        return list(found)
+        """eax, ebx, ecx and edx after `cpuid`, or after `xgetbv` for leaf 0."""
+        registers = (ctypes.c_uint32 * 4)()
+        self._identify(leaf, subleaf, ctypes.addressof(registers))
+        return list(registers)
 
     def catch(self) -> None:
-        """Send the faults of this process to the trampoline, on a stack of their own."""
+        """Let the trampoline handle the faults of this process, on a separate stack."""
         size = 1 << 16
         stack = struct.pack("<QiiQ", map_memory(0, size), 0, 0, size)
         _libc.syscall(131, stack, None)  # sigaltstack
@@ -79,19 +81,19 @@ class Machine:
             _libc.syscall(13, int(number), action, None, 8)  # rt_sigaction
 
     def load(self, state: bytes) -> None:
-        """Make `state` (layout.STATE_HEAD and what follows it) the one that `run` starts from."""
+        """Make `state` (in the format of layout.STATE_HEAD and STATE_PARTS) the start state of `run`."""
         head = struct.calcsize(layout.STATE_HEAD)
         values = struct.unpack_from(layout.STATE_HEAD, state)
         self.words[layout.IN_REGISTERS >> 3 : (layout.IN_REGISTERS >> 3) + 17] = _words(values[:17])
-        for place, value in zip(range(layout.SEED, layout.SEED + 40, 8), values[17:22], strict=True):
-            self.words[place >> 3] = value
+        for address, value in zip(range(layout.SEED, layout.SEED + 40, 8), values[17:22], strict=True):
+            self.words[address >> 3] = value
         self.words[layout.FS_BASE >> 3], self.words[layout.GS_BASE >> 3] = values[22:24]
-        fcw, fsw, tags, mxcsr = values[24:]
+        x87_control, x87_status, tags, mxcsr = values[24:]
         x87, vectors, masks = (
             state[head + sum(layout.STATE_PARTS[:i]) : head + sum(layout.STATE_PARTS[: i + 1])] for i in range(3)
         )
         area = bytearray(self.state_bytes)
-        struct.pack_into("<HHBxHQQI", area, 0, fcw, fsw, tags, 0, 0, 0, mxcsr)
+        struct.pack_into("<HHBxHQQI", area, 0, x87_control, x87_status, tags, 0, 0, 0, mxcsr)
         area[32:160] = x87
         area[160:416] = b"".join(vectors[64 * i : 64 * i + 16] for i in range(16))
         struct.pack_into("<Q", area, 512, self.features)
@@ -104,7 +106,7 @@ class Machine:
         for i, (offset, size) in self.places.items():
             area[offset : offset + size] = parts[i][:size]
             if not any(parts[i]):
-                # As after `vzeroupper`: on Intel, upper halves in use slow SSE code down even where they are zero.
+                # As after `vzeroupper`: on Intel, upper halves in use slow SSE code down even if they are zero.
                 area[512] &= ~(1 << i)
         self.bytes[layout.IN_STATE : layout.IN_STATE + len(area)] = bytes(area)
 
@@ -113,24 +115,32 @@ def _words(values: tuple[int, ...]) -> memoryview:
     return memoryview(struct.pack(f"<{len(values)}Q", *values)).cast("Q")
 
 
+class _PageCopy(NamedTuple):
+    """Addresses of a page, of its initial content, and of its content after the first piece."""
+
+    page: int
+    initial: int
+    expected: int
+
+
 class Pieces:
-    """Pieces of code for this process's memory, and the start states to run them from."""
+    """Pieces of code for this process's memory, and their start states."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         self.machine = machine
         self.start: int = header["address"]
-        end = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
-        parts, at = [], 0
+        jump_to_leave = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
+        parts, offset = [], 0
         for size in [*header["code"], *header["states"]]:
-            parts.append(blob[at : at + size])
-            at += size
-        self.pieces = [part + end for part in parts[: len(header["code"])]]
+            parts.append(blob[offset : offset + size])
+            offset += size
+        self.pieces = [part + jump_to_leave for part in parts[: len(header["code"])]]
         self.states = parts[len(header["code"]) :]
         machine.words[layout.SEGMENTS >> 3] = header["segments"]
         self.initial = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
 
     def answer(self) -> dict[str, Any]:
-        """What became of them, for `native`."""
+        """The results, for `native`."""
         raise NotImplementedError
 
     def run(self, entry: int) -> int:
@@ -142,7 +152,7 @@ class Pieces:
         return list(words[layout.PAGES >> 3 : (layout.PAGES >> 3) + words[layout.N_PAGES >> 3]])
 
     def unmap(self, first: int) -> None:
-        """Forget the pages from number `first` on."""
+        """Unmap the pages from number `first` on."""
         for page in self.pages()[first:]:
             _libc.munmap(page, PAGE_BYTES)
         self.machine.words[layout.N_PAGES >> 3] = first
@@ -155,8 +165,8 @@ class Pieces:
         number, code, address, rip = self.machine.words[layout.SIGNAL >> 3 : (layout.FAULT_RIP >> 3) + 1]
         return [number, code, address, rip - entry]
 
-    def written(self) -> list[tuple[int, int]]:
-        """Pages that differ from their first content, and where that now stands: (page, copy) each."""
+    def changed_pages(self) -> list[tuple[int, int]]:
+        """(page, copy) of every page that differs from its initial content; `copy` is the address of that content."""
         copies = [(page, self.initial + i * PAGE_BYTES) for i, page in enumerate(self.pages())]
         for page, initial in copies:
             self.machine.fill(initial, page)
@@ -164,13 +174,13 @@ class Pieces:
 
     @staticmethod
     def restore(pages: list[tuple[int, int]]) -> None:
-        """Give pages their first content again."""
+        """Restore the initial content of pages."""
         for page, initial in pages:
             ctypes.memmove(page, initial, PAGE_BYTES)
 
 
 class Job(Pieces):
-    """Pieces of code, each from the same start states, compared with what the first does."""
+    """Pieces of code, which run from the same start states; each is compared with the first one."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         super().__init__(machine, header, blob)
@@ -193,67 +203,71 @@ class Job(Pieces):
         if self.run(self.entries[0]):
             return {"fault": self.fault(self.entries[0]), "codes": []}
         pages = self.pages()
-        written = self.written()
-        copies = [(page, self.initial + i * PAGE_BYTES, self.expected + i * PAGE_BYTES) for i, page in enumerate(pages)]
-        for page, _, expected in copies:
-            ctypes.memmove(expected, page, PAGE_BYTES)
+        changed_pages = self.changed_pages()
+        copies = [
+            _PageCopy(page, self.initial + i * PAGE_BYTES, self.expected + i * PAGE_BYTES)
+            for i, page in enumerate(pages)
+        ]
+        for copy in copies:
+            ctypes.memmove(copy.expected, copy.page, PAGE_BYTES)
         registers = self.registers()
-        state_at, size = machine.base + layout.OUT_STATE, machine.state_bytes
-        final = machine.bytes[layout.OUT_STATE : layout.OUT_STATE + size].tobytes()
-        codes, out = [], [list(registers)]
-        dirty = written
+        state_address, size = machine.base + layout.OUT_STATE, machine.state_bytes
+        expected_state = machine.bytes[layout.OUT_STATE : layout.OUT_STATE + size].tobytes()
+        codes, reported_registers = [], [list(registers)]
+        dirty = changed_pages
         for number, entry in enumerate(self.entries[1:], 1):
             self.restore(dirty)
-            dirty = written
+            dirty = changed_pages
             code = layout.EQUAL
             if self.run(entry):
                 code = layout.FAULTED
                 self.note(number, f"fault {self.fault(entry)}")
             else:
-                now = self.registers()
-                flags = (now[16] ^ registers[16]) & layout.FLAGS
+                final_registers = self.registers()
+                flags = (final_registers[16] ^ registers[16]) & layout.FLAGS
                 same = (
-                    now[:16] == registers[:16]
+                    final_registers[:16] == registers[:16]
                     and words[layout.N_PAGES >> 3] == len(pages)
-                    and not _libc.memcmp(state_at, final, size)
-                    and not any(_libc.memcmp(page, expected, PAGE_BYTES) for page, _, expected in copies)
+                    and not _libc.memcmp(state_address, expected_state, size)
+                    and not any(_libc.memcmp(copy.page, copy.expected, PAGE_BYTES) for copy in copies)
                 )
                 if not same or flags & ~self.undefined:
                     code = layout.DIFFERENT
-                    self.note(number, self.describe(registers, now, final, copies))
+                    self.note(number, self.describe(registers, final_registers, expected_state, copies))
                 elif flags:
                     code = layout.UNDEFINED_FLAGS
-                out.append(list(now))
+                reported_registers.append(list(final_registers))
             if code >= layout.DIFFERENT:
                 self.unmap(len(pages))
-                dirty = [(page, initial) for page, initial, _ in copies]
+                dirty = [(copy.page, copy.initial) for copy in copies]
             codes.append(code)
-        return {"fault": None, "codes": codes, "registers": out if self.report_registers else []}
+        return {"fault": None, "codes": codes, "registers": reported_registers if self.report_registers else []}
 
     def note(self, number: int, text: str) -> None:
         if not self.difference[1]:
             self.difference = (number, text)
 
     def describe(
-        self, before: tuple[int, ...], now: tuple[int, ...], final: bytes, copies: list[tuple[int, int, int]]
+        self, before: tuple[int, ...], after: tuple[int, ...], expected_state: bytes, copies: list[_PageCopy]
     ) -> str:
-        """What differs, for people."""
+        """A text of the differences."""
         names = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{i}" for i in range(8, 16)), "flags"]
         mask = [~0] * 16 + [layout.FLAGS]
-        found = [
-            f"{name} {a & m:#x} -> {b & m:#x}"
-            for name, a, b, m in zip(names, before, now, mask, strict=True)
-            if (a ^ b) & m
+        differences = [
+            f"{name} {old & bits:#x} -> {new & bits:#x}"
+            for name, old, new, bits in zip(names, before, after, mask, strict=True)
+            if (old ^ new) & bits
         ]
-        area = self.machine.bytes[layout.OUT_STATE : layout.OUT_STATE + len(final)].tobytes()
-        if area != final:
-            found.append(f"x87/vector state at bytes {[i for i in range(len(final)) if area[i] != final[i]][:8]}")
-        for page, _, expected in copies:
-            a, b = ctypes.string_at(expected, PAGE_BYTES), ctypes.string_at(page, PAGE_BYTES)
-            found += [f"memory {page + i:#x}" for i in range(PAGE_BYTES) if a[i] != b[i]][:2]
+        area = self.machine.bytes[layout.OUT_STATE : layout.OUT_STATE + len(expected_state)].tobytes()
+        if area != expected_state:
+            different_bytes = [i for i in range(len(expected_state)) if area[i] != expected_state[i]]
+            differences.append(f"x87/vector state at bytes {different_bytes[:8]}")
+        for copy in copies:
+            expected, actual = ctypes.string_at(copy.expected, PAGE_BYTES), ctypes.string_at(copy.page, PAGE_BYTES)
+            differences += [f"memory {copy.page + i:#x}" for i in range(PAGE_BYTES) if expected[i] != actual[i]][:2]
         if self.machine.words[layout.N_PAGES >> 3] != len(copies):
-            found.append(f"touches page {self.pages()[-1]:#x}")
-        return ", ".join(found)
+            differences.append(f"touches page {self.pages()[-1]:#x}")
+        return ", ".join(differences)
 
     def answer(self) -> dict[str, Any]:
         return {"states": [self.from_state(state) for state in self.states], "difference": self.difference}

@@ -1,12 +1,12 @@
-"""Whether the oracle sees a broken dependency: neighbours that share an edge change places, and the state must change.
+"""Sensitivity of the oracle: if two neighbours with an edge between them exchange places, the final state must change.
 
-Every swap that goes unseen is looked into, one experiment after the other:
+Every swap that changes nothing is examined by experiments, one after the other:
 
-1. The block up to the pair and no further: where the states differ there, the rest of the block hides it: `dead value`.
-2. The pair alone, from states of its own: where they differ, the edge is right, and it is the values that the block
-   gives the pair that hide it (a constant, a mask, addresses that never meet): `value coincidence`.
-3. Where nothing tells the two orders of the pair apart, the edge is an `over-conservative edge` if a reason for that is
-   known; else the pair is given many more states, and is `unexplained` if these do not tell them apart either.
+1. The block runs only up to the pair. If the states differ there, the rest of the block hides it: `dead value`.
+2. The pair runs alone, from separate states. If the states differ, the edge is right, and the values that the pair gets
+   in the block hide it (a constant, a mask, addresses that are never equal): `value coincidence`.
+3. If nothing distinguishes the two orders of the pair, the edge is an `over-conservative edge` if a reason for it is
+   known. Otherwise the pair runs from many more states, and it is `unexplained` if these do not distinguish the orders.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pipeline.blocks.execution.verification import LEAST_STATES, Block, generato
 from pipeline.config.dags import Dependencies
 from pipeline.config.verification import Verification
 
-_PERSISTENCE = 16  # how many times as many states a pair is given that nothing explains
+_PERSISTENCE = 16  # factor for the number of states of an unexplained pair
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class Swap:
     block_id: str
     source: str
     dependencies: str
-    position: int  # of the first of the two
+    position: int  # of the first instruction
     kinds: int  # bit set of dependencies.Kind
-    first: str  # their texts
-    second: str
+    first: str  # text of the first instruction
+    second: str  # and of the second
     outcome: str  # changed | dead value | value coincidence | over-conservative edge | unexplained
     explanation: str
 
 
 def swaps(executor: Executor, block: Block, modes: Sequence[Dependencies], settings: Verification) -> list[Swap]:
-    """What swapping every pair of neighbours with an edge does, per mode; nothing for a block that does not run."""
+    """The outcome of every swap of neighbours with an edge, per mode; none for a block that does not run."""
     rng = generator(settings.seed + 1, block)
-    program, used = runnable(block)
+    program, block_roles = runnable(block)
     edges = {
         mode: {
             before: kinds
@@ -59,19 +59,19 @@ def swaps(executor: Executor, block: Block, modes: Sequence[Dependencies], setti
         for mode in modes
     }
     kinds_at: dict[int, Kind] = {}
-    for found in edges.values():
-        for position, kinds in found.items():
+    for kinds_of_position in edges.values():
+        for position, kinds in kinds_of_position.items():
             kinds_at[position] = kinds_at.get(position, Kind(0)) | kinds
     if not kinds_at:
         return []
-    outcomes = _outcomes(executor, program, used, kinds_at, settings, rng)
+    outcomes = _outcomes(executor, program, block_roles, kinds_at, settings, rng)
     return [
         Swap(
             block.block_id, block.source, mode, position, int(kinds), text(program, position),
             text(program, position + 1), *outcomes[position],
         )
-        for mode, found in edges.items()
-        for position, kinds in found.items()
+        for mode, kinds_of_position in edges.items()
+        for position, kinds in kinds_of_position.items()
         if position in outcomes
     ]  # fmt: skip
 
@@ -85,7 +85,7 @@ def _swapped(n: int, position: int) -> list[int]:
 def _outcomes(
     executor: Executor,
     program: Program,
-    used: Roles,
+    block_roles: Roles,
     kinds_at: dict[int, Kind],
     settings: Verification,
     rng: np.random.Generator,
@@ -93,49 +93,51 @@ def _outcomes(
     n = len(program.instructions)
     positions = sorted(kinds_at)
     orders = [list(range(n)), *(_swapped(n, position) for position in positions)]
-    found = compare(executor, program, used, orders, settings.states, settings.aliased_states, rng)
-    if found.lost or len(found.states) < LEAST_STATES:
+    comparison = compare(executor, program, block_roles, orders, settings.states, settings.aliased_states, rng)
+    if comparison.lost or len(comparison.states) < LEAST_STATES:
         return {}
-    changed = {p for i, p in enumerate(positions, 1) if max(found.column(i)) >= layout.DIFFERENT}
-    outcomes = {p: ("changed", "") for p in changed}
-    missed = [p for p in positions if p not in changed]
+    changed = {position for i, position in enumerate(positions, 1) if max(comparison.column(i)) >= layout.DIFFERENT}
+    outcomes = {position: ("changed", "") for position in changed}
+    missed = [position for position in positions if position not in changed]
     if missed:
         orders = [list(range(n)), *(_swapped(n, position) for position in missed)]
-        again = _thoroughly(executor, program, used, orders, missed, settings, rng)
-        for i, p in enumerate(missed, 1):
-            if max(again.column(i), default=0) >= layout.DIFFERENT:
-                outcomes[p] = ("changed", "by more states")
+        search = _search(executor, program, block_roles, orders, missed, settings, rng)
+        for i, position in enumerate(missed, 1):
+            if max(search.column(i), default=0) >= layout.DIFFERENT:
+                outcomes[position] = ("changed", "by more states")
             else:
-                outcomes[p] = _explain(executor, program, used, p, kinds_at[p], again, settings, rng)
+                outcomes[position] = _explain(
+                    executor, program, block_roles, position, kinds_at[position], search, settings, rng
+                )
     return outcomes
 
 
-def _thoroughly(
+def _search(
     executor: Executor,
     program: Program,
-    used: Roles,
+    block_roles: Roles,
     orders: list[list[int]],
     positions: list[int],
     settings: Verification,
     rng: np.random.Generator,
 ) -> Comparison:
-    """Many more states, some of them aimed at making the operands of these pairs overlap."""
+    """A comparison from many more states; some of them try to make the operands of these pairs overlap."""
     count = settings.search_states
-    found = Comparison()
-    states: list[State] = [drawing.plain(used, turn, rng) for turn in range(count // 2)]
-    states += [drawing.odd(used, turn, rng) for turn in range(count // 4)]
-    states += [drawing.aliased(used, turn, rng) for turn in range(count // 4)]
+    comparison = Comparison()
+    states: list[State] = [drawing.plain(block_roles, turn, rng) for turn in range(count // 2)]
+    states += [drawing.odd(block_roles, turn, rng) for turn in range(count // 4)]
+    states += [drawing.aliased(block_roles, turn, rng) for turn in range(count // 4)]
     for position in positions:
         turns = max(4, count // len(positions))
-        states += [drawing.aimed(used, position, position + 1, turn, rng) for turn in range(turns)]
-    run(executor, program, orders, states, found)
-    return found
+        states += [drawing.aimed(block_roles, position, position + 1, turn, rng) for turn in range(turns)]
+    run(executor, program, orders, states, comparison)
+    return comparison
 
 
 def _explain(
     executor: Executor,
     program: Program,
-    used: Roles,
+    block_roles: Roles,
     position: int,
     kinds: Kind,
     searched: Comparison,
@@ -143,24 +145,27 @@ def _explain(
     rng: np.random.Generator,
 ) -> tuple[str, str]:
     prefix = Comparison()
-    beginning = list(range(position + 2))
-    run(executor, program, [beginning, _swapped(position + 2, position)], searched.states, prefix)
+    original = list(range(position + 2))
+    run(executor, program, [original, _swapped(position + 2, position)], searched.states, prefix)
     if max(prefix.column(1), default=0) >= layout.DIFFERENT:
         return "dead value", "absorbed by what follows"
     pair = _pair(program, position)
-    of_pair = roles(pair)
-    tried = 0
-    for effort in (settings, settings.model_copy(update={"search_states": _PERSISTENCE * settings.search_states})):
-        codes = _thoroughly(executor, pair, of_pair, [[0, 1], [1, 0]], [0], effort, rng).column(1)
+    pair_roles = roles(pair)
+    n_states = 0
+    for search_settings in (
+        settings,
+        settings.model_copy(update={"search_states": _PERSISTENCE * settings.search_states}),
+    ):
+        codes = _search(executor, pair, pair_roles, [[0, 1], [1, 0]], [0], search_settings, rng).column(1)
         if max(codes, default=0) >= layout.DIFFERENT:
             return "value coincidence", "addresses do not meet" if not kinds & ~MEMORY else "values"
-        if reason := over_conservative(pair, of_pair, kinds, codes):
+        if reason := over_conservative(pair, pair_roles, kinds, codes):
             return "over-conservative edge", reason
-        tried += len(codes)
-    return "unexplained", f"{tried} states"
+        n_states += len(codes)
+    return "unexplained", f"{n_states} states"
 
 
 def _pair(program: Program, position: int) -> Program:
-    """The two instructions alone, where they stand."""
+    """The two instructions alone, at their addresses."""
     first = program.instructions[position]
     return prepare(b"".join(program.pieces[position : position + 2]), first.ip)

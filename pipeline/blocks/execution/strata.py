@@ -1,4 +1,4 @@
-"""Which blocks are run: an equal share of every source, instruction class and length, as far as there are enough."""
+"""The choice of blocks to run: equal shares of every source, instruction class and length, if there are enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iced_x86 import Code_, Decoder, EncodingKind, Instruction, OpCodeInfo, Rfla
 
 from pipeline.blocks.dag.opcodes import opcode
 
-# From the most common to the rarest; a block belongs to the last that one of its instructions belongs to.
+# From the most common to the rarest. The class of a block is the last one among its instructions' classes.
 CLASSES = ("integer", "flags", "SSE", "AVX", "x87/MMX", "string")
 LENGTHS = ("2-4", "5-8", "9-16", "17-32", "33-64")
 _LENGTH_ENDS = (4, 8, 16, 32)
@@ -21,14 +21,14 @@ _VECTOR_ENCODINGS = (EncodingKind.VEX, EncodingKind.EVEX, EncodingKind.XOP)
 def _class(code: Code_) -> int:
     template = Instruction()
     template.code = code
-    info, found = OpCodeInfo(code), opcode(code)
+    opcode_info, properties = OpCodeInfo(code), opcode(code)
     if template.is_string_instruction:
         return CLASSES.index("string")
-    if found.is_x87 or " mm" in found.text or ",mm" in found.text.replace(" ", ""):
+    if properties.is_x87 or " mm" in properties.text or ",mm" in properties.text.replace(" ", ""):
         return CLASSES.index("x87/MMX")
-    if info.encoding in _VECTOR_ENCODINGS and found.is_vector:
+    if opcode_info.encoding in _VECTOR_ENCODINGS and properties.is_vector:
         return CLASSES.index("AVX")
-    if found.is_vector:
+    if properties.is_vector:
         return CLASSES.index("SSE")
     return CLASSES.index("flags") if template.rflags_read & ~RflagsBits.DF else CLASSES.index("integer")
 
@@ -43,24 +43,24 @@ def length_class(n_instructions: int) -> str:
     return LENGTHS[int(np.searchsorted(_LENGTH_ENDS, n_instructions))]
 
 
-def fill(sizes: list[int], total: int) -> list[int]:
-    """Shares of at most `sizes`, as equal as possible, that add up to `total` (or to all there is)."""
+def equal_shares(sizes: list[int], total: int) -> list[int]:
+    """Shares of at most `sizes`, as equal as possible, with the sum `total` (or the sum of sizes, if that is less)."""
     shares = [0] * len(sizes)
-    left = min(total, sum(sizes))
-    while left:
-        open_ = [i for i, size in enumerate(sizes) if shares[i] < size]
-        each = max(left // len(open_), 1)
-        for i in open_:
-            taken = min(each, sizes[i] - shares[i], left)
-            shares[i] += taken
-            left -= taken
+    remaining = min(total, sum(sizes))
+    while remaining:
+        not_full = [i for i, size in enumerate(sizes) if shares[i] < size]
+        per_stratum = max(remaining // len(not_full), 1)
+        for i in not_full:
+            share = min(per_stratum, sizes[i] - shares[i], remaining)
+            shares[i] += share
+            remaining -= share
     return shares
 
 
 def choose(blocks: pd.DataFrame, total: int, seed: int) -> pd.DataFrame:
-    """`total` rows of `blocks`, an equal share of each stratum; same rows, same seed: same choice, same sequence.
+    """`total` rows of `blocks`, an equal share of each stratum. Rows and seed determine choice and sequence.
 
-    blocks: columns block_id, source, n_instructions and code. Added: instruction_class, length_class, and
+    blocks: columns block_id, source, n_instructions and code. The result also has instruction_class, length_class and
     `turn`, the row's number within its stratum; rows are sorted by it, so that the first rows are a smaller choice.
     """
     blocks = blocks.sort_values("block_id", ignore_index=True)
@@ -70,6 +70,6 @@ def choose(blocks: pd.DataFrame, total: int, seed: int) -> pd.DataFrame:
     )
     strata = blocks.groupby(["source", "instruction_class", "length_class"], sort=True)
     blocks["turn"], stratum, sizes = strata.cumcount(), strata.ngroup(), strata.size().tolist()
-    shares = np.array(fill(sizes, total), int)
-    kept = blocks[blocks["turn"].to_numpy() < shares[stratum]].assign(stratum=stratum)
-    return kept.sort_values(["turn", "stratum"], ignore_index=True).drop(columns="stratum")
+    shares = np.array(equal_shares(sizes, total), int)
+    selected = blocks[blocks["turn"].to_numpy() < shares[stratum]].assign(stratum=stratum)
+    return selected.sort_values(["turn", "stratum"], ignore_index=True).drop(columns="stratum")

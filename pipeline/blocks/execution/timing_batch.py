@@ -1,4 +1,4 @@
-"""Many blocks timed on this processor: tables `timings` and `timed_blocks`, whatever a block does."""
+"""Many blocks timed on this processor: tables `timings` and `timed_blocks`, even if blocks crash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.config.timing import TimingSettings
 
 @dataclass(frozen=True)
 class Block:
-    """A block to be timed, and what schedulers made of it."""
+    """A block, and the orders that schedulers chose for it."""
 
     block_id: str
     code: bytes
@@ -35,14 +35,16 @@ class Block:
 
 
 def processor() -> str:
-    """What the system calls this machine's processor."""
+    """The operating system's name of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or "unknown"
-    found = dict(reversed([(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in lines)]))
-    family, model = found.get("cpu family", "?"), found.get("model", "?")
-    return f"{found.get('model name', 'unknown')} (family {family}, model {model})"
+    entries = dict(
+        reversed([(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in lines)])
+    )
+    family, model = entries.get("cpu family", "?"), entries.get("model", "?")
+    return f"{entries.get('model name', 'unknown')} (family {family}, model {model})"
 
 
 def random_orders(block: Block, count: int, rng: np.random.Generator) -> list[Order]:
@@ -54,26 +56,28 @@ def random_orders(block: Block, count: int, rng: np.random.Generator) -> list[Or
 
 
 def execute(native: Native, blocks: Sequence[Block], settings: TimingSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Tables `timings` and `timed_blocks`. Orders that several schedulers found are timed once, GCC's order twice.
+    """Tables `timings` and `timed_blocks`. An order of several schedulers is timed once, GCC's order twice.
 
-    One block after the other: on a machine that does something else besides, times are longer and less alike.
+    Blocks are timed one after the other. If the machine has other work, times are longer and vary more.
     """
-    rows: list[tuple] = []
-    found: list[tuple] = []
-    name = processor()
+    timing_rows: list[tuple] = []
+    block_rows: list[tuple] = []
+    processor_name = processor()
     for block in tqdm(blocks, "blocks timed", unit="block", file=sys.stderr):
         rng = np.random.default_rng([settings.seed, int(block.block_id[:16], 16)])
         drawn = random_orders(block, settings.random_orders, rng)
         gcc: Order = tuple(range(block.n_instructions))
         orders = [gcc, gcc, *sorted({*drawn, *block.scheduled} - {gcc})]
         timing = time_orders(native, block.code, block.address, orders, settings, rng)
-        place = (block.block_id, block.n_instructions)
+        block_columns = (block.block_id, block.n_instructions)
         if isinstance(timing, Lost):
-            found.append((*place, timing.reason, timing.example, 0, 0.0, 0.0, name, _now()))
+            block_rows.append((*block_columns, timing.reason, timing.example, 0, 0.0, 0.0, processor_name, _now()))
             continue
-        found.append((*place, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, name, _now()))
-        rows += _rows(block.block_id, orders, set(drawn), timing)
-    return _frame(rows, "timings"), _frame(found, "timed_blocks")
+        block_rows.append(
+            (*block_columns, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, processor_name, _now())
+        )
+        timing_rows += _rows(block.block_id, orders, set(drawn), timing)
+    return _frame(timing_rows, "timings"), _frame(block_rows, "timed_blocks")
 
 
 def _now() -> pd.Timestamp:

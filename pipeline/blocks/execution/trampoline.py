@@ -1,8 +1,9 @@
-"""The machine code around a block: load a state, run, save the state; and the handler that makes touched pages.
+"""The machine code around a block: load a state, run, save the state; and the handler that creates touched pages.
 
-`run` and `fill` are called as C functions. `handler` takes SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP on a stack of
-its own: an access to an address without a page gets a fresh page there, filled by `fill`, and is tried again; anything
-else ends the block at `leave`, with the reason noted. Nothing here touches thread-local storage: FS may be the block's.
+`run` and `fill` are called as C functions. `handler` handles SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP on a separate
+stack. After an access to an address without a page it creates the page, filled by `fill`, and the access is repeated.
+Every other fault ends the block at `leave`, and the reason is noted. This code does not use thread-local storage,
+because FS may belong to the block.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pipeline.blocks.execution.machine_code import MachineCode, assemble
 
 _REGISTERS = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{i}" for i in range(8, 16)), "flags"]
 _GENERAL = [name for name in _REGISTERS if name not in ("rsp", "flags")]
-_KEPT = ["rbx", "rbp", "r12", "r13", "r14", "r15"]  # the callee's to keep (System V)
+_CALLEE_SAVED = ["rbx", "rbp", "r12", "r13", "r14", "r15"]  # by the System V calling convention
 
 _RUN = """
 run:                                    # uint64 run(void): the signal that ended the block, or 0
@@ -43,7 +44,7 @@ leave:                                  # every block jumps here at its end
     {save}
     cld
     movq $0, RUNNING(%rip)
-    lea OUT_STATE(%rip), %rdi           # XSAVE may leave out what is in its initial state
+    lea OUT_STATE(%rip), %rdi           # XSAVE may omit parts in their initial state
     mov $STATE_BYTES / 8, %ecx
     xor %eax, %eax
     rep stosq
@@ -53,7 +54,7 @@ leave:                                  # every block jumps here at its end
     movw $0, OUT_STATE + 6(%rip)        # opcode and addresses of the last x87 instruction:
     movq $0, OUT_STATE + 8(%rip)        # they move with the code
     movq $0, OUT_STATE + 16(%rip)
-    movq $0, OUT_STATE + 512(%rip)      # which parts XSAVE found in use: an implementation's choice
+    movq $0, OUT_STATE + 512(%rip)      # the parts that XSAVE considers in use depend on the implementation
     fninit
     ldmxcsr HOST_MXCSR(%rip)
     mov HOST_FS_BASE(%rip), %rdx
@@ -80,7 +81,7 @@ identify:                               # void identify(uint32 leaf, uint32 subl
     pop %rbx
     ret
 
-segments:                               # FS base rdx, GS base r8, where the block uses them at all
+segments:                               # FS base rdx, GS base r8, if the block uses them
     cmpq $0, SEGMENTS(%rip)
     je 1f
     mov $158, %eax                      # arch_prctl
@@ -98,7 +99,7 @@ _HANDLER = """
 handler:                                # void handler(int signal, siginfo_t *, ucontext_t *)
     cmpq $0, RUNNING(%rip)
     jne 1f
-    mov $231, %eax                      # exit_group: a fault of the host's own
+    mov $231, %eax                      # exit_group: a fault of the host itself
     mov $99, %edi
     syscall
 1:  push %rdi
@@ -188,8 +189,8 @@ fill:                                   # void fill(void *page, uint64 address):
 """
 
 
-def _places() -> str:
-    """Every constant of the layout as a symbol: what lies in the region relative to its start, else as a number."""
+def _symbols() -> str:
+    """Every constant of the layout as a symbol: offsets in the region relative to its start, others as numbers."""
     numbers = {"LOWEST", "HIGHEST", "MAX_PAGES", "STATE_BYTES"}
     sets = [
         f".set {name}, {'' if name in numbers else 'start + '}{value:#x}"
@@ -204,13 +205,13 @@ def _places() -> str:
 
 @cache
 def trampoline() -> MachineCode:
-    """Labels `run`, `leave`, `handler`, `restorer`, `fill`, `identify`; its data follow at the offsets of `layout`."""
+    """Labels `run`, `leave`, `handler`, `restorer`, `fill`, `identify`; its data are at the offsets of `layout`."""
     run = _RUN.format(
-        push="\n    ".join(f"push %{name}" for name in _KEPT),
-        pop="\n    ".join(f"pop %{name}" for name in reversed(_KEPT)),
+        push="\n    ".join(f"push %{name}" for name in _CALLEE_SAVED),
+        pop="\n    ".join(f"pop %{name}" for name in reversed(_CALLEE_SAVED)),
         load="\n    ".join(f"mov IN_{name}(%rip), %{name}" for name in _GENERAL),
         save="\n    ".join(f"mov %{name}, OUT_{name}(%rip)" for name in _GENERAL),
     )
-    made = assemble(f"start:\n{_places()}\n{run}{_HANDLER}")
-    assert len(made.code) <= layout.CODE_BYTES
-    return made
+    machine_code = assemble(f"start:\n{_symbols()}\n{run}{_HANDLER}")
+    assert len(machine_code.code) <= layout.CODE_BYTES
+    return machine_code

@@ -1,4 +1,4 @@
-"""Whether orders that the DAG allows leave the machine in the state in which the original order leaves it."""
+"""Test whether the legal orders of a DAG lead to the same final state as the original order."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pipeline.blocks.execution.roles import Roles, roles
 from pipeline.config.dags import Dependencies
 from pipeline.config.verification import Verification
 
-LEAST_STATES = 3  # from which a block has to run, to count
+LEAST_STATES = 3  # minimum number of states from which a block must run
 
 
 @dataclass(frozen=True)
 class Block:
-    """A row of table `blocks`, as far as running it needs it."""
+    """The columns of a row of table `blocks` that are needed to run it."""
 
     block_id: str
     source: str
@@ -42,26 +42,26 @@ class Verdict:
     instruction_class: str
     n_instructions: int
     dependencies: str
-    orders_tried: int  # without the original
-    states: int  # from which the original order ran
-    aliased_states: int  # of them, with pointers made to alias
-    state_runs: int  # orders_tried * states, the original's own not counted
+    orders_tried: int  # not counting the original
+    states: int  # number of states from which the original order ran
+    aliased_states: int  # number of them in which pointers alias
+    state_runs: int  # orders_tried * states, not counting the original order
     outcome: str  # equal | different | single order | not runnable
-    different: int  # state-runs
+    different: int  # number of state-runs
     reason: str  # why it is not runnable
-    example: str  # the instruction that is to blame
-    undefined_flags_differ: int  # state-runs that agree but for flags which are undefined at the end
+    example: str  # the instruction to blame
+    undefined_flags_differ: int  # state-runs that differ only in flags that are undefined at the end
     different_order: list[int]
-    difference: str  # in what they differ
+    difference: str  # description of the difference
 
 
 def generator(seed: int, block: Block) -> np.random.Generator:
-    """The block's own random numbers, whichever process runs it."""
+    """A generator for the block, which does not depend on the process that runs it."""
     return np.random.default_rng([seed, int(block.block_id[:16], 16)])
 
 
 def runnable(block: Block) -> tuple[Program, Roles]:
-    """Raises NotRunnable with the reason."""
+    """The prepared program and its roles. Raises NotRunnable with the reason."""
     program = prepare(block.code, block.address)
     return program, roles(program)
 
@@ -69,28 +69,28 @@ def runnable(block: Block) -> tuple[Program, Roles]:
 def verify(
     executor: Executor, block: Block, modes: Sequence[Dependencies], settings: Verification
 ) -> tuple[list[Verdict], bool]:
-    """One verdict per mode of dependencies. Orders that several modes allow run once.
+    """One verdict per mode of dependencies. An order that is legal in several modes runs once.
 
-    Returns also whether the block ran, from enough states.
+    Returns also whether the block ran from enough states.
     """
     rng = generator(settings.seed, block)
     try:
-        program, used = runnable(block)
+        program, block_roles = runnable(block)
     except NotRunnable as error:
-        lost = (error.reason, error.example)
-        return [_verdict(block, mode, [], [], Comparison(), *lost) for mode in modes], False
+        reason_and_example = (error.reason, error.example)
+        return [_verdict(block, mode, [], [], Comparison(), *reason_and_example) for mode in modes], False
     dags = {mode: block_dag(block.code, mode, block.address, block.addresses_known) for mode in modes}
     orders = {mode: draw(dag.predecessors(), settings.orders, rng) for mode, dag in dags.items()}
     original: Order = tuple(range(block.n_instructions))
     distinct = list(dict.fromkeys([original, *(order for drawn in orders.values() for order in drawn)]))
-    found = compare(executor, program, used, distinct, settings.states, settings.aliased_states, rng)
-    reason, example = found.lost, ""
-    if not reason and len(found.states) < LEAST_STATES:
-        reason = found.dropped.most_common(1)[0][0]
-        example = found.examples[reason]
+    comparison = compare(executor, program, block_roles, distinct, settings.states, settings.aliased_states, rng)
+    reason, example = comparison.lost, ""
+    if not reason and len(comparison.states) < LEAST_STATES:
+        reason = comparison.dropped.most_common(1)[0][0]
+        example = comparison.examples[reason]
     if reason:
-        found = Comparison()
-    return [_verdict(block, mode, orders[mode], distinct, found, reason, example) for mode in modes], not reason
+        comparison = Comparison()
+    return [_verdict(block, mode, orders[mode], distinct, comparison, reason, example) for mode in modes], not reason
 
 
 def _verdict(
@@ -98,16 +98,18 @@ def _verdict(
     mode: str,
     orders: list[Order],
     distinct: list[Order],
-    found: Comparison,
+    comparison: Comparison,
     reason: str,
     example: str,
 ) -> Verdict:
-    place = {order: i for i, order in enumerate(distinct)}
-    codes = np.array([found.column(place[order]) for order in orders], int).reshape(len(orders), len(found.states))
-    bad = codes >= layout.DIFFERENT
-    guilty = orders[int(bad.any(1).argmax())] if bad.any() else ()
-    known = found.different >= 0 and distinct[found.different] == guilty
-    outcome = "not runnable" if reason else "different" if bad.any() else "equal" if orders else "single order"
+    index_of = {order: i for i, order in enumerate(distinct)}
+    codes = np.array([comparison.column(index_of[order]) for order in orders], int).reshape(
+        len(orders), len(comparison.states)
+    )
+    differs = codes >= layout.DIFFERENT
+    differing_order = orders[int(differs.any(1).argmax())] if differs.any() else ()
+    is_described = comparison.different >= 0 and distinct[comparison.different] == differing_order
+    outcome = "not runnable" if reason else "different" if differs.any() else "equal" if orders else "single order"
     return Verdict(
         block_id=block.block_id,
         source=block.source,
@@ -115,14 +117,14 @@ def _verdict(
         n_instructions=block.n_instructions,
         dependencies=mode,
         orders_tried=0 if reason else len(orders),
-        states=len(found.states),
-        aliased_states=found.n_aliased,
+        states=len(comparison.states),
+        aliased_states=comparison.n_aliased,
         state_runs=codes.size,
         outcome=outcome,
-        different=int(bad.sum()),
+        different=int(differs.sum()),
         reason=reason,
         example=example,
         undefined_flags_differ=int((codes == layout.UNDEFINED_FLAGS).sum()),
-        different_order=list(guilty),
-        difference=found.difference if known else "",
+        different_order=list(differing_order),
+        difference=comparison.difference if is_described else "",
     )

@@ -1,8 +1,8 @@
 """The process that executes blocks: `python -m pipeline.blocks.execution.worker`, driven by `native` through two pipes.
 
-Standard library only, so that forking it is cheap. Every job runs in a child forked for it, which keeps one
-descriptor, for its answer: a block that crashes or hangs loses that child and nothing else. A message is a JSON header
-and bytes, each behind its length; an answer is JSON behind its length.
+It uses the standard library only, so that forking it is cheap. Every job runs in a forked child, which keeps a single
+descriptor, for its answer: a block that crashes or hangs ends that child and nothing else. A message is a JSON header
+and bytes, each after its length; an answer is JSON after its length.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.blocks.execution.confinement import ConfinementError, address_spac
 from pipeline.blocks.execution.runner import Job, Machine
 from pipeline.blocks.execution.stopwatch import Stopwatch
 
-_MARGIN = 1 << 20  # bytes around memory in use that blocks must not touch
+_MARGIN = 1 << 20  # bytes around the worker's memory that blocks must not touch
 _GRACE = 2.0  # seconds beyond its limit after which a child is killed from outside
 
 
@@ -31,7 +31,7 @@ class _Answering(Protocol):
 
 
 class _Nothing:
-    """No code: shows whether a child can be confined."""
+    """A job without code, which shows whether a child can be confined."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None: ...
 
@@ -57,21 +57,21 @@ def _receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _send(descriptor: int, answer: dict[str, Any]) -> None:
-    data = json.dumps(answer).encode()
-    data = len(data).to_bytes(4, "little") + data
-    while data:
-        data = data[os.write(descriptor, data) :]
+    message = json.dumps(answer).encode()
+    message = len(message).to_bytes(4, "little") + message
+    while message:
+        message = message[os.write(descriptor, message) :]
 
 
 def _occupied() -> list[list[int]]:
-    """Addresses below layout.HIGHEST that this process needs, [begin, end] each: a Python that is loaded low."""
+    """Ranges [begin, end] below layout.HIGHEST that this process occupies, if Python is loaded at low addresses."""
     with open("/proc/self/maps") as file:
         ranges = [[int(end, 16) for end in line.split()[0].split("-")] for line in file]
     return [[begin - _MARGIN, end + _MARGIN] for begin, end in ranges if begin < layout.HIGHEST]
 
 
 def _child(machine: Machine, header: dict[str, Any], blob: bytes, out: int, room: int) -> None:
-    """Do one job and end. Nothing of the blob is run before `confine` has come back."""
+    """Do one job and end. No code of the blob runs before `confine` has returned."""
     try:
         job = _JOBS[header["job"]](machine, header, blob)
         machine.catch()
@@ -95,7 +95,7 @@ def _lost(status: int) -> str:
 
 
 def _run(machine: Machine, header: dict[str, Any], blob: bytes, room: int) -> bytes:
-    """The answer of a child to a job, as it goes out: length and JSON."""
+    """The answer of a child to a job, in the format of messages: length and JSON."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -120,12 +120,12 @@ def _run(machine: Machine, header: dict[str, Any], blob: bytes, room: int) -> by
 
 
 def main() -> None:
-    """Take the trampoline, say that it works, then take jobs until the input ends."""
-    first = _receive(sys.stdin.buffer)
-    if first is None:
+    """Receive the trampoline, confirm it, then receive jobs until the input ends."""
+    first_message = _receive(sys.stdin.buffer)
+    if first_message is None:
         return
     try:
-        machine = Machine(first[1], first[0]["labels"])
+        machine = Machine(first_message[1], first_message[0]["labels"])
     except OSError as error:
         _send(1, {"error": str(error)})
         return

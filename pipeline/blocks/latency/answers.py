@@ -1,7 +1,7 @@
-"""llvm-mca's answers, kept: a sequence of instructions is simulated once per processor model and version.
+"""A cache of llvm-mca's answers: each sequence of instructions is simulated once per processor model and version.
 
-They lie in an SQLite file under the hash of version, model, iterations and the sequence, and are no part of any
-result: without the file the same numbers are computed again. A run that was killed goes on where it stopped.
+The cache is an SQLite file. Its keys are hashes of version, model, iterations and sequence. It is no part of any
+result: without it, the same numbers are computed again. A run that was killed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -26,44 +26,48 @@ CACHE = Path(".cache/llvm_mca.sqlite")
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, cycles REAL, status TEXT, message TEXT) WITHOUT ROWID"
 )
-_ASKED = 500  # keys in one query
-_PORTION = 20_000  # sequences simulated between two writes
-_PATIENCE = 60  # seconds for which another process may write
+_KEYS_PER_QUERY = 500
+_SEQUENCES_PER_WRITE = 20_000
+_LOCK_SECONDS = 60  # how long to wait while another process writes
 
 
 def simulate(
     regions: Sequence[Sequence[str]], machine: Judge, binary: str, threads: int = 1, cache: Path = CACHE
 ) -> list[Simulation]:
-    """As `llvm_mca.simulate`; what the file `cache` holds is not simulated again, nor what occurs twice.
+    """As `llvm_mca.simulate`, but answers in the file `cache` are reused, and equal regions are simulated once.
 
-    Raises ValueError where the file is none of this module's.
+    Raises ValueError if the file is not a cache of this module.
     """
     version = _version(binary)
     keys = [_key(region, machine, version) for region in regions]
     distinct = dict(zip(keys, regions, strict=True))
     cache.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with closing(sqlite3.connect(cache, timeout=_PATIENCE)) as file:
+        with closing(sqlite3.connect(cache, timeout=_LOCK_SECONDS)) as file:
             file.execute(_SCHEMA)
-            known = _read(file, list(distinct))
-            new = [key for key in distinct if key not in known]
-            starts = range(0, len(new), _PORTION)
+            answers = _read(file, list(distinct))
+            uncached = [key for key in distinct if key not in answers]
+            starts = range(0, len(uncached), _SEQUENCES_PER_WRITE)
             for start in tqdm(
-                starts, f"{machine.cpu}, new orders", unit_scale=_PORTION, unit="block", disable=len(starts) < 2
+                starts,
+                f"{machine.cpu}, new orders",
+                unit_scale=_SEQUENCES_PER_WRITE,
+                unit="block",
+                disable=len(starts) < 2,
             ):
-                part = new[start : start + _PORTION]
-                found = llvm_mca.simulate([distinct[key] for key in part], machine, binary, threads)
-                known.update(zip(part, found, strict=True))
-                _write(file, dict(zip(part, found, strict=True)))
+                part = uncached[start : start + _SEQUENCES_PER_WRITE]
+                simulations = llvm_mca.simulate([distinct[key] for key in part], machine, binary, threads)
+                answers.update(zip(part, simulations, strict=True))
+                _write(file, dict(zip(part, simulations, strict=True)))
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"{cache} cannot be used ({error}); delete it and run again: it is made anew") from error
-    return [known[key] for key in keys]
+        raise ValueError(f"{cache} cannot be used ({error}); delete it and run again: it is created again") from error
+    return [answers[key] for key in keys]
 
 
 def _version(binary: str) -> str:
-    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"LLVM version ([0-9.]+)", said)
-    return found[1] if found else said
+    output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"LLVM version ([0-9.]+)", output)
+    return match[1] if match else output
 
 
 def _key(region: Sequence[str], machine: Judge, version: str) -> bytes:
@@ -71,13 +75,13 @@ def _key(region: Sequence[str], machine: Judge, version: str) -> bytes:
 
 
 def _read(file: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Simulation]:
-    known = {}
-    for start in range(0, len(keys), _ASKED):
-        part = keys[start : start + _ASKED]
+    answers = {}
+    for start in range(0, len(keys), _KEYS_PER_QUERY):
+        part = keys[start : start + _KEYS_PER_QUERY]
         query = f"SELECT key, cycles, status, message FROM answers WHERE key IN ({','.join('?' * len(part))})"
         for key, cycles, status, message in file.execute(query, part):
-            known[key] = Simulation(math.nan if cycles is None else cycles, status, message)
-    return known
+            answers[key] = Simulation(math.nan if cycles is None else cycles, status, message)
+    return answers
 
 
 def _write(file: sqlite3.Connection, answers: dict[bytes, Simulation]) -> None:

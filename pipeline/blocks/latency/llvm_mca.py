@@ -1,8 +1,8 @@
 """llvm-mca 19: how many cycles a processor model takes for a sequence of instructions.
 
-One process simulates many sequences ("regions"), since starting it costs more than simulating one.
-It reads GAS syntax. Only its summary is asked for: of five-instruction blocks at 100 iterations one
-core then does 2,400 a second (JSON output: 2,250; all views: 2,100; one process per block: 80).
+One process simulates many sequences ("regions"), because its start takes longer than the simulation of one sequence. It
+reads GAS syntax. We request only its summary: one core then simulates 2,400 five-instruction blocks a second at 100
+iterations (JSON output: 2,250; all views: 2,100; one process per block: 80).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.config.processors import Judge
 
 VERSION = "19"
 INSTALL = f"apt-get install llvm-{VERSION}"
-BATCH = 500  # regions per process; more is no faster, less shows in the start-up (200: -10%, 10: -75%)
+BATCH = 500  # regions per process; more are no faster, fewer are slower because of start-up (200: -10%, 10: -75%)
 
 _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-instruction-info=false", "-resource-pressure=false"]
 _SUMMARY = re.compile(r"^Instructions: +(\d+)\nTotal Cycles: +(\d+)$", re.MULTILINE)
@@ -33,12 +33,12 @@ _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.
 
 
 class LlvmMcaError(ValueError):
-    """llvm-mca could not be used at all; the message holds what it said and the remedy."""
+    """llvm-mca could not be used at all; the message has its output and the remedy."""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What llvm-mca said of one region."""
+    """llvm-mca's answer for one region."""
 
     cycles: float  # total cycles / iterations; NaN unless status is ok
     status: str  # ok | unsupported
@@ -50,15 +50,15 @@ def _unsupported(message: str) -> Simulation:
 
 
 def find() -> str | None:
-    """Path of llvm-mca 19, or None: `llvm-mca-19`, else an `llvm-mca` that says it is version 19.
+    """Path of llvm-mca 19, or None: `llvm-mca-19`, else an `llvm-mca` whose version is 19.
 
-    Others are refused: 14 drops the lines it cannot parse and says nothing.
+    Other versions are refused: 14 silently drops lines that it cannot parse.
     """
     for name in (f"llvm-mca-{VERSION}", "llvm-mca"):
         path = shutil.which(name)
         if path is not None:
-            said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-            if re.search(rf"LLVM version {VERSION}\.", said):
+            output = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+            if re.search(rf"LLVM version {VERSION}\.", output):
                 return path
     return None
 
@@ -68,11 +68,11 @@ def simulate(
 ) -> list[Simulation]:
     """Cycles per iteration of every region (its instructions in GAS syntax) on the processor model `machine`.
 
-    With `machine.iterations` 100 this is the paper's figure (POCSNet, Table 2); with 1 it is the length of a
-    single pass, filling and draining the pipeline included. An instruction that the assembler or the model
-    does not know makes its region `unsupported`, with llvm-mca's message and NaN cycles; the other regions
-    are not touched by it. The result does not depend on `threads` (processes at once) and `batch`.
-    Raises LlvmMcaError where llvm-mca fails for another reason, such as a model it has never heard of.
+    With `machine.iterations` 100 this is the paper's figure (POCSNet, Table 2). With 1 it is the length of a single
+    pass, including the time to fill and drain the pipeline. An instruction that the assembler or the model does not
+    know makes its region `unsupported`, with llvm-mca's message and NaN cycles. It does not change the results of other
+    regions. The result does not depend on `threads` (processes at once) and `batch`.
+    Raises LlvmMcaError if llvm-mca fails for another reason, such as an unknown processor model.
     """
     batches = [regions[start : start + batch] for start in range(0, len(regions), batch)]
     results: list[Simulation] = []
@@ -88,21 +88,21 @@ def _simulate_batch(regions: Sequence[Sequence[str]], machine: Judge, binary: st
     pending = list(range(len(regions)))
     while pending:
         parts = [regions[i] for i in pending]
-        done = _run(parts, machine, binary)
-        if not done:  # it crashed, and nobody knows where: halve until the culprit is alone
+        simulations = _run(parts, machine, binary)
+        if not simulations:  # it crashed at an unknown region: halve the batch until that region is alone
             if len(parts) == 1:
-                done = {0: _unsupported("llvm-mca crashed")}
+                simulations = {0: _unsupported("llvm-mca crashed")}
             else:
                 half = len(parts) // 2
                 halves = [_simulate_batch(part, machine, binary) for part in (parts[:half], parts[half:])]
-                done = dict(enumerate(halves[0] + halves[1]))
-        results |= {pending[i]: simulation for i, simulation in done.items()}
+                simulations = dict(enumerate(halves[0] + halves[1]))
+        results |= {pending[i]: simulation for i, simulation in simulations.items()}
         pending = [i for i in pending if i not in results]
     return [results[i] for i in range(len(regions))]
 
 
 def _run(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> dict[int, Simulation]:
-    """What one process finds out: all regions, or those up to the first it refuses, or those it cannot parse."""
+    """Simulations by one process: of all regions, or up to the first that it refuses, or only those it cannot parse."""
     lines = [["# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END"] for region in regions]
     process = subprocess.run(
         [binary, f"-mcpu={machine.cpu}", f"-iterations={machine.iterations}", *_OPTIONS],
@@ -119,25 +119,25 @@ def _run(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> dict[
             f"params.yaml (`{binary} -mtriple=x86_64 -mcpu=help` lists them)"
         )
     unparsed = _REJECTED_LINE.findall(process.stderr)
-    if unparsed:  # nothing at all was simulated
+    if unparsed:  # llvm-mca simulated none of the regions
         ends = list(accumulate(map(len, lines)))
         return {
-            bisect_right(ends, int(number) - 1): _unsupported(f"{said}: {line.strip()}")
-            for number, said, line in reversed(unparsed)  # so that a region's first error is the one kept
+            bisect_right(ends, int(number) - 1): _unsupported(f"{message}: {line.strip()}")
+            for number, message, line in reversed(unparsed)  # so that a region's first error overwrites its later ones
         }
-    found = {
+    simulations = {
         i: _checked(int(executed), int(cycles), len(regions[i]), machine.iterations)
         for i, (executed, cycles) in enumerate(_SUMMARY.findall(process.stdout))
     }
     refused = _REJECTED_REGION.search(process.stderr)
-    if refused and len(found) < len(regions):
-        found[len(found)] = _unsupported(f"{refused[1]}: {' '.join(refused[2].split())}")
-    elif process.returncode != 0 or len(found) != len(regions):
+    if refused and len(simulations) < len(regions):
+        simulations[len(simulations)] = _unsupported(f"{refused[1]}: {' '.join(refused[2].split())}")
+    elif process.returncode != 0 or len(simulations) != len(regions):
         raise LlvmMcaError(
-            f"{binary} ended with code {process.returncode} after {len(found)} of {len(regions)} regions; "
-            f"run the stage again, or look into what it said: {process.stderr.strip()[-2000:]}"
+            f"{binary} ended with code {process.returncode} after {len(simulations)} of {len(regions)} regions; "
+            f"run the stage again, or read its output: {process.stderr.strip()[-2000:]}"
         )
-    return found
+    return simulations
 
 
 def _checked(executed: int, cycles: int, n_instructions: int, iterations: int) -> Simulation:

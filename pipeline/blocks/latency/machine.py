@@ -1,17 +1,17 @@
-"""What llvm-mca's model of a processor says of single instructions: micro-ops, latency, units held, registers.
+"""Properties of single instructions in llvm-mca's model of a processor: micro-ops, latency, units, registers.
 
-Two readings of each instruction say which units it holds. Simulated by itself, on units that are all free, it
-holds definite ones; llvm-mca's instruction table instead shares the cycles evenly among the units that would do.
-Where the two are equal no other unit would do (`divq` on atom: both ports for 130 cycles); where the table has 1/2
-cycle on each of two ports and the simulation 1 cycle on one, either port does (`addq` on atom).
+Two readings of each instruction show which units it occupies. In a simulation of the instruction alone, all units are
+free, and it occupies definite ones. llvm-mca's instruction table instead shares the cycles evenly among all units that
+would be suitable. If the two are equal, no other unit is suitable (`divq` on atom: both ports for 130 cycles). If the
+table has 1/2 cycle on each of two ports and the simulation 1 cycle on one, either port is suitable (`addq` on atom).
 
-Instructions of out-of-order models hold several such groups: `decomposition` finds which. Where it fails, the units
-of the simulation are taken as definite, and the row's message says so (of 4,080 encodings of development blocks 5 on
+On out-of-order models, instructions use several such groups: `decomposition` finds them. If it fails, the units of the
+simulation are taken as definite, and the message of the row says so (5 of 4,080 encodings of development blocks on
 haswell and skylake).
 
-llvm-mca prints no registers: those come from `registers`, and for out-of-order models are corrected by what the
-timeline shows (`operands`). On in-order models the time at which an operand beside one in memory is wanted is the same
-for all instructions, and is measured once (`read_advance`).
+llvm-mca prints no registers. They come from `registers`; for out-of-order models, the timeline corrects them
+(`operands`). On in-order models, all instructions read an operand beside one in memory at the same time; this time is
+measured once (`read_advance`).
 """
 
 from __future__ import annotations
@@ -40,51 +40,51 @@ _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-iterations=1", "-json"]
 _TIMELINE = ["-timeline", "-timeline-max-cycles=0"]
 _NOTHING = RegisterAccess(0, 0, 0)
 T = TypeVar("T")
-# A result that takes long and holds no unit of the second, which takes it from a register or beside a load.
+# The producer has a long latency and no unit of the consumer, which reads the result early, or late beside a load.
 _PRODUCER, _CONSUMER, _LATE_CONSUMER = "addsd %xmm0, %xmm1", "mulsd %xmm1, %xmm2", "mulsd (%rcx), %xmm1"
 
 
 @dataclass(frozen=True)
 class Units:
-    """What one instruction holds from the cycle of its issue on."""
+    """Units that one instruction occupies from the cycle of its issue on."""
 
-    held: dict[int, int]  # unit -> cycles
-    choice: tuple[int, ...] = ()  # units of which any one is held besides
+    unit_cycles: dict[int, int]  # unit -> cycles
+    choice: tuple[int, ...] = ()  # units of which it occupies any one besides
     choice_cycles: int = 0
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the model says of one instruction, or why it says nothing."""
+    """Properties of one instruction in the model, or a message why there are none."""
 
     micro_ops: int = 0
     latency: int = 0
     alone: dict[int, float] = field(default_factory=dict)  # unit -> cycles, simulated alone
     shared: dict[int, float] = field(default_factory=dict)  # unit -> cycles, in the instruction table
     memory: str = ""  # none | load | store
-    kept: tuple[int, ...] = ()  # entries of each pool
-    buffers: dict[str, tuple[int, int]] = field(default_factory=dict)  # size, and entries that it takes
+    pool_entries: tuple[int, ...] = ()  # that it occupies
+    buffers: dict[str, tuple[int, int]] = field(default_factory=dict)  # size, and entries that it occupies
     message: str = ""
 
 
-_NOT_WANTED = Facts(message="not asked for: it is in no block of the sets that are scheduled")
+_NOT_REQUESTED = Facts(message="not asked for: it is in no block of the sets that are scheduled")
 
 
 def units(alone: dict[int, float], shared: dict[int, float]) -> Units:
-    """The units of an instruction from its cycles per unit, simulated alone and shared out in the instruction table.
+    """The units of an instruction from its cycles per unit, simulated alone and shared in the instruction table.
 
-    Raises ValueError where the two leave open which units would do: where it holds one of several units more than
-    once, or definite units and one of several that include them. No instruction of llvm-mca 19's atom does.
+    Raises ValueError if the two do not determine the units: if it occupies one of several units more than once, or
+    definite units and one of several that include them. No instruction of llvm-mca 19's atom does so.
     """
     either = [unit for unit in sorted(alone | shared) if alone.get(unit, 0) != shared.get(unit, 0)]
-    held = {unit: int(cycles) for unit, cycles in sorted(alone.items()) if unit not in either}
+    unit_cycles = {unit: int(cycles) for unit, cycles in sorted(alone.items()) if unit not in either}
     if not either:
-        return Units(held)
-    chosen = [unit for unit in either if unit in alone]
-    total = sum(alone[unit] for unit in chosen)
-    if len(chosen) != 1 or not all(math.isclose(shared.get(u, 0), total / len(either), abs_tol=0.01) for u in either):
+        return Units(unit_cycles)
+    occupied = [unit for unit in either if unit in alone]
+    total = sum(alone[unit] for unit in occupied)
+    if len(occupied) != 1 or not all(math.isclose(shared.get(u, 0), total / len(either), abs_tol=0.01) for u in either):
         raise ValueError(f"its units are open: alone it holds {alone}, in the instruction table {shared}")
-    return Units(held, tuple(either), int(total))
+    return Units(unit_cycles, tuple(either), int(total))
 
 
 def read(
@@ -94,76 +94,78 @@ def read(
     binary: str,
     threads: int = 1,
     batch: int = llvm_mca.BATCH,
-    wanted: np.ndarray | None = None,
+    requested: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Table `machine_instructions` of the processor model `machine`, called `name`: a row per encoding, in their order.
+    """Table `machine_instructions` of the processor model `machine`, called `name`: a row for each encoding, in order.
 
     Bytes that are not one instruction, and instructions that llvm-mca or its model does not know, have status
-    `unsupported`, a message and zeros; so have those that are not wanted. wanted: (U,) bool, all by default. Raises
-    LlvmMcaError where llvm-mca cannot be used.
+    `unsupported`, a message and zeros; so have those that are not requested. requested: (U,) bool, all by default.
+    Raises LlvmMcaError if llvm-mca cannot be used.
     """
     machine = machine.model_copy(update={"iterations": 1})
-    asked = np.ones(len(encodings), bool) if wanted is None else wanted
-    texts = [_text(code) if one else _NOT_WANTED for code, one in zip(encodings, asked.tolist(), strict=True)]
-    # Some encodings share a text.
+    is_requested = np.ones(len(encodings), bool) if requested is None else requested
+    texts = [
+        _text(code) if flag else _NOT_REQUESTED for code, flag in zip(encodings, is_requested.tolist(), strict=True)
+    ]
+    # Several encodings may have the same text.
     distinct = {text: code for code, text in zip(encodings, texts, strict=True) if not isinstance(text, Facts)}
     retire_width = statistics.retire_width(machine, binary)
-    found = _facts(sorted(distinct), machine, binary, threads, batch)
-    buffers = {name: size for facts in found.values() for name, (size, _) in sorted(facts.buffers.items())}
+    facts_of = _facts(sorted(distinct), machine, binary, threads, batch)
+    buffers = {name: size for facts in facts_of.values() for name, (size, _) in sorted(facts.buffers.items())}
     if retire_width:
-        rows = _out_of_order(found, distinct, list(buffers), machine, binary, threads, batch)
+        rows = _out_of_order(facts_of, distinct, list(buffers), machine, binary, threads, batch)
     else:
         late = read_advance(machine, binary)
-        rows = {text: _in_order(facts, distinct[text], late) for text, facts in found.items()}
-    [none] = statistics.read([["nop"]], machine, binary)
+        rows = {text: _in_order(facts, distinct[text], late) for text, facts in facts_of.items()}
+    [idle] = statistics.read([["nop"]], machine, binary)
     constants = {
         "machine": name,
         "issue_width": issue_width(machine, binary),
         "retire_width": retire_width,
-        "pools": list(none.pools) if retire_width else [],
+        "pools": list(idle.pools) if retire_width else [],
         "buffers": list(buffers.values()) if retire_width else [],
     }
-    found_rows = [
+    table_rows = [
         {"code": code} | (_row(text) if isinstance(text, Facts) else rows[text]) | constants
         for code, text in zip(encodings, texts, strict=True)
     ]
-    return pd.DataFrame(found_rows, columns=None if found_rows else list({"code": b""} | _row(Facts()) | constants))
+    return pd.DataFrame(table_rows, columns=None if table_rows else list({"code": b""} | _row(Facts()) | constants))
 
 
 def _text(code: bytes) -> str | Facts:
     try:
-        found = gas(code)
+        texts = gas(code)
     except AssemblyError as error:
         return Facts(message=str(error))
-    return found[0] if len(found) == 1 else Facts(message=f"{code.hex()} is {len(found)} instructions")
+    return texts[0] if len(texts) == 1 else Facts(message=f"{code.hex()} is {len(texts)} instructions")
 
 
 def _row(
     facts: Facts,
-    used: Sequence[Use] | None = None,
+    uses: Sequence[Use] | None = None,
     access: RegisterAccess = _NOTHING,
     twice: int = 0,
     read_advance: int = 0,
-    queued: Sequence[int] = (),
+    buffer_entries: Sequence[int] = (),
     message: str = "",
 ) -> dict[str, object]:
-    """What the table has of one instruction; used: None where it is unsupported."""
+    """The row of one instruction in the table. uses: None if it is unsupported."""
     return {
         "micro_ops": facts.micro_ops,
         "latency": facts.latency,
-        "units": [group[0] for group, _ in used or () if len(group) == 1],
-        "unit_cycles": [cycles for group, cycles in used or () if len(group) == 1],
-        "choices": [list(group) for group, _ in used or () if len(group) > 1],
-        "choice_cycles": [cycles for group, cycles in used or () if len(group) > 1],
+        "units": [group[0] for group, _ in uses or () if len(group) == 1],
+        "unit_cycles": [cycles for group, cycles in uses or () if len(group) == 1],
+        "choices": [list(group) for group, _ in uses or () if len(group) > 1],
+        "choice_cycles": [cycles for group, cycles in uses or () if len(group) > 1],
         "reads": list(words(access.reads)),
         "late_reads": list(words(access.late_reads)),
         "writes": list(words(access.writes)),
         "double_reads": list(words(twice)),
         "read_advance": read_advance,
         "memory": facts.memory,
-        "kept": list(facts.kept),
-        "queued": list(queued),
-        "status": "unsupported" if used is None else "ok",
+        "kept": list(facts.pool_entries),
+        "queued": list(buffer_entries),
+        "status": "unsupported" if uses is None else "ok",
         "message": message or facts.message,
     }
 
@@ -172,17 +174,17 @@ def _in_order(facts: Facts, code: bytes, read_advance: int) -> dict[str, object]
     if facts.message:
         return _row(facts)
     try:
-        held = units(facts.alone, facts.shared)
+        instruction_units = units(facts.alone, facts.shared)
     except ValueError as error:
         return _row(Facts(message=str(error)))
-    chosen = [(held.choice, held.choice_cycles)] if held.choice else []
-    used = [*(((unit,), cycles) for unit, cycles in held.held.items()), *chosen]
+    chosen = [(instruction_units.choice, instruction_units.choice_cycles)] if instruction_units.choice else []
+    instruction_uses = [*(((unit,), cycles) for unit, cycles in instruction_units.unit_cycles.items()), *chosen]
     access = register_access(Decoder(64, code).decode())
-    return _row(replace(facts, kept=()), used, access, read_advance=read_advance)
+    return _row(replace(facts, pool_entries=()), instruction_uses, access, read_advance=read_advance)
 
 
 def _out_of_order(
-    found: dict[str, Facts],
+    facts_of: dict[str, Facts],
     codes: dict[str, bytes],
     buffers: list[str],
     machine: Judge,
@@ -190,37 +192,43 @@ def _out_of_order(
     threads: int,
     batch: int,
 ) -> dict[str, dict[str, object]]:
-    known = {text: register_access(Decoder(64, codes[text]).decode()) for text in found if not found[text].message}
-    probes = {
-        (text, register): probe for text in known for register, probe in operands.probes(text, known[text]).items()
+    accesses = {
+        text: register_access(Decoder(64, codes[text]).decode()) for text in facts_of if not facts_of[text].message
     }
-    seen = _batches(list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, _TIMELINE))
-    advances: dict[str, dict[int, int | None]] = {text: {} for text in known}
-    for (text, register), region in zip(probes, seen, strict=True):
+    probes = {
+        (text, register): probe
+        for text in accesses
+        for register, probe in operands.probes(text, accesses[text]).items()
+    }
+    regions = _batches(list(probes.values()), threads, batch, lambda part: _regions(part, machine, binary, _TIMELINE))
+    advances: dict[str, dict[int, int | None]] = {text: {} for text in accesses}
+    for (text, register), region in zip(probes, regions, strict=True):
         advances[text][register] = operands.advance(region["TimelineView"]["TimelineInfo"])
-    readings = [(found[text].alone, found[text].shared) for text in known]
+    readings = [(facts_of[text].alone, facts_of[text].shared) for text in accesses]
     groups = candidates([group for reading in readings if (group := _choice(*reading))], readings)
-    rows = {text: _row(facts) for text, facts in found.items() if facts.message}
+    rows = {text: _row(facts) for text, facts in facts_of.items() if facts.message}
     cached: dict[tuple, list[Use] | None] = {}
-    for text, access in known.items():
-        facts = found[text]
+    for text, access in accesses.items():
+        facts = facts_of[text]
         key = tuple(facts.alone.items()), tuple(facts.shared.items())
         if key not in cached:
             cached[key] = uses(facts.alone, facts.shared, groups)
-        used = cached[key]
-        queued = [facts.buffers.get(name, (0, 0))[1] for name in buffers]
+        instruction_uses = cached[key]
+        buffer_entries = [facts.buffers.get(name, (0, 0))[1] for name in buffers]
         message = ""
-        if used is None:
-            used = [((unit,), round(cycles)) for unit, cycles in sorted(facts.alone.items()) if round(cycles)]
+        if instruction_uses is None:
+            instruction_uses = [
+                ((unit,), round(cycles)) for unit, cycles in sorted(facts.alone.items()) if round(cycles)
+            ]
             message = f"units taken as simulated alone: {facts.alone}, in the instruction table {facts.shared}"
         corrected, late_by = operands.corrected(access, advances[text])
         twice = double_reads(Decoder(64, codes[text]).decode())
-        rows[text] = _row(facts, used, corrected, twice, late_by, queued, message)
+        rows[text] = _row(facts, instruction_uses, corrected, twice, late_by, buffer_entries, message)
     return rows
 
 
 def _choice(alone: dict[int, float], shared: dict[int, float]) -> tuple[int, ...]:
-    """The group of units of which an instruction takes any one, if it has one such."""
+    """The group of units of which an instruction occupies any one; empty if it has none, or if its units are open."""
     try:
         return units(alone, shared).choice
     except ValueError:
@@ -230,37 +238,49 @@ def _choice(alone: dict[int, float], shared: dict[int, float]) -> tuple[int, ...
 def _batches(parts: list[list[str]], threads: int, batch: int, read: Callable[[list[list[str]]], list[T]]) -> list[T]:
     with ThreadPoolExecutor(threads) as pool:
         return [
-            x for found in pool.map(read, (parts[s : s + batch] for s in range(0, len(parts), batch))) for x in found
+            result
+            for results in pool.map(read, (parts[s : s + batch] for s in range(0, len(parts), batch)))
+            for result in results
         ]
 
 
 def _facts(texts: Sequence[str], machine: Judge, binary: str, threads: int, batch: int) -> dict[str, Facts]:
-    # JSON comes whole or not at all, so what llvm-mca refuses is found out before.
+    # llvm-mca prints its JSON for all regions or for none, so regions that it refuses are excluded first.
     checked = llvm_mca.simulate([[text] for text in texts], machine, binary, threads, batch)
-    facts = {text: Facts(message=found.message) for text, found in zip(texts, checked, strict=True)}
-    known = [text for text, found in zip(texts, checked, strict=True) if found.status == "ok"]
-    described = _batches([[text] for text in known], threads, batch, lambda part: _described(part, machine, binary))
-    return facts | dict(zip(known, described, strict=True))
+    facts = {text: Facts(message=simulation.message) for text, simulation in zip(texts, checked, strict=True)}
+    supported = [text for text, simulation in zip(texts, checked, strict=True) if simulation.status == "ok"]
+    described = _batches([[text] for text in supported], threads, batch, lambda part: _described(part, machine, binary))
+    return facts | dict(zip(supported, described, strict=True))
 
 
 def _described(regions: list[list[str]], machine: Judge, binary: str) -> list[Facts]:
-    """Facts of instructions that llvm-mca takes."""
-    simulated, tables = (_regions(regions, machine, binary, more) for more in (_TIMELINE, ["-instruction-tables"]))
+    """Facts of instructions that llvm-mca supports."""
+    simulated, tables = (
+        _regions(regions, machine, binary, options) for options in (_TIMELINE, ["-instruction-tables"])
+    )
     facts = []
-    for alone, shared, kept in zip(simulated, tables, statistics.read(regions, machine, binary), strict=True):
-        [info] = alone["InstructionInfoView"]["InstructionList"]
-        memory = "store" if info["mayStore"] else "load" if info["mayLoad"] else "none"
-        # The latency told beside the micro-ops has the delays of forwarding paths in it.
+    for alone, shared, usage in zip(simulated, tables, statistics.read(regions, machine, binary), strict=True):
+        [description] = alone["InstructionInfoView"]["InstructionList"]
+        memory = "store" if description["mayStore"] else "load" if description["mayLoad"] else "none"
+        # The latency that llvm-mca prints beside the micro-ops includes delays of forwarding paths.
         [times] = alone["TimelineView"]["TimelineInfo"]
         latency = times["CycleExecuted"] - times["CycleIssued"]
         facts.append(
-            Facts(info["NumMicroOpcodes"], latency, _cycles(alone), _cycles(shared), memory, kept.kept, kept.buffers)
+            Facts(
+                description["NumMicroOpcodes"],
+                latency,
+                _cycles(alone),
+                _cycles(shared),
+                memory,
+                usage.pool_entries,
+                usage.buffers,
+            )
         )
     return facts
 
 
 def _cycles(region: dict) -> dict[int, float]:
-    """Cycles that the first instruction holds each unit."""
+    """Cycles for which the first instruction occupies each unit."""
     uses = region["ResourcePressureView"]["ResourcePressureInfo"]
     return {use["ResourceIndex"]: use["ResourceUsage"] for use in uses if use["InstructionIndex"] == 0}
 
@@ -276,22 +296,23 @@ def _regions(regions: Sequence[Sequence[str]], machine: Judge, binary: str, opti
     )
     if process.returncode != 0:
         raise LlvmMcaError(f"{binary} ended with code {process.returncode}: {process.stderr.strip()[-2000:]}")
-    found = json.loads(process.stdout)["CodeRegions"]
-    if len(found) != len(regions):
-        raise LlvmMcaError(f"{binary} described {len(found)} of {len(regions)} regions")
-    return found
+    described = json.loads(process.stdout)["CodeRegions"]
+    if len(described) != len(regions):
+        raise LlvmMcaError(f"{binary} described {len(described)} of {len(regions)} regions")
+    return described
 
 
 def issue_width(machine: Judge, binary: str) -> int:
-    """Micro-ops that the processor issues in a cycle at most."""
+    """Most micro-ops that the processor issues in a cycle."""
     [region] = _regions([["nop"]], machine, binary)
     return int(region["SummaryView"]["DispatchWidth"])
 
 
 def read_advance(machine: Judge, binary: str) -> int:
-    """Cycles by which an operand may come later where the instruction has to load another one first (`ReadAfterLd`).
+    """Cycles by which an operand may come later if the instruction has to load another operand first (`ReadAfterLd`).
 
-    Seen in the simulation of two that take a result of several cycles: an upper bound is that result's latency.
+    It is measured with two instructions that read a slow result: one early, one late. The latency of that result is its
+    upper bound.
     """
     early, late = _regions([[_PRODUCER, _CONSUMER], [_PRODUCER, _LATE_CONSUMER]], machine, binary)
     return int(early["SummaryView"]["TotalCycles"] - late["SummaryView"]["TotalCycles"])

@@ -1,7 +1,7 @@
-"""Cycles of orders on a processor, in order or not, by the fast models that stand in for llvm-mca in a search.
+"""Cycles of orders on a processor, in order or out of order, by fast models that replace llvm-mca in a search.
 
-llvm-mca stays the judge of every published figure; benchmarks/machine_agreement says how well they agree, on
-what: experiment `processor_agreement`.
+llvm-mca remains the judge of every published figure. benchmarks/machine_agreement measures how well the models agree
+with it (experiment `processor_agreement`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Costs = in_order.Costs | packing.Costs
 def costs(processor: Processor, instructions: np.ndarray) -> Costs:
     """Costs of B blocks of n instructions. instructions: (B, n) int, rows of the processor's table.
 
-    Raises ValueError for an instruction that the processor does not know.
+    Raises ValueError for an instruction that the processor's model does not support.
     """
     return processor.costs(instructions) if processor.issues_in_order else processor.out_of_order_costs(instructions)
 
@@ -25,8 +25,8 @@ def costs(processor: Processor, instructions: np.ndarray) -> Costs:
 def makespans(costs: Costs, orders: np.ndarray) -> np.ndarray:
     """Cycles of a single pass of K orders of each block, (B, K) int32.
 
-    orders: (B, K, n) int, [b, k, t] is the instruction of block b in slot t. Raises ValueError where the shapes differ
-    or an order is no permutation.
+    orders: (B, K, n) int, [b, k, t] is the instruction of block b in slot t. Raises ValueError if the shapes differ
+    or an order is not a permutation.
     """
     if isinstance(costs, in_order.Costs):
         return in_order.simulate(costs, orders).makespan

@@ -10,15 +10,15 @@ from pipeline.blocks.latency.costs import Processor
 
 
 def modelled(orders: pd.DataFrame, instructions: dict[str, np.ndarray], chip: Processor) -> dict[str, np.ndarray]:
-    """Cycles of a single pass on a fast model: block_id -> (K,), in the sequence of its K rows of `orders`.
+    """Cycles of a single pass on a fast model: block_id -> (K,), one for each of its K rows of `orders`.
 
-    instructions: block_id -> (n,) rows of the processor's table. Blocks with an instruction that it does not know are
-    left out.
+    instructions: block_id -> (n,) rows of the processor's table. A block with an instruction that the model does not
+    support is left out.
     """
-    found = {}
-    for block, own in orders.groupby("block_id", sort=True):
+    cycles = {}
+    for block, rows in orders.groupby("block_id", sort=True):
         numbers = instructions[str(block)]
-        if chip.known[numbers].all():
+        if chip.is_supported[numbers].all():
             costs = model.costs(chip, numbers[None])
-            found[str(block)] = model.makespans(costs, np.array(own["order"].tolist())[None])[0]
-    return found
+            cycles[str(block)] = model.makespans(costs, np.array(rows["order"].tolist())[None])[0]
+    return cycles

@@ -1,9 +1,10 @@
-"""When the instructions of an out-of-order processor want their registers, seen by llvm-mca's timeline.
+"""When the instructions of an out-of-order processor need their registers, measured in llvm-mca's timeline.
 
-Each register that an instruction may wait for is made to come late by an instruction of long latency before it: the
-cycle in which it then is ready says by how much that register may come after the result is there, or that nobody
-waits for it (`xor eax, eax` where the model knows idioms), or that a register which it only writes in part is waited
-for (`sete al` where the register file keeps whole registers).
+For each register that an instruction may wait for, a probe puts an instruction of long latency before it, which writes
+that register. The cycle in which the instruction then is ready shows one of three facts: by how many cycles it may read
+the register before the result is available; that it does not wait for the register (`xor eax, eax` if the model has
+idioms); or that it waits for a register of which it writes a part only (`sete al` if the register file has whole
+registers only).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pipeline.blocks.latency.registers import RegisterAccess
 
 _NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{k}" for k in range(8, 16)))
 STATUS = FLAGS & ~flags(RflagsBits.DF)
-# Registers that can be made late, and what makes them so: it reads none but rsp, at its own issue.
+# Register -> an instruction of long latency that writes it; the instruction reads rsp alone, when it issues.
 PRODUCERS = {
     **{LANES[getattr(Register, name.upper())]: f"cvttsd2si (%rsp), %{name}" for name in _NAMES},
     **{LANES[getattr(Register, f"XMM{k}")]: f"sqrtpd (%rsp), %xmm{k}" for k in range(16)},
@@ -26,13 +27,13 @@ PRODUCERS = {
 
 
 def probes(text: str, access: RegisterAccess) -> dict[int, list[str]]:
-    """Regions that show when it wants each register: register -> region."""
+    """Regions that show when an instruction needs each of its registers: register -> region."""
     touched = access.reads | access.late_reads | access.writes
     return {register: [producer, text] for register, producer in PRODUCERS.items() if register & touched}
 
 
 def advance(timeline: Sequence[dict[str, int]]) -> int | None:
-    """Cycles by which the register of a probe may come late, from its timeline; None: it is not waited for."""
+    """Cycles by which the register of a probe may come late, from its timeline; None: no instruction waits for it."""
     producer, consumer = timeline
     if consumer["CycleReady"] <= max(producer["CycleIssued"], consumer["CycleDispatched"]):
         return None
@@ -40,9 +41,9 @@ def advance(timeline: Sequence[dict[str, int]]) -> int | None:
 
 
 def corrected(access: RegisterAccess, advances: dict[int, int | None]) -> tuple[RegisterAccess, int]:
-    """Registers as the processor has them, and the cycles by which its late reads may come late.
+    """Registers of the instruction on this processor, and the cycles by which its late reads may come late.
 
-    Where several reads may come late by different counts, all are taken to come as the one that may least.
+    If its reads may come late by different numbers of cycles, the least of them is used for all.
     """
     reads, late, writes = access.reads | access.late_reads, 0, access.writes
     late_by = [cycles for cycles in advances.values() if cycles]
@@ -50,7 +51,7 @@ def corrected(access: RegisterAccess, advances: dict[int, int | None]) -> tuple[
         if cycles is None:
             reads &= ~register
             continue
-        if not register & reads:  # written in part: the rest of it is kept, and written anew
+        if not register & reads:  # written in part: the instruction reads the other part and writes the whole register
             reads |= register
             writes |= register
         if cycles:

@@ -1,4 +1,4 @@
-"""What blocks ask of an out-of-order processor, packed into two arrays: its kernel reads them at no cost."""
+"""What blocks need of an out-of-order processor, packed into two arrays for its kernel."""
 
 from __future__ import annotations
 
@@ -6,40 +6,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-LONGEST = 64  # instructions of a block: sets of them are bit sets
+LONGEST = 64  # instructions of a block: a set of them fits into one word
 REGISTERS = 127  # of a block, at most
 LOAD, STORE = 1, 2
 
-# Columns of `Costs.instructions`; behind them the lists of `Facts`, each entry in a column.
-MICRO_OPS, LATENCY, UNITS, AT_ONCE, MEMORY, ADVANCE, LISTS = range(7)
-# Places of `Costs.machine`; behind them groups, sizes of pools and sizes of buffers.
-ISSUE, RETIRE, POOLS, BUFFERS, HELD, CHOICES, SOURCES, TARGETS, GROUPS, SIZES = range(10)
+# Columns of `Costs.instructions`. From FIRST_LIST on follow the entries of pools and of buffers, and four lists:
+# occupied units, choices, sources, targets; one entry a column. An entry is 0 for none; else its low byte is its number
+# + 1, and from bit BYTE on it has the cycles of a unit or a choice, or of a source `is_late | counts << 1`.
+MICRO_OPS, LATENCY, UNITS, AT_ONCE, MEMORY, ADVANCE, FIRST_LIST = range(7)
+# Places of `Costs.machine`: widths, and lengths of the lists. From FIRST_GROUP on follow the groups, the sizes of pools
+# and the sizes of buffers.
+ISSUE_WIDTH, RETIRE_WIDTH, N_POOLS, N_BUFFERS = range(4)
+N_OCCUPIED, N_CHOICES, N_SOURCES, N_TARGETS, N_GROUPS, FIRST_GROUP = range(4, 10)
 BYTE = 8
 
 
 class Facts(NamedTuple):
-    """What B blocks of n instructions ask of a processor with R units, P pools and Q buffers."""
+    """What B blocks of n instructions need of a processor with R units, P pools and Q buffers."""
 
     micro_ops: np.ndarray  # (B, n) int32
     latencies: np.ndarray  # (B, n) int32 cycles from issue to write-back
-    held: np.ndarray  # (B, n, R) int32 cycles for which each unit is held
-    choices: np.ndarray  # (B, n, C) int32: groups of units of which any one is held besides; -1: no more
-    choice_cycles: np.ndarray  # (B, n, C) int32
-    sources: np.ndarray  # (B, n, S) int8: what it reads, numbered within the block; -1: no more
-    is_late: np.ndarray  # (B, n, S) bool: it reads it `advances` cycles after its issue
-    counts: np.ndarray  # (B, n, S) int8: by how many of its operands
-    targets: np.ndarray  # (B, n, T) int8: what it writes; -1: no more
+    unit_cycles: np.ndarray  # (B, n, R) int32 cycles for which it occupies each unit
+    choices: np.ndarray  # (B, n, C) int32: groups of which it occupies any one unit besides; -1: no more
+    choice_cycles: np.ndarray  # (B, n, C) int32 cycles for which it occupies that unit
+    sources: np.ndarray  # (B, n, S) int8: registers that it reads, numbered within the block; -1: no more
+    is_late: np.ndarray  # (B, n, S) bool: it reads this register `advances` cycles after its issue
+    counts: np.ndarray  # (B, n, S) int8: how many of its operands read this register
+    targets: np.ndarray  # (B, n, T) int8: registers that it writes; -1: no more
     advances: np.ndarray  # (B, n) int32 cycles
-    memory: np.ndarray  # (B, n) int8: 0 | LOAD | STORE (which may load as well)
-    kept: np.ndarray  # (B, n, P) int32 entries of pools that it takes from dispatch to retirement
-    queued: np.ndarray  # (B, n, Q) int32 entries of buffers that it takes from dispatch to issue
+    memory: np.ndarray  # (B, n) int8: 0 | LOAD | STORE (a store may load as well)
+    pool_entries: np.ndarray  # (B, n, P) int32 entries of each pool that it occupies from dispatch to retirement
+    buffer_entries: np.ndarray  # (B, n, Q) int32 entries of each buffer that it occupies from dispatch to issue
 
 
 class Costs(NamedTuple):
-    """The same as two arrays, which functions compiled by numba hand on at no cost: one row per instruction."""
+    """The same facts as two arrays, which functions compiled by numba pass on at no cost."""
 
-    instructions: np.ndarray  # (B, n, F) int64
-    machine: np.ndarray  # (M,) int64
+    instructions: np.ndarray  # (B, n, F) int64, columns as above
+    machine: np.ndarray  # (M,) int64, places as above
 
 
 class Block(NamedTuple):
@@ -55,18 +59,18 @@ def pack(
     """Costs of blocks on a processor.
 
     groups: (G,) int64 bit sets of units; pools: (P,), buffers: (Q,) int sizes; issue_width: micro-ops dispatched per
-    cycle; retire_width: instructions retired per cycle. Raises ValueError for n > LONGEST.
+    cycle; retire_width: instructions retired per cycle. Raises ValueError if n > LONGEST.
     """
-    n, n_units = facts.held.shape[1:]
+    n, n_units = facts.unit_cycles.shape[1:]
     if n > LONGEST:
         raise ValueError(f"blocks of {n} instructions; at most {LONGEST} fit")
-    units = ((facts.held > 0).astype(np.int64) << np.arange(n_units)).sum(2)
-    order = np.argsort(facts.held == 0, axis=2, kind="stable")[
-        ..., : max(1, int((facts.held > 0).sum(2).max(initial=0)))
+    units = ((facts.unit_cycles > 0).astype(np.int64) << np.arange(n_units)).sum(2)
+    occupied = np.argsort(facts.unit_cycles == 0, axis=2, kind="stable")[
+        ..., : max(1, int((facts.unit_cycles > 0).sum(2).max(initial=0)))
     ]
-    cycles = np.take_along_axis(facts.held, order, 2).astype(np.int64)
+    cycles = np.take_along_axis(facts.unit_cycles, occupied, 2).astype(np.int64)
     lists = [
-        np.where(cycles > 0, order + 1 | cycles << BYTE, 0),
+        np.where(cycles > 0, occupied + 1 | cycles << BYTE, 0),
         np.where(facts.choices >= 0, facts.choices + 1 | facts.choice_cycles.astype(np.int64) << BYTE, 0),
         np.where(
             facts.sources >= 0,
@@ -76,10 +80,15 @@ def pack(
         facts.targets + 1,
     ]
     at_once = (facts.latencies == 0) & (units == 0) & (facts.choices[..., 0] < 0)
-    single = (facts.micro_ops, facts.latencies, units, at_once, facts.memory, facts.advances)
-    columns = [np.stack([part.astype(np.int64) for part in single], 2), facts.kept, facts.queued, *lists]
-    widths = [len(pools), len(buffers), *(part.shape[2] for part in lists), len(groups)]
+    scalars = (facts.micro_ops, facts.latencies, units, at_once, facts.memory, facts.advances)
+    columns = [
+        np.stack([part.astype(np.int64) for part in scalars], 2),
+        facts.pool_entries,
+        facts.buffer_entries,
+        *lists,
+    ]
+    lengths = [len(pools), len(buffers), *(part.shape[2] for part in lists), len(groups)]
     return Costs(
         np.ascontiguousarray(np.concatenate([part.astype(np.int64) for part in columns], 2)),
-        np.concatenate([[issue_width, retire_width, *widths], groups, pools, buffers]).astype(np.int64),
+        np.concatenate([[issue_width, retire_width, *lengths], groups, pools, buffers]).astype(np.int64),
     )

@@ -1,15 +1,15 @@
-"""Which registers an instruction reads and writes as llvm-mca sees it; bit sets of `dag/resources.py`.
+"""Which registers an instruction reads and writes according to llvm-mca; bit sets of `dag/resources.py`.
 
-They are not those of the dependency DAG (`dag/effects.py`), which holds what a processor does. LLVM's tables differ:
+They differ from those of the dependency DAG (`dag/effects.py`), which describes real processors. In LLVM's tables:
 
-- The status flags are one register: whoever writes one of them writes them all.
-- No idiom breaks a dependency (on atom; later models know some): `xor eax, eax` waits for eax.
-- What may be left as it was (the target of `bsf`, flags after a shift by cl) is not read.
-- x87 instructions read the control word and write the status word; nobody waits for their stack.
+- The status flags are one register: an instruction that writes one of them writes all of them.
+- No idiom breaks a dependency (on atom; later models have some idioms): `xor eax, eax` waits for eax.
+- An instruction that may leave its destination unchanged (`bsf`, flags of a shift by cl) does not read it.
+- x87 instructions read the control word and write the status word; no instruction waits for their stack.
 - A `rep` prefix neither reads nor writes rcx.
 - `cdq` writes eax as well as edx, `cbw` all of ax.
 
-An operand in a register beside one in memory is wanted late, when the load is back (`ReadAfterLd`).
+If one operand is in memory, an operand in a register is read late: when the load has finished (`ReadAfterLd`).
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from pipeline.blocks.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
 
 _READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 _WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
-_DIRECTION = flags(RflagsBits.DF)  # a register of its own
+_DIRECTION = flags(RflagsBits.DF)  # LLVM has a separate register for it
 _STATUS = FLAGS & ~_DIRECTION
 _WITH_CARRY = {"ADC", "SBB"}
-# All that these read is wanted at once; the second line by name in LLVM's model of atom.
+# These instructions read no operand late; the second line lists exceptions in LLVM's model of atom.
 _ALL_EARLY = {*SHIFTS, "XCHG", "XADD", "CMPXCHG"}
 _ALL_EARLY_CODES = {Code.CVTSI2SD_XMM_RM64, Code.CVTSI2SS_XMM_RM64, Code.PADDQ_XMM_XMMM128, Code.PSUBQ_XMM_XMMM128}
 _WRITES_ACCUMULATOR = {"CBW": Register.AX, "CWD": Register.AX, "CDQ": Register.EAX, "CQO": Register.RAX}
 _CONDITIONAL_MOVES = {
     code for name, code in vars(Code).items() if name.startswith("CMOV") and isinstance(code, int)
-}  # LLVM has all of them read their target, iced-x86 those of 16 and 32 bits
+}  # in LLVM all of them read their target, in iced-x86 those of 16 and 32 bits
 _LOADS_CONTROL = {"FLDCW", "FLDENV", "FNINIT", "FRSTOR"}
 _READS_STATUS = {"FNSTSW", "FSTSW"}
 _REGISTERS: dict[int, Register_] = {value: value for name, value in vars(Register).items() if name.isupper()}
-_info = InstructionInfoFactory()
+_info_factory = InstructionInfoFactory()
 
 
 class RegisterAccess(NamedTuple):
-    """Registers of one instruction."""
+    """Registers of one instruction, as bit sets."""
 
-    reads: int  # wanted when it issues
-    late_reads: int  # wanted when its load is back
+    reads: int  # read when it issues
+    late_reads: int  # read when its load has finished
     writes: int
 
 
@@ -62,7 +62,7 @@ def register_access(instruction: Instruction) -> RegisterAccess:
     """Registers of a decoded, valid instruction."""
     code = opcode(instruction.code)
     reads = writes = 0
-    for used in _info.info(instruction).used_registers():
+    for used in _info_factory.info(instruction).used_registers():
         reads |= LANES[used.register] if used.access in _READS else 0
         writes |= LANES[used.register] if used.access in _WRITES else 0
     operands = _read_operands(instruction)
@@ -83,33 +83,33 @@ def register_access(instruction: Instruction) -> RegisterAccess:
 
 
 def _read_operands(instruction: Instruction) -> int:
-    """What it reads of the registers that it names, but for its address."""
-    info = _info.info(_on_two_registers(instruction))
-    found = 0
+    """Registers that its operands name and that it reads, except those of an address."""
+    details = _info_factory.info(_on_two_registers(instruction))
+    registers = 0
     for k in range(instruction.op_count):
-        kept = info.op_access(k) == OpAccess.COND_WRITE and instruction.code in _CONDITIONAL_MOVES
-        if instruction.op_kind(k) == OpKind.REGISTER and (kept or info.op_access(k) in _READS):
-            found |= LANES[instruction.op_register(k)]
-    return found
+        keeps_target = details.op_access(k) == OpAccess.COND_WRITE and instruction.code in _CONDITIONAL_MOVES
+        if instruction.op_kind(k) == OpKind.REGISTER and (keeps_target or details.op_access(k) in _READS):
+            registers |= LANES[instruction.op_register(k)]
+    return registers
 
 
 def double_reads(instruction: Instruction) -> int:
-    """Registers that two of its operands, or of its address, read: in LLVM each of them is a read of its own."""
-    info = _info.info(_on_two_registers(instruction))
-    read = [instruction.memory_base, instruction.memory_index]
+    """Registers that occur twice among its read operands and its address: LLVM counts each occurrence as a read."""
+    details = _info_factory.info(_on_two_registers(instruction))
+    read_registers = [instruction.memory_base, instruction.memory_index]
     once = twice = 0
     for k in range(instruction.op_count):
-        if instruction.op_kind(k) == OpKind.REGISTER and info.op_access(k) in _READS:
-            read.append(instruction.op_register(k))
-    for register in read:
+        if instruction.op_kind(k) == OpKind.REGISTER and details.op_access(k) in _READS:
+            read_registers.append(instruction.op_register(k))
+    for register in read_registers:
         twice |= once & LANES[register]
         once |= LANES[register]
     return twice
 
 
 def _flags(rflags: int) -> int:
-    found = flags(rflags)
-    return (found & _DIRECTION) | (_STATUS if found & _STATUS else 0)
+    resources = flags(rflags)
+    return (resources & _DIRECTION) | (_STATUS if resources & _STATUS else 0)
 
 
 def _x87(name: str, reads: int, writes: int) -> tuple[int, int]:
@@ -121,15 +121,15 @@ def _x87(name: str, reads: int, writes: int) -> tuple[int, int]:
 
 
 def _loads(instruction: Instruction) -> bool:
-    """Whether it reads its own memory operand."""
-    info = _info.info(instruction)
+    """Whether it reads its memory operand."""
+    details = _info_factory.info(instruction)
     return any(
-        instruction.op_kind(k) == OpKind.MEMORY and info.op_access(k) in _READS for k in range(instruction.op_count)
+        instruction.op_kind(k) == OpKind.MEMORY and details.op_access(k) in _READS for k in range(instruction.op_count)
     )
 
 
 def _on_two_registers(instruction: Instruction) -> Instruction:
-    """The same operation where its last two operands are not one register: iced-x86 knows idioms."""
+    """The same operation with two different registers as its last operands: iced-x86 treats equal ones as idioms."""
     last = instruction.op_count - 1
     if last < 1 or not instruction.op_kind(last - 1) == instruction.op_kind(last) == OpKind.REGISTER:
         return instruction
@@ -142,5 +142,5 @@ def _on_two_registers(instruction: Instruction) -> Instruction:
 
 
 def _neighbour(register: Register_) -> Register_:
-    """Another register of the same kind: iced-x86 numbers each kind in a row."""
+    """Another register of the same kind; iced-x86 numbers the registers of a kind consecutively."""
     return _REGISTERS[register - 1 if RegisterExt.number(register) else register + 1]

@@ -1,82 +1,97 @@
-"""Bit sets of resources (`dag/resources.py`) -> the few registers of a block that one writes and another reads."""
+"""Bit sets of resources (`dag/resources.py`) -> the few registers of a block that are both written and read in it."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-_BITS = 192
+_WORDS, _WORD_BITS = 3, 64
+_BITS = _WORDS * _WORD_BITS
 
 
-def renamed(
-    reads: np.ndarray, late_reads: np.ndarray, writes: np.ndarray, double_reads: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of B blocks sources (B, n, S) int8, whether each is read late (B, n, S) bool and by how many operands
-    (B, n, S) int8, and targets (B, n, T) int8.
+class RegisterWords(NamedTuple):
+    """Resources of instructions as bit sets: words, (..., 3) uint64 each."""
 
-    Resources that the same instructions of a block read, read late and write become one number; what nobody writes or
-    nobody reads is left out. Rows end with -1. reads, late_reads, writes: (B, n, 3) uint64, words of resources.
+    reads: np.ndarray
+    late_reads: np.ndarray
+    writes: np.ndarray
+    double_reads: np.ndarray  # read by two operands
+
+
+class Registers(NamedTuple):
+    """Registers of the instructions of B blocks, numbered within each block; -1: no more."""
+
+    sources: np.ndarray  # (B, n, S) int8: read
+    is_late: np.ndarray  # (B, n, S) bool: read late
+    counts: np.ndarray  # (B, n, S) int8: how many operands read it
+    targets: np.ndarray  # (B, n, T) int8: written
+
+
+def renamed(words: RegisterWords) -> Registers:
+    """Registers of B blocks of n instructions. words: (B, n, 3) each.
+
+    Resources that the same instructions of a block read, read late and write become one register. A resource that no
+    instruction writes, or that none reads, is left out.
     """
-    size, n = reads.shape[:2]
-    sources = np.full((size, n, _BITS), -1, np.int8)
-    late = np.zeros((size, n, _BITS), np.bool_)
-    counts = np.ones((size, n, _BITS), np.int8)
-    targets = np.full((size, n, _BITS), -1, np.int8)
-    _number(
-        np.ascontiguousarray(reads), np.ascontiguousarray(late_reads), np.ascontiguousarray(writes),
-        np.ascontiguousarray(double_reads), sources, late, counts, targets,
-    )  # fmt: skip
-    n_sources, n_targets = ((found >= 0).sum(2).max(initial=1) for found in (sources, targets))
-    return (
-        np.ascontiguousarray(sources[..., :n_sources]),
-        np.ascontiguousarray(late[..., :n_sources]),
-        np.ascontiguousarray(counts[..., :n_sources]),
-        np.ascontiguousarray(targets[..., :n_targets]),
+    size, n = words.reads.shape[:2]
+    registers = Registers(
+        sources=np.full((size, n, _BITS), -1, np.int8),
+        is_late=np.zeros((size, n, _BITS), np.bool_),
+        counts=np.ones((size, n, _BITS), np.int8),
+        targets=np.full((size, n, _BITS), -1, np.int8),
+    )
+    _number(RegisterWords(*map(np.ascontiguousarray, words)), registers)
+    n_sources, n_targets = ((numbers >= 0).sum(2).max(initial=1) for numbers in (registers.sources, registers.targets))
+    return Registers(
+        sources=np.ascontiguousarray(registers.sources[..., :n_sources]),
+        is_late=np.ascontiguousarray(registers.is_late[..., :n_sources]),
+        counts=np.ascontiguousarray(registers.counts[..., :n_sources]),
+        targets=np.ascontiguousarray(registers.targets[..., :n_targets]),
     )
 
 
 @njit(cache=True, nogil=True)
-def _number(
-    reads: np.ndarray,
-    late_reads: np.ndarray,
-    writes: np.ndarray,
-    double_reads: np.ndarray,
-    sources: np.ndarray,
-    late: np.ndarray,
-    counts: np.ndarray,
-    targets: np.ndarray,
-) -> None:
+def _number(words: RegisterWords, registers: Registers) -> None:
+    reads, late_reads, writes = words.reads, words.late_reads, words.writes
+    sources, is_late, counts, targets = registers.sources, registers.is_late, registers.counts, registers.targets
     size, n = reads.shape[:2]
-    kinds = np.empty((192, 3), np.uint64)  # who reads, who reads late, who writes each register found so far
+    # Of each register so far, bit sets of the instructions that read it, read it late and write it.
+    readers, late_readers, writers = np.empty(_BITS, np.uint64), np.empty(_BITS, np.uint64), np.empty(_BITS, np.uint64)
     for b in range(size):
-        n_kinds = 0
+        n_registers = 0
         n_sources, n_targets = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        for word in range(3):
-            for bit in range(64):
+        for word in range(_WORDS):
+            for bit in range(_WORD_BITS):
                 read, read_late, written = np.uint64(0), np.uint64(0), np.uint64(0)
                 for i in range(n):
                     shift = np.uint64(bit)
                     place = np.uint64(i)
-                    one = np.uint64(1)
-                    read |= (reads[b, i, word] >> shift & one) << place
-                    read_late |= (late_reads[b, i, word] >> shift & one) << place
-                    written |= (writes[b, i, word] >> shift & one) << place
+                    lowest_bit = np.uint64(1)
+                    read |= (reads[b, i, word] >> shift & lowest_bit) << place
+                    read_late |= (late_reads[b, i, word] >> shift & lowest_bit) << place
+                    written |= (writes[b, i, word] >> shift & lowest_bit) << place
                 if not written or not read | read_late:
                     continue
-                known = False
-                for kind in range(n_kinds):
-                    known |= kinds[kind, 0] == read and kinds[kind, 1] == read_late and kinds[kind, 2] == written
-                if known:
+                is_known = False
+                for register in range(n_registers):
+                    is_known |= (
+                        readers[register] == read
+                        and late_readers[register] == read_late
+                        and writers[register] == written
+                    )
+                if is_known:
                     continue
-                kinds[n_kinds, 0], kinds[n_kinds, 1], kinds[n_kinds, 2] = read, read_late, written
+                readers[n_registers], late_readers[n_registers], writers[n_registers] = read, read_late, written
                 for i in range(n):
                     place = np.uint64(i)
-                    if read >> place & one or read_late >> place & one:
-                        sources[b, i, n_sources[i]] = n_kinds
-                        counts[b, i, n_sources[i]] += double_reads[b, i, word] >> np.uint64(bit) & one
-                        late[b, i, n_sources[i]] = not read >> place & one
+                    if read >> place & lowest_bit or read_late >> place & lowest_bit:
+                        sources[b, i, n_sources[i]] = n_registers
+                        counts[b, i, n_sources[i]] += words.double_reads[b, i, word] >> np.uint64(bit) & lowest_bit
+                        is_late[b, i, n_sources[i]] = not read >> place & lowest_bit
                         n_sources[i] += 1
-                    if written >> place & one:
-                        targets[b, i, n_targets[i]] = n_kinds
+                    if written >> place & lowest_bit:
+                        targets[b, i, n_targets[i]] = n_registers
                         n_targets[i] += 1
-                n_kinds += 1
+                n_registers += 1

@@ -1,6 +1,6 @@
-"""llvm-mca's statistics of a processor: what instructions keep and queue for, and how much of it there is.
+"""llvm-mca's statistics of a processor: which pool and buffer entries instructions occupy, and how many there are.
 
-They come as text alone. Nothing is printed of load and store queues.
+llvm-mca prints these statistics as text only. It prints none of load and store queues.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ _FILE = re.compile(r"physical registers: +(\d+)\n +Total number of mappings crea
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of one region. Pools are the reorder buffer, then the register files."""
+    """Statistics of one region. Pools are the reorder buffer, then the register files."""
 
     pools: tuple[int, ...]  # sizes; a reorder buffer of 0: the processor issues in order
-    kept: tuple[int, ...]  # entries of each pool taken at once, at most; of register files, all that are ever taken
-    # The schedulers' buffers by name: size, and entries taken at once, at most. A region may leave some unmentioned.
+    # Most entries of each pool that were occupied at once; of register files, entries that were ever occupied.
+    pool_entries: tuple[int, ...]
+    # Buffers of the schedulers by name: size, and most entries that were occupied at once. llvm-mca may omit some.
     buffers: dict[str, tuple[int, int]]
-    retired: int  # instructions in one cycle, at most
+    retired: int  # most instructions in one cycle
 
 
 def read(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> list[Statistics]:
-    """Statistics of regions of instructions that llvm-mca takes. Raises LlvmMcaError where it fails."""
+    """Statistics of regions that llvm-mca supports. Raises LlvmMcaError if it fails."""
     lines = [line for region in regions for line in ("# LLVM-MCA-BEGIN", *region, "# LLVM-MCA-END")]
     process = subprocess.run(
         [binary, f"-mcpu={machine.cpu}", *_OPTIONS],
@@ -60,13 +61,13 @@ def _parsed(text: str) -> Statistics:
     files = _FILE.findall(rest)
     return Statistics(
         pools=(int(reorder), *(int(size) for size, _ in files)),
-        kept=(int(entries), *(int(taken) for _, taken in files)),
-        buffers={name: (int(size), int(taken)) for name, taken, size in buffers},
+        pool_entries=(int(entries), *(int(used) for _, used in files)),
+        buffers={name: (int(size), int(used)) for name, used, size in buffers},
         retired=max(int(count) for count in _RETIRED.findall(rest)),
     )
 
 
 def retire_width(machine: Judge, binary: str) -> int:
-    """Instructions that the processor retires in a cycle at most, seen behind a long one; 0: it issues in order."""
-    [seen] = read([["sqrtpd (%rsp), %xmm1", *["nop"] * 500]], machine, binary)
-    return seen.retired if seen.pools[0] else 0
+    """Most instructions that the processor retires in a cycle, measured behind a slow one; 0: it issues in order."""
+    [statistics] = read([["sqrtpd (%rsp), %xmm1", *["nop"] * 500]], machine, binary)
+    return statistics.retired if statistics.pools[0] else 0

@@ -1,7 +1,7 @@
-"""Which unit of a group an instruction takes: llvm-mca's round robin (`DefaultResourceStrategy`), on bit sets of units.
+"""Which unit of a group an instruction occupies: llvm-mca's round robin (`DefaultResourceStrategy`), on bit sets.
 
-Each group remembers which of its units have their turn yet in this round (`turn`), and those that were used before
-their turn came, which the next round leaves out (`skipped`).
+For each group, `turn` holds the units whose turn is still to come in this round. `skipped` holds the units that were
+used before their turn; the next round leaves them out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def highest(members: int) -> int:
-    """The highest unit of a set that is not empty."""
+    """The highest unit of a nonempty set."""
     unit = 0
     for width in (32, 16, 8, 4, 2, 1):
         if members >> (unit + width):
@@ -22,7 +22,7 @@ def highest(members: int) -> int:
 
 @njit(cache=True, nogil=True)
 def choose(group: int, ready: int, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> int:
-    """The unit of groups[group] that is taken, of those of it that are ready (one is, at least)."""
+    """The unit of groups[group] whose turn it is. ready: bit set of the units that are free, at least one of them."""
     ready &= groups[group]
     if not ready & turn[group]:
         turn[group] = groups[group] ^ skipped[group]
@@ -35,16 +35,16 @@ def choose(group: int, ready: int, groups: np.ndarray, turn: np.ndarray, skipped
 
 
 @njit(cache=True, nogil=True)
-def took(unit: int, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> None:
-    """Tell every group of a unit that it was taken, by whichever instruction."""
-    taken = 1 << unit
+def mark_used(unit: int, groups: np.ndarray, turn: np.ndarray, skipped: np.ndarray) -> None:
+    """Record in every group that contains the unit that some instruction uses it."""
+    bit = 1 << unit
     for group in range(len(groups)):
-        if not groups[group] & taken:
+        if not groups[group] & bit:
             continue
-        if taken > turn[group]:
-            skipped[group] |= taken
+        if bit > turn[group]:
+            skipped[group] |= bit
             continue
-        turn[group] &= ~taken
+        turn[group] &= ~bit
         if not turn[group]:
             turn[group] = groups[group] ^ skipped[group]
             skipped[group] = 0

@@ -1,61 +1,102 @@
-"""Orders from a pointer network's scores, issued one instruction after the other: legal by construction.
+"""Orders from a pointer network's scores, issued instruction by instruction and therefore legal by construction.
 
-Greedy: every slot takes the likeliest of the ready instructions. With Gumbel noise on the logarithms of the
-probabilities that draws from the network's distribution (Gumbel-max trick).
+Greedy decoding gives each slot the likeliest ready instruction. With Gumbel noise on the logarithms of the
+probabilities, it draws from the network's distribution (Gumbel-max trick).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from pipeline.blocks.models.issue import SEEN, begin, issue, observe
+from pipeline.blocks.models.issue import (
+    LAST,
+    LAST_BUT_ONE,
+    STEP_FEATURES,
+    BlockArrays,
+    Progress,
+    begin,
+    block_arrays,
+    issue,
+    new_progress,
+    observe,
+    one_block,
+)
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
 
-N_FEATURES = len(SEEN)
+N_FEATURES = len(STEP_FEATURES)
 
 
 class Scores(NamedTuple):
-    """A pointer's score of instruction k after l and m: own[k] + weight . relu(candidate[k] + last[l] +
-    last_but_one[m] + block + sum of seen[...]). Row n of `last` and `last_but_one`: there was none. float32."""
+    """The parts of a pointer's scores, float32; of one block without the leading B.
 
-    own: np.ndarray  # (B, n)
+    Instruction k has, after l and before that m, the score base[k] + weight . relu(candidate[k] + last[l] +
+    last_but_one[m] + block + sum of step[its features]). Row n of `last` and `last_but_one` is for "none".
+    """
+
+    base: np.ndarray  # (B, n)
     candidate: np.ndarray  # (B, n, K)
     last: np.ndarray  # (B, n + 1, K)
     last_but_one: np.ndarray  # (B, n + 1, K)
     block: np.ndarray  # (B, K)
-    seen: np.ndarray  # (N_SEEN, K)
+    step: np.ndarray  # (N_STEP_CATEGORIES, K)
     weight: np.ndarray  # (K,)
 
 
+class Scratch(NamedTuple):
+    """Scratch arrays of `weigh`; `score` holds the scores of the ready instructions afterwards."""
+
+    features: np.ndarray  # (N_FEATURES,) int64
+    hidden: np.ndarray  # (K,) float32
+    score: np.ndarray  # (n,)
+
+
 def decode(problems: Problems, related: Relations, scores: Scores, noise: np.ndarray | None = None) -> np.ndarray:
-    """Greedy orders, (B, n) int16. noise: (B, n, n), added to the log-probability at step t of instruction k."""
-    return decode_believed(problems, related, scores, noise)[0]
+    """Greedy orders, (B, n) int16. noise: (B, n, n), added to the log-probability of instruction k at step t."""
+    return decode_with_probability(problems, related, scores, noise)[0]
 
 
-def decode_believed(
+def decode_with_probability(
     problems: Problems, related: Relations, scores: Scores, noise: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same, and the log-probability of each order, noise included, (B,)."""
+    """The orders of `decode`, and the log-probability of each, including the noise, (B,)."""
     order, total = np.empty(problems.instructions.shape, np.int16), np.zeros(len(problems))
     added = np.zeros((0, 1, 1), np.float32) if noise is None else noise.astype(np.float32)
-    arguments = [*arrays(problems, related, scores), added, order, total]
-    _decode(*arguments)
+    _decode(block_arrays(problems, related), contiguous(scores), added, order, total)
     return order, total
 
 
-def arrays(problems: Problems, related: Relations, scores: Scores) -> list[Any]:
-    """What a kernel reads of the blocks and the scores, in the sequence of its arguments."""
-    block = (problems.precedes, problems.conflicts, problems.latencies, related.pairs, related.heights)
-    return [*block, *(np.ascontiguousarray(part, np.float32) for part in scores)]
+def contiguous(scores: Scores) -> Scores:
+    """The scores as contiguous float32 arrays, for the kernels."""
+    return Scores(*(np.ascontiguousarray(part, np.float32) for part in scores))
+
+
+@njit(cache=True, nogil=True)
+def scores_of(scores: Scores, b: int) -> Scores:
+    """The scores of block b of a batch."""
+    return Scores(
+        scores.base[b],
+        scores.candidate[b],
+        scores.last[b],
+        scores.last_but_one[b],
+        scores.block[b],
+        scores.step,
+        scores.weight,
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_scratch(n: int, width: int) -> Scratch:
+    """Scratch for blocks of n instructions and scores of K = width."""
+    return Scratch(np.empty(N_FEATURES, np.int64), np.empty(width, np.float32), np.empty(n))
 
 
 @njit(cache=True, nogil=True)
 def _sum(x: np.ndarray) -> np.float32:
-    """Sum in eight parts, which need not wait for one another."""
+    """Sum in eight parts that do not wait for one another."""
     zero: np.float32 = np.float32(0)
     s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
     whole = len(x) - len(x) % 8
@@ -75,72 +116,51 @@ def _sum(x: np.ndarray) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def _score(
-    k: int,
-    last: int,
-    before: int,
-    seen: np.ndarray,
-    own: np.ndarray,
-    as_candidate: np.ndarray,
-    as_last: np.ndarray,
-    as_before: np.ndarray,
+def _perceptron(
+    candidate: np.ndarray,
+    last: np.ndarray,
+    last_but_one: np.ndarray,
     block: np.ndarray,
-    seen_table: np.ndarray,
+    step: np.ndarray,
+    features: np.ndarray,
     weight: np.ndarray,
     hidden: np.ndarray,
-) -> float:
-    n = len(own)
-    last, before = (last if last >= 0 else n), (before if before >= 0 else n)
+) -> np.float32:
+    """weight . relu(...) of `Scores` for one candidate; all (K,) but `step` and `features`; `hidden` is scratch."""
     for j in range(len(weight)):
-        hidden[j] = as_candidate[k, j] + as_last[last, j] + as_before[before, j] + block[j]
+        hidden[j] = candidate[j] + last[j] + last_but_one[j] + block[j]
     for feature in range(N_FEATURES):
-        row = seen_table[seen[feature]]
+        row = step[features[feature]]
         for j in range(len(weight)):
             hidden[j] += row[j]
     for j in range(len(weight)):
         hidden[j] = weight[j] * max(hidden[j], np.float32(0))
-    return own[k] + _sum(hidden)
+    return _sum(hidden)
 
 
 @njit(cache=True, nogil=True)
-def weigh(
-    t: int,
-    waiting: np.ndarray,
-    slot: np.ndarray,
-    start: np.ndarray,
-    clock: np.ndarray,
-    precedes: np.ndarray,
-    conflicts: np.ndarray,
-    pairs: np.ndarray,
-    heights: np.ndarray,
-    own: np.ndarray,
-    as_candidate: np.ndarray,
-    as_last: np.ndarray,
-    as_before: np.ndarray,
-    block: np.ndarray,
-    seen_table: np.ndarray,
-    weight: np.ndarray,
-    seen: np.ndarray,
-    hidden: np.ndarray,
-    score: np.ndarray,
-) -> tuple[float, float]:
-    """Fill `score` (n,) of the ready instructions at step t; returns the largest, and the logarithm of their mass."""
+def weigh(t: int, block: BlockArrays, progress: Progress, scores: Scores, scratch: Scratch) -> tuple[float, float]:
+    """Fill `scratch.score` of the ready instructions at step t.
+
+    Returns the largest score, and the logarithm of the sum of exp(score - largest).
+    """
+    waiting, clock, score = progress.waiting, progress.clock, scratch.score
     n, ready, highest = len(waiting), 0, 0
     for k in range(n):
         if waiting[k] == 0:
             ready += 1
-            highest = max(highest, heights[k])
+            highest = max(highest, block.heights[k])
+    last_row = scores.last[clock[LAST] if clock[LAST] >= 0 else n]
+    last_but_one_row = scores.last_but_one[clock[LAST_BUT_ONE] if clock[LAST_BUT_ONE] >= 0 else n]
     largest = -np.inf
     for k in range(n):
         if waiting[k] == 0:
             score[k] = 0.0
             if ready > 1:
-                observe(
-                    k, t, ready, highest, precedes, conflicts, pairs, heights, waiting, slot, start, clock, seen
-                )  # fmt: skip
-                score[k] = _score(
-                    k, clock[2], clock[3], seen, own, as_candidate, as_last, as_before, block, seen_table, weight,
-                    hidden,
+                observe(k, t, ready, highest, block, progress, scratch.features)
+                score[k] = scores.base[k] + _perceptron(
+                    scores.candidate[k], last_row, last_but_one_row, scores.block, scores.step,
+                    scratch.features, scores.weight, scratch.hidden,
                 )  # fmt: skip
             largest = max(largest, score[k])
     mass = 0.0
@@ -151,42 +171,21 @@ def weigh(
 
 
 @njit(cache=True, nogil=True)
-def _decode(
-    precedes: np.ndarray,
-    conflicts: np.ndarray,
-    latencies: np.ndarray,
-    pairs: np.ndarray,
-    heights: np.ndarray,
-    own: np.ndarray,
-    as_candidate: np.ndarray,
-    as_last: np.ndarray,
-    as_before: np.ndarray,
-    block: np.ndarray,
-    seen_table: np.ndarray,
-    weight: np.ndarray,
-    noise: np.ndarray,
-    order: np.ndarray,
-    total: np.ndarray,
-) -> None:
+def _decode(blocks: BlockArrays, scores: Scores, noise: np.ndarray, order: np.ndarray, total: np.ndarray) -> None:
     size, n = order.shape
     for b in range(size):
-        waiting, slot, start = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        clock = np.empty(4, np.int64)
-        seen, hidden = np.empty(N_FEATURES, np.int64), np.empty(len(weight), np.float32)
-        score = np.empty(n)
-        begin(precedes[b], waiting, slot, start, clock)
+        block, block_scores = one_block(blocks, b), scores_of(scores, b)
+        progress, scratch = new_progress(n), new_scratch(n, len(scores.weight))
+        begin(block.precedes, progress)
         for t in range(n):
-            largest, mass = weigh(
-                t, waiting, slot, start, clock, precedes[b], conflicts[b], pairs[b], heights[b], own[b],
-                as_candidate[b], as_last[b], as_before[b], block[b], seen_table, weight, seen, hidden, score,
-            )  # fmt: skip
+            largest, mass = weigh(t, block, progress, block_scores, scratch)
             chosen, best = -1, 0.0
             for k in range(n):
-                if waiting[k] == 0:
-                    value = total[b] + score[k] - largest - mass
+                if progress.waiting[k] == 0:
+                    value = total[b] + scratch.score[k] - largest - mass
                     if len(noise):
                         value += noise[b, t, k]
                     if chosen < 0 or value > best:
                         chosen, best = k, value
             order[b, t], total[b] = chosen, best
-            issue(chosen, t, precedes[b], conflicts[b], latencies[b], waiting, slot, start, clock)
+            issue(chosen, t, block, progress)

@@ -1,8 +1,8 @@
-"""Issuing a block's instructions one by one: what can be seen at every step, and orders decoded from it.
+"""Issue a block's instructions one by one: the features of the ready instructions at every step.
 
-A scheduler at work sees more than the block: what it issued last, which results are still under way, who else is
-ready. `decisions` walks a given order and says what was to be seen wherever there was a choice; `decode` issues by a
-trained network's scores. Both see the block through the same `observe`.
+During scheduling there is more information than in the block alone: the last instructions, the results that are not
+available yet, the other ready instructions. `decisions` follows a given order and returns the features at each step
+with a choice; the decoders (`greedy`, `decoders/beam`) issue by a trained network's scores. Both call `observe`.
 """
 
 from __future__ import annotations
@@ -15,52 +15,98 @@ from numba import njit
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import ADDRESS_START, PAIR, SAME_START, Relations, delay
 
-WIDTH = 3  # instructions a cycle: GCC's ix86_issue_rate for generic tuning
-# Of a ready instruction at one step: name -> number of categories, the last one for all that is greater.
-SEEN = {
-    "slots_since_conflict": 10,  # since the last one that it conflicts with was issued; 0: there is none
+WIDTH = 3  # instructions per cycle: GCC's ix86_issue_rate for generic tuning
+# Features of a ready instruction at one step: name -> number of categories; the last one includes all greater numbers.
+STEP_FEATURES = {
+    "slots_since_conflict": 10,  # since the issue of the last conflicting instruction; 0: there is none
     "conflict_with_last": 512,
     "conflict_with_last_but_one": 512,
-    "stall": 12,  # cycles until its operands are there, from -3
-    "below_highest": 20,  # cycles of height, below the highest that is ready
-    "ready": 10,  # instructions
+    "stall": 12,  # cycles until its operands are available, from -3
+    "below_highest": 20,  # cycles between its height and the largest height of a ready instruction
+    "ready": 10,  # number of ready instructions
     "address_of_last": PAIR["address"],
     "same_as_last": PAIR["same"],
-    "frees": 6,  # instructions that wait for it alone
+    "frees": 6,  # instructions that wait for this one alone
     "issued": 10,
     "to_issue": 12,
 }
-_SIZES = np.array(list(SEEN.values()), np.int64)
+(
+    _SLOTS_SINCE_CONFLICT,
+    _CONFLICT_WITH_LAST,
+    _CONFLICT_WITH_LAST_BUT_ONE,
+    _STALL,
+    _BELOW_HIGHEST,
+    _READY,
+    _ADDRESS_OF_LAST,
+    _SAME_AS_LAST,
+    _FREES,
+    _ISSUED,
+    _TO_ISSUE,
+) = range(len(STEP_FEATURES))
+_SIZES = np.array(list(STEP_FEATURES.values()), np.int64)
 _STARTS = np.cumsum(_SIZES) - _SIZES
-N_SEEN = int(_SIZES.sum())
+N_STEP_CATEGORIES = int(_SIZES.sum())
 _EARLIEST_STALL = -3
+_PAIR_ADDRESS, _PAIR_SAME = (list(PAIR).index(name) for name in ("address", "same"))  # columns of `pairs`
+CYCLE, IN_CYCLE, LAST, LAST_BUT_ONE = range(4)  # entries of a clock
+
+
+class BlockArrays(NamedTuple):
+    """What the kernels read of B blocks, as in Problems and Relations; of one block without the leading B."""
+
+    precedes: np.ndarray  # (B, n, n) bool
+    conflicts: np.ndarray  # (B, n, n) uint16
+    latencies: np.ndarray  # (B, n) int16
+    pairs: np.ndarray  # (B, n, n, 5) int64
+    heights: np.ndarray  # (B, n) int64
+
+
+class Progress(NamedTuple):
+    """How far the issue of one block is."""
+
+    waiting: np.ndarray  # (n,) int64: predecessors that are not issued; -1 for an instruction that is issued itself
+    slot: np.ndarray  # (n,) int64: -1 if not issued
+    start: np.ndarray  # (n,) int64: cycle in which the operands are available
+    clock: np.ndarray  # (4,) int64: present cycle, instructions issued in it, last one, last but one (-1 for none)
 
 
 class Decisions(NamedTuple):
-    """Steps of B blocks at which more than one instruction was ready: S steps, C ready instructions in all."""
+    """Steps of B blocks at which more than one instruction was ready: S steps, C ready instructions in total."""
 
-    seen: np.ndarray  # (C, 11) int64 in 0..N_SEEN, columns SEEN
+    features: np.ndarray  # (C, 11) int64 in 0..N_STEP_CATEGORIES, columns STEP_FEATURES
     instruction: np.ndarray  # (C,) int64: b * n + i
     step: np.ndarray  # (C,) int64: rising
-    taken: np.ndarray  # (S,) int64: row in C of the instruction that was issued
-    last: np.ndarray  # (S,) int64: b * n + i of the one issued before; -1 for none
+    chosen: np.ndarray  # (S,) int64: row in C of the issued instruction
+    last: np.ndarray  # (S,) int64: b * n + i of the instruction issued before; -1 for none
     last_but_one: np.ndarray  # (S,) int64
 
 
 def decisions(problems: Problems, related: Relations, order: np.ndarray) -> Decisions:
-    """What was to be seen at every choice on the way of legal orders (B, n)."""
-    return Decisions(
-        *_follow(
-            *(problems.precedes, problems.conflicts, problems.latencies, related.pairs, related.heights),
-            np.ascontiguousarray(order, np.int64),
-        )
-    )
+    """The features at every step with a choice, in legal orders (B, n)."""
+    return _follow(block_arrays(problems, related), np.ascontiguousarray(order, np.int64))
+
+
+def block_arrays(problems: Problems, related: Relations) -> BlockArrays:
+    """The arrays of a batch for the kernels."""
+    return BlockArrays(problems.precedes, problems.conflicts, problems.latencies, related.pairs, related.heights)
 
 
 @njit(cache=True, nogil=True)
-def begin(precedes: np.ndarray, waiting: np.ndarray, slot: np.ndarray, start: np.ndarray, clock: np.ndarray) -> None:
-    """State before the first step: `waiting` (n,) predecessors not issued, -1 once issued itself; `slot` (n,), -1;
-    `start` (n,) cycle at which operands are there; `clock`: cycle, issued in it, last, last but one."""
+def one_block(blocks: BlockArrays, b: int) -> BlockArrays:
+    """Block b of a batch."""
+    return BlockArrays(blocks.precedes[b], blocks.conflicts[b], blocks.latencies[b], blocks.pairs[b], blocks.heights[b])
+
+
+@njit(cache=True, nogil=True)
+def new_progress(n: int) -> Progress:
+    """Uninitialised arrays for n instructions; `begin` fills them."""
+    return Progress(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(4, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def begin(precedes: np.ndarray, progress: Progress) -> None:
+    """Set the state before the first step of a block; precedes: (n, n)."""
+    waiting, slot, start, clock = progress
     n = len(waiting)
     for k in range(n):
         waiting[k] = 0
@@ -68,54 +114,39 @@ def begin(precedes: np.ndarray, waiting: np.ndarray, slot: np.ndarray, start: np
             waiting[k] += precedes[i, k]
         slot[k] = -1
         start[k] = 0
-    clock[0] = clock[1] = 0
-    clock[2] = clock[3] = -1
+    clock[CYCLE] = clock[IN_CYCLE] = 0
+    clock[LAST] = clock[LAST_BUT_ONE] = -1
 
 
 @njit(cache=True, nogil=True)
-def issue(
-    i: int,
-    t: int,
-    precedes: np.ndarray,
-    conflicts: np.ndarray,
-    latencies: np.ndarray,
-    waiting: np.ndarray,
-    slot: np.ndarray,
-    start: np.ndarray,
-    clock: np.ndarray,
-) -> None:
-    """Put instruction i into slot t."""
-    if start[i] > clock[0]:
-        clock[0], clock[1] = start[i], 0
-    elif clock[1] >= WIDTH:
-        clock[0], clock[1] = clock[0] + 1, 0
-    clock[1] += 1
-    clock[3], clock[2] = clock[2], i
+def issue(i: int, t: int, block: BlockArrays, progress: Progress) -> None:
+    """Put instruction i of a block into slot t."""
+    precedes, conflicts, latencies = block.precedes, block.conflicts, block.latencies
+    waiting, slot, start, clock = progress
+    if start[i] > clock[CYCLE]:
+        clock[CYCLE], clock[IN_CYCLE] = start[i], 0
+    elif clock[IN_CYCLE] >= WIDTH:
+        clock[CYCLE], clock[IN_CYCLE] = clock[CYCLE] + 1, 0
+    clock[IN_CYCLE] += 1
+    clock[LAST_BUT_ONE], clock[LAST] = clock[LAST], i
     slot[i] = t
     waiting[i] = -1
     for k in range(len(waiting)):
         if conflicts[i, k]:
-            start[k] = max(start[k], clock[0] + delay(conflicts[i, k], latencies[i]))
+            start[k] = max(start[k], clock[CYCLE] + delay(conflicts[i, k], latencies[i]))
         waiting[k] -= precedes[i, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # a call would count references to every array of the tuples
 def observe(
-    k: int,
-    t: int,
-    ready: int,
-    highest: int,
-    precedes: np.ndarray,
-    conflicts: np.ndarray,
-    pairs: np.ndarray,
-    heights: np.ndarray,
-    waiting: np.ndarray,
-    slot: np.ndarray,
-    start: np.ndarray,
-    clock: np.ndarray,
-    seen: np.ndarray,
+    k: int, t: int, ready: int, highest: int, block: BlockArrays, progress: Progress, features: np.ndarray
 ) -> None:
-    """What is to be seen of the ready instruction k at step t, into `seen` (11,)."""
+    """Fill `features` (11,) of the ready instruction k at step t.
+
+    ready: number of ready instructions; highest: the largest height among them.
+    """
+    precedes, conflicts, pairs = block.precedes, block.conflicts, block.pairs
+    waiting, slot, start, clock = progress
     n = len(waiting)
     latest, frees = -1, 0
     for i in range(n):
@@ -123,66 +154,60 @@ def observe(
             latest = max(latest, slot[i])
         if precedes[k, i] and waiting[i] == 1:
             frees += 1
-    last, last_but_one = clock[2], clock[3]
-    seen[0] = 0 if latest < 0 else t - latest
-    seen[1] = 0 if last < 0 else conflicts[last, k]
-    seen[2] = 0 if last_but_one < 0 else conflicts[last_but_one, k]
-    seen[3] = max(start[k] - clock[0], _EARLIEST_STALL) - _EARLIEST_STALL
-    seen[4] = highest - heights[k]
-    seen[5] = ready
-    seen[6] = 0 if last < 0 else pairs[last, k, 3] - ADDRESS_START
-    seen[7] = 0 if last < 0 else pairs[last, k, 4] - SAME_START
-    seen[8] = frees
-    seen[9] = t
-    seen[10] = n - t
+    last, last_but_one = clock[LAST], clock[LAST_BUT_ONE]
+    features[_SLOTS_SINCE_CONFLICT] = 0 if latest < 0 else t - latest
+    features[_CONFLICT_WITH_LAST] = 0 if last < 0 else conflicts[last, k]
+    features[_CONFLICT_WITH_LAST_BUT_ONE] = 0 if last_but_one < 0 else conflicts[last_but_one, k]
+    features[_STALL] = max(start[k] - clock[CYCLE], _EARLIEST_STALL) - _EARLIEST_STALL
+    features[_BELOW_HIGHEST] = highest - block.heights[k]
+    features[_READY] = ready
+    features[_ADDRESS_OF_LAST] = 0 if last < 0 else pairs[last, k, _PAIR_ADDRESS] - ADDRESS_START
+    features[_SAME_AS_LAST] = 0 if last < 0 else pairs[last, k, _PAIR_SAME] - SAME_START
+    features[_FREES] = frees
+    features[_ISSUED] = t
+    features[_TO_ISSUE] = n - t
     for feature in range(len(_STARTS)):
-        seen[feature] = _STARTS[feature] + min(seen[feature], _SIZES[feature] - 1)
+        features[feature] = _STARTS[feature] + min(features[feature], _SIZES[feature] - 1)
 
 
 @njit(cache=True, nogil=True)
-def _follow(
-    precedes: np.ndarray,
-    conflicts: np.ndarray,
-    latencies: np.ndarray,
-    pairs: np.ndarray,
-    heights: np.ndarray,
-    order: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The fields of Decisions."""
+def _follow(blocks: BlockArrays, order: np.ndarray) -> Decisions:
     size, n = order.shape
     room = 4 * size * n + n
-    seen = np.empty((room, len(_STARTS)), np.int64)
+    features = np.empty((room, len(_STARTS)), np.int64)
     instruction, step = np.empty(room, np.int64), np.empty(room, np.int64)
-    taken, last, last_but_one = np.empty(size * n, np.int64), np.empty(size * n, np.int64), np.empty(size * n, np.int64)
-    waiting, slot, start = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    clock = np.empty(4, np.int64)
+    chosen, last, last_but_one = (
+        np.empty(size * n, np.int64),
+        np.empty(size * n, np.int64),
+        np.empty(size * n, np.int64),
+    )
+    progress = new_progress(n)
+    waiting, clock = progress.waiting, progress.clock
     row = steps = 0
     for b in range(size):
-        begin(precedes[b], waiting, slot, start, clock)
+        block = one_block(blocks, b)
+        begin(block.precedes, progress)
         for t in range(n):
             ready, highest = 0, 0
             for k in range(n):
                 if waiting[k] == 0:
                     ready += 1
-                    highest = max(highest, heights[b, k])
+                    highest = max(highest, block.heights[k])
             if ready > 1:
                 if row + n > room:
                     room *= 2
-                    seen = np.concatenate((seen, np.empty_like(seen)))
+                    features = np.concatenate((features, np.empty_like(features)))
                     instruction = np.concatenate((instruction, np.empty_like(instruction)))
                     step = np.concatenate((step, np.empty_like(step)))
                 for k in range(n):
                     if waiting[k] == 0:
-                        observe(
-                            k, t, ready, highest, precedes[b], conflicts[b], pairs[b], heights[b],
-                            waiting, slot, start, clock, seen[row],
-                        )  # fmt: skip
+                        observe(k, t, ready, highest, block, progress, features[row])
                         instruction[row], step[row] = b * n + k, steps
                         if k == order[b, t]:
-                            taken[steps] = row
+                            chosen[steps] = row
                         row += 1
-                last[steps] = b * n + clock[2] if clock[2] >= 0 else -1
-                last_but_one[steps] = b * n + clock[3] if clock[3] >= 0 else -1
+                last[steps] = b * n + clock[LAST] if clock[LAST] >= 0 else -1
+                last_but_one[steps] = b * n + clock[LAST_BUT_ONE] if clock[LAST_BUT_ONE] >= 0 else -1
                 steps += 1
-            issue(order[b, t], t, precedes[b], conflicts[b], latencies[b], waiting, slot, start, clock)
-    return seen[:row], instruction[:row], step[:row], taken[:steps], last[:steps], last_but_one[:steps]
+            issue(order[b, t], t, block, progress)
+    return Decisions(features[:row], instruction[:row], step[:row], chosen[:steps], last[:steps], last_but_one[:steps])

@@ -1,4 +1,4 @@
-"""An encoder and a head: a network that schedules blocks of every length; a file of weights says all about it."""
+"""A network that schedules blocks of any length: an encoder and a head. Its file of weights includes all settings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.config.ordering import Ordering as Settings
 
-SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # made by the rule `ship`; its card beside it
-_DESCRIPTION = "imitator"  # key in a file's metadata
+SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # from the rule `ship`
+_DESCRIPTION = "imitator"  # key in the metadata of a file
 
 
 class OrderingNetwork(nn.Module):
-    """`encoder` and `head` are files of their folders, named by the settings."""
+    """The settings name the files of the encoder and of the head."""
 
     head: Head
 
@@ -42,45 +42,45 @@ class OrderingNetwork(nn.Module):
         return next(self.parameters()).device
 
     def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
-        """(B, n, width) of blocks of one length, float32; bfloat16 inside where a training asks for it."""
+        """(B, n, width) of blocks of one length, float32; a training may compute in bfloat16 inside."""
         low = self.training and self.settings.precision == "bfloat16"
         batch = inputs(problems, related, bags, self.settings.encoder.following).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
-            found: torch.Tensor = self.encoder(batch)
-        return found.float()
+            embedded: torch.Tensor = self.encoder(batch)
+        return embedded.float()
 
     @torch.inference_mode()
     def schedule(self, problems: Problems, encodings: Encodings, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
-        """Orders of blocks of one length by the head's own decoder, (B, n).
+        """Orders of blocks of one length from the head's decoder, (B, n), and their probabilities, (B,).
 
-        And the probability that the network gives to each, (B,); NaN where its head knows none.
+        The probability is that of the network; NaN if its head computes none.
         """
         related = relations(problems, encodings.compared)
         output = self.head.output(self.embed(problems, related, bags), problems)
         if isinstance(self.head, Confident):
-            return self.head.decode_believed(output, problems, related)
+            return self.head.decode_with_probability(output, problems, related)
         return self.head.decode(output, problems, related), np.full(len(problems), np.nan)
 
     def save(self, path: Path) -> None:
-        """Weights in half precision with vocabulary and settings, safetensors."""
-        # One entry: safetensors writes several in any sequence.
-        described = json.dumps({"settings": self.settings.model_dump(), "vocabulary": self.vocabulary.tokens})
+        """Write weights in half precision, with vocabulary and settings, as safetensors."""
+        # One entry of metadata, because safetensors writes several entries in an arbitrary sequence.
+        description = json.dumps({"settings": self.settings.model_dump(), "vocabulary": self.vocabulary.tokens})
         half = {name: weight.half().contiguous() for name, weight in self.state_dict().items()}
         with tables.replacing(path) as temporary:
-            save_file(half, temporary, {_DESCRIPTION: described})
+            save_file(half, temporary, {_DESCRIPTION: description})
 
     @staticmethod
     def load(path: Path) -> OrderingNetwork:
-        """A network from its file. Raises ValueError where it is not one."""
+        """A network from its file. Raises ValueError for a file that is not one."""
         try:
             with safe_open(path, "pt") as file:
-                described = (file.metadata() or {}).get(_DESCRIPTION)
+                description = (file.metadata() or {}).get(_DESCRIPTION)
                 weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
         except SafetensorError as error:
             raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
-        if described is None:
-            raise ValueError(f"{path} is no imitator: it names no settings; train it by this pipeline")
-        parts = json.loads(described)
+        if description is None:
+            raise ValueError(f"{path} is no imitator: its metadata has no settings; train it with this pipeline")
+        parts = json.loads(description)
         network = OrderingNetwork(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))
         network.load_state_dict(weights)
         return network.eval()

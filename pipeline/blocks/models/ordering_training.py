@@ -1,7 +1,7 @@
-"""Training a network on orders: every choice in millions of blocks, resumable, on one process or several.
+"""Training of a network on orders, on every choice in millions of blocks; resumable, with one process or several.
 
-Several processes (`torchrun`, gloo) share every batch; gradients and counts are summed, so the numbers are those of
-one process up to rounding, where nothing is dropped.
+Several processes (`torchrun`, gloo) share every batch. They sum gradients and counts, so without dropout the numbers
+are those of one process up to rounding.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from pipeline.learning.diverged import Diverged
 from pipeline.learning.rates import warmed_cosine
 
 State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
-_INFERENCE_INSTRUCTIONS = 8192  # of a batch
+_INFERENCE_INSTRUCTIONS = 8192  # per batch
 _CLIP = 1.0  # largest norm of a step's gradient
 _LEAST_RATE = 0.02  # share of the learning rate at the end of the cosine
 
 
 def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, sample: Sample) -> dict[str, float]:
-    """Loss, exact match and valid share of the head's own decoder, on blocks in their stored orders."""
+    """Loss, exact match and valid share of the head's decoder, on blocks in their stored orders."""
     network.eval()
     bags = network.vocabulary.bags(encodings)
     total, terms, exact, valid = 0.0, 0, 0, 0
     for items in by_length(store.lengths[sample.rows], _INFERENCE_INSTRUCTIONS):
-        problems, related, wanted = _posed(store, encodings, sample, items)
+        problems, related, target = _problems(store, encodings, sample, items)
         with torch.no_grad():
             embedded = network.embed(problems, related, bags)
-            loss, choices = network.head.loss(embedded, problems, related, wanted)
+            loss, choices = network.head.loss(embedded, problems, related, target)
             order = network.head.decode(network.head.output(embedded, problems), problems, related)
         total, terms = total + float(loss), terms + choices
-        exact += int((order == wanted).all(1).sum())
+        exact += int((order == target).all(1).sum())
         valid += int((count_violations(problems.precedes, order) == 0).sum())
     network.train()
     n_blocks = len(sample.rows)
     return {"loss": total / max(terms, 1), "exact_match": exact / n_blocks, "valid_share": valid / n_blocks}
 
 
-def _posed(
+def _problems(
     store: BlockStore, encodings: Encodings, sample: Sample, items: np.ndarray
 ) -> tuple[Problems, Relations, np.ndarray]:
-    """Blocks as shown, their relations, and the orders to be learned, (B, n)."""
+    """Blocks as shown, their relations, and their target orders, (B, n)."""
     shown = np.stack([sample.orders[item] for item in items])
     problems = store.problems(sample.rows[items], shown)
     order = np.argsort(shown, axis=1)
@@ -70,8 +70,8 @@ def _posed(
 def _loss(
     network: OrderingNetwork, store: BlockStore, encodings: Encodings, bags: Bags, sample: Sample, items: np.ndarray
 ) -> tuple[torch.Tensor, int]:
-    problems, related, wanted = _posed(store, encodings, sample, items)
-    return network.head.loss(network.embed(problems, related, bags), problems, related, wanted)
+    problems, related, target = _problems(store, encodings, sample, items)
+    return network.head.loss(network.embed(problems, related, bags), problems, related, target)
 
 
 def train(
@@ -84,11 +84,11 @@ def train(
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
 ) -> tuple[OrderingNetwork, list[dict[str, Any]]]:
-    """Train on blocks of the store; returns the network that was best on `development`, and rows of table `history`.
+    """Train on blocks of the store; returns the best network on `development`, and the rows of table `history`.
 
-    `save` is called with the whole state at every measurement; training resumed from it goes on to the same numbers.
-    It ends early after settings.patience measurements without a lower loss on the development blocks.
-    Raises Diverged where the loss is not finite.
+    Every measurement calls `save` with the whole state; a training that resumes from it ends with the same numbers.
+    The training ends early after settings.patience measurements without a lower loss on the development blocks.
+    Raises Diverged if the loss is not finite.
     """
     rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
     threads = torch.get_num_threads()
@@ -96,12 +96,12 @@ def train(
     chosen = np.arange(len(training.rows))
     if settings.blocks is not None:
         chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
-    seen = store.instructions_of(training.rows[chosen])
+    instructions = store.instructions_of(training.rows[chosen])
     if settings.encoder.following:
         behind = store.following[training.rows[chosen]]
-        seen = np.concatenate([seen, behind[behind >= 0]])
-    vocabulary = Vocabulary.of(encodings, seen, settings.min_count)
-    chosen = chosen[store.has_choice(training.rows[chosen])]  # the others teach nothing
+        instructions = np.concatenate([instructions, behind[behind >= 0]])
+    vocabulary = Vocabulary.of(encodings, instructions, settings.min_count)
+    chosen = chosen[store.has_choice(training.rows[chosen])]  # blocks with one legal order have no loss
     lengths = store.lengths[training.rows[chosen]]
     network = OrderingNetwork(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
@@ -126,12 +126,12 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.zero_grad()
-        # What is dropped depends on the step, not on earlier ones.
+        # Dropout depends on the step alone, so a resumed training repeats it.
         torch.manual_seed((seed << 32) + step * world + rank)
-        own = items[rank::world]
+        share = items[rank::world]
         choices = 0
-        if len(own):
-            loss, choices = _loss(network, store, encodings, bags, training, chosen[own])
+        if len(share):
+            loss, choices = _loss(network, store, encodings, bags, training, chosen[share])
             loss.backward()
             total, terms = total + loss.detach().cpu(), terms + choices
         choices = processes.sum_gradients(network, choices)
@@ -145,20 +145,20 @@ def train(
             mean = processes.mean(total, terms)
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-            found = measure(network, store, encodings, development)
-            torch.set_num_threads(threads)  # decoding leaves OpenMP with numba's number
+            measured = measure(network, store, encodings, development)
+            torch.set_num_threads(threads)  # decoding sets the number of OpenMP's threads to numba's
             earlier = [row["loss"] for row in history if row["split"] == "development"]
-            if found["loss"] < min(earlier, default=np.inf):
+            if measured["loss"] < min(earlier, default=np.inf):
                 best = {name: weight.clone() for name, weight in network.state_dict().items()}
             unknown = {"exact_match": np.nan, "valid_share": np.nan}
             history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
-            history.append({"step": step + 1, "split": "development", **found, "learning_rate": rate})
-            progress.set_postfix(loss=f"{mean:.4f}", exact=f"{found['exact_match']:.4f}", refresh=False)
+            history.append({"step": step + 1, "split": "development", **measured, "learning_rate": rate})
+            progress.set_postfix(loss=f"{mean:.4f}", exact=f"{measured['exact_match']:.4f}", refresh=False)
             total, terms = torch.zeros(()), 0
             state = {"model": network.state_dict(), "best": best, "optimiser": optimiser.state_dict()}
             if rank == 0:
                 save({**state, "history": history, "step": step + 1})
-            since = len(earlier) - int(np.argmin([*earlier, found["loss"]]))
+            since = len(earlier) - int(np.argmin([*earlier, measured["loss"]]))
             if since >= settings.patience:
                 break
     network.load_state_dict(best)
@@ -166,7 +166,7 @@ def train(
 
 
 def _batches(lengths: np.ndarray, settings: Settings, seed: int, first: int) -> Iterator[np.ndarray]:
-    """Batches of items, epoch after epoch, from step `first` on; they depend on the seed and the step alone."""
+    """Batches of items of all epochs, from step `first` on; they depend on the seed and the step alone."""
     for epoch in count():
         batches = by_length(lengths, settings.batch_instructions, np.random.default_rng([seed, 1, epoch]))
         yield from batches[first:]

@@ -1,4 +1,4 @@
-"""Training loop: fresh random input orders, cross-entropy to GCC's order, resumable at any measurement."""
+"""Training of POCSNet: new random input orders in each step, cross-entropy to GCC's order; resumable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import PartialOrders, partial_orders
 
 State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
-_MEASUREMENTS = 20  # over a training, at equal distances
+_MEASUREMENTS = 20  # per training, at equal distances
 
 
 def loss_of(model: POCSNet, logits: torch.Tensor, orders: PartialOrders, slots: torch.Tensor) -> torch.Tensor:
@@ -51,7 +51,7 @@ def measure(model: POCSNet, blocks: Blocks) -> dict[str, float]:
 
 
 def _batch(size: int, batch_size: int, step: int, seed: int) -> np.ndarray:
-    """Items of a step: epochs are random permutations, and a step depends on the seed and its number alone."""
+    """Items of a step. Epochs are random permutations; the items depend on the seed and the step's number alone."""
     epoch, within = divmod(step, max(1, size // batch_size))
     return _permutation(size, seed, epoch)[within * batch_size : (within + 1) * batch_size]
 
@@ -65,7 +65,7 @@ def _optimiser(model: POCSNet, settings: Training) -> tuple[torch.optim.Optimize
     optimiser: torch.optim.Optimizer
     if settings.optimiser == "adam":
         optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=True)
-    else:  # momentum 0.9: the paper names Nesterov's method and not its momentum
+    else:  # the paper names Nesterov's method but not its momentum
         optimiser = torch.optim.SGD(model.parameters(), settings.learning_rate, momentum=0.9, nesterov=True, fused=True)
     if settings.decay == "cosine":
         return optimiser, torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
@@ -83,9 +83,9 @@ def train(
 ) -> tuple[POCSNet, list[dict[str, Any]]]:
     """Train the network; returns it and the rows of table `history`.
 
-    Every batch sees its blocks in legal orders that `sampler` draws afresh (POCSNet, section 4). `save` is called
-    with the whole state at every measurement; training resumed from it goes on to the same numbers.
-    Raises Diverged where the loss or the assignments are not finite.
+    Every batch shows its blocks in new legal orders from `sampler` (POCSNet, section 4). Every measurement calls
+    `save` with the whole state; a training that resumes from it ends with the same numbers.
+    Raises Diverged if the loss or the assignments are not finite.
     """
     torch.manual_seed(seed)
     model = POCSNet(training.input_order.shape[1], training.trie.n_tokens, settings)
@@ -115,12 +115,12 @@ def train(
             mean = float(torch.stack(losses).mean())
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-            found = measure(model, development)
+            measured = measure(model, development)
             rate = optimiser.param_groups[0]["lr"]
             unknown = {"exact_match": np.nan, "valid_share": np.nan}
             history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
-            history.append({"step": step + 1, "split": "development", **found, "learning_rate": rate})
-            progress.set_postfix(loss=f"{mean:.3f}", exact=f"{found['exact_match']:.3f}", refresh=False)
+            history.append({"step": step + 1, "split": "development", **measured, "learning_rate": rate})
+            progress.set_postfix(loss=f"{mean:.3f}", exact=f"{measured['exact_match']:.3f}", refresh=False)
             losses = []
             save(
                 {

@@ -1,4 +1,4 @@
-"""Blocks of all lengths in batches of one length each: nothing is padded."""
+"""Blocks of all lengths in batches of one length each, so that no block is padded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def by_length(lengths: np.ndarray, instructions: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
-    """Items 0..B in batches of equal length and about `instructions` instructions, shuffled where `rng` is given.
+    """Items 0 to B - 1 in batches of one length and about `instructions` instructions; shuffled if `rng` is given.
 
-    lengths: (B,). Every item is in one batch.
+    lengths: (B,). Every item is in exactly one batch.
     """
     batches = []
     for n in np.unique(lengths):
@@ -16,7 +16,7 @@ def by_length(lengths: np.ndarray, instructions: int, rng: np.random.Generator |
         if rng is not None:
             items = rng.permutation(items)
         size = max(1, instructions // int(n))
-        batches += [items[at : at + size] for at in range(0, len(items), size)]
+        batches += [items[start : start + size] for start in range(0, len(items), size)]
     if rng is not None:
         batches = [batches[k] for k in rng.permutation(len(batches))]
     return batches

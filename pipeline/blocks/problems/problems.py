@@ -1,4 +1,4 @@
-"""Blocks as arrays: what a method sees, and nothing that tells GCC's order."""
+"""Blocks as arrays: what a method sees. Nothing in them reveals GCC's order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Problems:
-    """A batch of B blocks of n instructions, numbered by the slots in which they are shown."""
+    """A batch of B blocks of n instructions. Instructions are numbered by the slots in which the block is shown."""
 
-    precedes: np.ndarray  # (B, n, n) bool: [b, i, k] where i must come before k; transitive reduction
+    precedes: np.ndarray  # (B, n, n) bool: [b, i, k] if i must come before k; transitive reduction
     latencies: np.ndarray  # (B, n) int16: nominal cycles
-    conflicts: np.ndarray  # (B, n, n) uint16: kinds (dependencies.Kind) of every direct conflict, implied ones too
-    instructions: np.ndarray  # (B, n) int32: rows of what is known of instructions (TokenTrie, or Encodings)
-    following: np.ndarray | None = None  # (B, 4) int32: rows of what stands behind a block, -1 for none; None: unknown
+    conflicts: np.ndarray  # (B, n, n) uint16: kinds (dependencies.Kind) of all direct conflicts, implied ones too
+    instructions: np.ndarray  # (B, n) int32: rows of Encodings, or of a TokenTrie
+    following: np.ndarray | None = None  # (B, 4) int32: rows of those behind a block, -1 for none; None: unknown
 
     def __len__(self) -> int:
         return len(self.precedes)

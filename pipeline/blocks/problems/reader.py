@@ -1,4 +1,4 @@
-"""Machine code -> what a scheduler sees of it, straight, without the tables between: for blocks that somebody types."""
+"""Machine code -> what a scheduler sees of it, without tables: for blocks that a user types."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Code(NamedTuple):
     """B blocks of N instructions, one block after the other."""
 
     code: np.ndarray  # uint8
-    masked: np.ndarray  # uint8, the same with zeros for what betrays the order
+    masked: np.ndarray  # uint8, the same with zeros for bytes that reveal the order
     bounds: np.ndarray  # (B + 1,) int64, offsets
-    found: Decoded
-    whole: np.ndarray  # (B,) bool: made of whole, valid instructions
-    straight: np.ndarray  # (B,) bool: transfers no control
+    decoded: Decoded
+    whole: np.ndarray  # (B,) bool: the block consists of whole, valid instructions
+    straight: np.ndarray  # (B,) bool: no instruction transfers control
 
 
 class Reader:
-    """Every form and every instruction is asked about once, when it is first met. Not for several threads."""
+    """Reads blocks; describes each form and each instruction once, when it first occurs. Not safe for threads."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies: Dependencies = dependencies
@@ -42,34 +42,33 @@ class Reader:
 
     @property
     def facts(self) -> np.ndarray:
-        """Of the forms met so far, by the numbers in `Code.found`."""
+        """Facts of the forms so far, indexed by `Code.decoded.form`."""
         return self._forms.facts
 
     def decode(self, codes: Sequence[bytes]) -> Code:
-        """Blocks taken apart; those that are not whole or not straight are no blocks."""
+        """Decode blocks. Code that is not whole or not straight is no basic block."""
         bounds = np.cumsum([0, *map(len, codes)])
         code = np.frombuffer(b"".join(codes), np.uint8)
-        found = self._forms.decode(code, bounds[:-1], bounds[1:])
-        facts = self.facts[found.form]
-        wrong, control = (
-            np.diff(np.r_[0, np.cumsum(instructions)][found.first]) > 0
-            for instructions in (~facts["valid"], facts["control"])
+        decoded = self._forms.decode(code, bounds[:-1], bounds[1:])
+        facts = self.facts[decoded.form]
+        has_invalid, has_control = (
+            np.diff(np.r_[0, np.cumsum(flags)][decoded.first]) > 0 for flags in (~facts["valid"], facts["control"])
         )
-        hidden = masked(code, bounds[:-1], found, self.facts)
-        return Code(code, hidden, bounds, found, found.whole & ~wrong, ~control)
+        hidden = masked(code, bounds[:-1], decoded, self.facts)
+        return Code(code, hidden, bounds, decoded, decoded.whole & ~has_invalid, ~has_control)
 
     def blocks(self, codes: Sequence[bytes]) -> tuple[BlockStore, Encodings]:
-        """Whole blocks of at most 64 instructions, masked; nothing is known of their addresses or what follows them.
+        """Whole blocks of at most 64 instructions, masked; their addresses and the code behind them are unknown.
 
-        Raises ValueError for one that is not whole or longer.
+        Raises ValueError for a block that is not whole, or longer.
         """
         bounds = np.cumsum([0, *map(len, codes)])
         code = np.frombuffer(b"".join(codes), np.uint8)
         unknown = np.zeros(len(codes), np.int64)
         table, effect, displacement, first = self._effects.encode(code, bounds, unknown)
         conflicts = find_conflicts(table, effect, displacement, first, unknown.astype(bool), self._dependencies)
-        found = self._forms.decode(code, bounds[:-1], bounds[1:])
-        distinct, numbers = numbered(code, bounds[:-1], found, self.facts)
+        decoded = self._forms.decode(code, bounds[:-1], bounds[1:])
+        distinct, numbers = numbered(code, bounds[:-1], decoded, self.facts)
         for instruction in distinct:
             if instruction not in self._described:
                 self._described[instruction] = describe(Decoder(64, instruction).decode())
@@ -78,12 +77,12 @@ class Reader:
 
 
 def _stored(first: np.ndarray, instructions: np.ndarray, latencies: np.ndarray, conflicts: Conflicts) -> BlockStore:
-    """B blocks that are in no table and so without ids. The arrays are those of a BlockStore."""
+    """B blocks that are in no table, so they have no ids. The arrays are those of a BlockStore."""
     size = len(first) - 1
 
-    def edges(wanted: np.ndarray) -> Edges:
-        bounds = np.r_[0, np.cumsum(wanted)][conflicts.offsets]
-        return Edges(bounds, conflicts.before[wanted], conflicts.after[wanted], conflicts.kinds[wanted])
+    def edges(chosen: np.ndarray) -> Edges:
+        bounds = np.r_[0, np.cumsum(chosen)][conflicts.offsets]
+        return Edges(bounds, conflicts.before[chosen], conflicts.after[chosen], conflicts.kinds[chosen])
 
     ids, following = pa.nulls(size, pa.string()), np.full((size, MOST), -1, np.int32)  # `pa.array` imports pandas
     reduced, implied = edges(conflicts.reduced), edges(~conflicts.reduced)

@@ -18,13 +18,13 @@ class Sample:
 
     block_ids: pa.StringArray
     rows: np.ndarray  # (B,) int64, of the store
-    orders: list[np.ndarray]  # of each block (n,) int16: GCC's index of the instruction in slot t
-    targets: list[np.ndarray] | None = None  # the orders to be learned, in the same numbers; None: GCC's own
+    orders: list[np.ndarray]  # for each block (n,) int16: GCC's index of the instruction in slot t
+    targets: list[np.ndarray] | None = None  # the orders to learn, in the same numbering; None: GCC's orders
 
 
 def load(path: Path, store: BlockStore) -> Sample:
-    """The blocks of a table `sets`. Raises ValueError for one that the store does not hold."""
-    found = tables.arrow("sets", path)
-    ids, orders = found["block_id"].combine_chunks(), found["input_order"].combine_chunks()
-    parts = np.split(orders.values.to_numpy(), orders.offsets.to_numpy()[1:-1])
-    return Sample(ids, store.rows(ids), parts)
+    """The blocks of a table `sets`. Raises ValueError for a block that is not in the store."""
+    members = tables.arrow("sets", path)
+    ids, orders = members["block_id"].combine_chunks(), members["input_order"].combine_chunks()
+    shown = np.split(orders.values.to_numpy(), orders.offsets.to_numpy()[1:-1])
+    return Sample(ids, store.rows(ids), shown)

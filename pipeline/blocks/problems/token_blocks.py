@@ -1,4 +1,4 @@
-"""Instructions as sequences of tokens, as POCSNet reads them, and the blocks that it is trained on."""
+"""Instructions as sequences of tokens, which POCSNet reads, and the blocks of its training."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from pipeline.blocks.problems.store import BlockStore
 
 @dataclass(frozen=True)
 class TokenTrie:
-    """All prefixes of all instructions' token sequences: node -> its last token. Those that begin alike share."""
+    """All prefixes of the instructions' token sequences: node -> its last token. Equal prefixes are one node."""
 
-    paths: np.ndarray  # (U, L) int32: nodes of an instruction's prefixes, -1 beyond its end
+    paths: np.ndarray  # (U, L) int32: nodes of the prefixes of an instruction, -1 beyond its end
     last_token: np.ndarray  # (N,) int64
     n_tokens: int  # size of the vocabulary
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one split, numbered as GCC emitted their instructions, with their stored input orders."""
+    """The blocks of one split with their stored input orders. Instructions are numbered in GCC's order."""
 
     block_ids: list[str]
-    problems: Problems  # in GCC's order: for `shown`, never for a method
+    problems: Problems  # in GCC's order: only for `shown`, never for a method
     input_order: np.ndarray  # (B, n) int16
     trie: TokenTrie
 
@@ -42,14 +42,17 @@ class Blocks:
         items = np.arange(len(self.block_ids)) if items is None else items
         rows = items[:, None]
         pairs = items[:, None, None], order[:, :, None], order[:, None, :]
-        known = self.problems
+        emitted = self.problems
         return Problems(
-            known.precedes[pairs], known.latencies[rows, order], known.conflicts[pairs], known.instructions[rows, order]
+            emitted.precedes[pairs],
+            emitted.latencies[rows, order],
+            emitted.conflicts[pairs],
+            emitted.instructions[rows, order],
         )
 
 
 def token_trie(sequences: Sequence[Sequence[int]], n_tokens: int) -> TokenTrie:
-    """The trie of U token sequences; sorted ones give nodes that are sorted by their prefixes."""
+    """The trie of U token sequences. If the sequences are sorted, so are the nodes, by their prefixes."""
     nodes: dict[tuple[int, int], int] = {}
     paths = np.full((len(sequences), max(map(len, sequences))), -1, np.int32)
     for row, sequence in enumerate(sequences):
@@ -61,18 +64,18 @@ def token_trie(sequences: Sequence[Sequence[int]], n_tokens: int) -> TokenTrie:
 
 
 def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: Path) -> dict[str, Blocks]:
-    """The blocks of each named split, from the stages' tables.
+    """The blocks of each named split, from the tables of the stages.
 
-    Raises ValueError where blocks of a split differ in length: the paper's network has one length.
+    Raises ValueError if blocks of a split differ in length: the paper's network has one length.
     """
     drawn = tables.read("splits", splits, filters=pc.field("split").isin(split))
-    wanted = tables.of_blocks(drawn.block_id)
+    of_drawn = tables.of_blocks(drawn.block_id)
     edges = [name for name in tables.SCHEMAS["dags"].names if name not in ("n_legal_orders", "orders_exact")]
-    dag = tables.read("dags", dags, edges, wanted).set_index("block_id").loc[drawn.block_id]
-    words = tables.read("tokens", tokens, filters=wanted).set_index("block_id").loc[drawn.block_id]
+    dag = tables.read("dags", dags, edges, of_drawn).set_index("block_id").loc[drawn.block_id]
+    words = tables.read("tokens", tokens, filters=of_drawn).set_index("block_id").loc[drawn.block_id]
     lengths = set(dag.n_instructions)
     if len(lengths) != 1:
-        raise ValueError(f"{splits}: splits {split} hold blocks of lengths {sorted(lengths)}; one length is needed")
+        raise ValueError(f"{splits}: splits {split} have blocks of lengths {sorted(lengths)}; one length is needed")
     n = int(lengths.pop())
     trie, numbers = _numbered(words, vocabulary)
     conflicts = adjacency(n, list(dag.before), list(dag.after), list(dag.kinds))
@@ -92,7 +95,7 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
 
 @dataclass(frozen=True)
 class ShownBlocks:
-    """The blocks of one set, all of one length, as they are shown."""
+    """The blocks of one set, all of one length, in the order in which they are shown."""
 
     block_ids: list[str]
     problems: Problems
@@ -101,7 +104,7 @@ class ShownBlocks:
 
 
 def load_set(chosen: Path, instructions: Path, dags: Path, tokens: Path, vocabulary: Path) -> ShownBlocks:
-    """The blocks of a table `sets`, in its order. Raises ValueError where they differ in length."""
+    """The blocks of a table `sets`, in its order. Raises ValueError if they differ in length."""
     blocks = stores.load(instructions, dags)
     sample = load_sample(chosen, blocks)
     if len(lengths := set(map(len, sample.orders))) != 1:
@@ -129,9 +132,9 @@ def with_tokens(store: BlockStore, sample: Sample, tokens: Path, vocabulary: Pat
 
 
 def _numbered(words: pd.DataFrame, vocabulary: Path) -> tuple[TokenTrie, np.ndarray]:
-    """The trie of the distinct instructions of blocks, rows of table `tokens`, and of each instruction its row there.
+    """The trie of the distinct instructions of blocks (rows of table `tokens`), and the row in it of each instruction.
 
-    Rows and nodes are numbered by their content: sorted. So no number tells where in its block GCC put an instruction.
+    Rows and nodes are numbered by their sorted content, so no number reveals where GCC put an instruction in its block.
     """
     sequences = [
         tuple(part.tolist())

@@ -1,8 +1,8 @@
 """Instruction -> tokens: the mnemonic, then each operand's registers, constants and memory parts.
 
-The paper does not say how it tokenises. Here: one token for the mnemonic with the operand sizes,
-one for each register, one for each part of a memory operand, one for a constant. Rip-relative
-displacements arrive masked and become one token, so no token depends on an instruction's address.
+The paper does not say how it tokenises. We use one token for the mnemonic with the operand sizes, one for each
+register, one for each part of a memory operand, and one for a constant. Rip-relative displacements are masked and
+become one token, so no token depends on the address of an instruction.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ def register_name(register: Register_) -> str:
 
 
 def signed(value: int) -> int:
-    """A 64-bit pattern as the signed number it stands for."""
+    """The signed number with this 64-bit pattern."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def instruction_tokens(instruction: Instruction) -> list[str]:
-    """Tokens of one decoded instruction, the mnemonic with its operand forms first."""
+    """Tokens of one decoded instruction; the first is the mnemonic with its operand forms."""
     tokens = [code_name(instruction.code)]
-    memory = False
+    has_memory = False
     for i in range(instruction.op_count):
         kind = instruction.op_kind(i)
         if kind == OpKind.REGISTER:
             tokens.append(_names[instruction.op_register(i)])
         elif kind in IMMEDIATES:
             tokens.append(f"imm:{signed(instruction.immediate(i))}")
-        elif kind == OpKind.MEMORY and not memory:
-            memory = True
+        elif kind == OpKind.MEMORY and not has_memory:
+            has_memory = True
             if instruction.is_ip_rel_memory_operand:
                 tokens.append("mem:rip")
                 continue
@@ -70,12 +70,12 @@ def _tokens_of_encoding(code: bytes) -> tuple[str, ...]:
 
 def block_tokens(masked_code: bytes) -> list[tuple[str, ...]]:
     """Tokens of each instruction of a block's masked bytes."""
-    found, start = [], 0
+    tokens, start = [], 0
     for instruction in Decoder(64, masked_code):
         end = start + instruction.len
-        found.append(_tokens_of_encoding(masked_code[start:end]))
+        tokens.append(_tokens_of_encoding(masked_code[start:end]))
         start = end
-    return found
+    return tokens
 
 
 def _kind(token: str) -> str:
@@ -83,7 +83,7 @@ def _kind(token: str) -> str:
 
 
 def vocabulary(tokens: Iterable[str], min_count: int) -> dict[str, tuple[int, int]]:
-    """Token -> (id, count) from the training blocks: padding, one catch-all for each kind, then by falling count."""
+    """Token -> (id, count) in the training blocks: padding, a catch-all for each kind, then by decreasing count."""
     counts = Counter(tokens)
     special = [PADDING, UNKNOWN, *sorted({_kind(token) for token in counts} - {UNKNOWN})]
     frequent = sorted((t for t, count in counts.items() if count >= min_count), key=lambda t: (-counts[t], t))
@@ -91,6 +91,6 @@ def vocabulary(tokens: Iterable[str], min_count: int) -> dict[str, tuple[int, in
 
 
 def token_id(token: str, ids: dict[str, int]) -> int:
-    """Id of a token; an unknown one counts as its kind's catch-all."""
-    found = ids.get(token)
-    return found if found is not None else ids.get(_kind(token), ids[UNKNOWN])
+    """Id of a token; an unknown token has the id of the catch-all of its kind."""
+    number = ids.get(token)
+    return number if number is not None else ids.get(_kind(token), ids[UNKNOWN])

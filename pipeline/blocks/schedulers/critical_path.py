@@ -1,8 +1,8 @@
-"""List scheduling by the critical path on a machine that issues one instruction a cycle, whatever the machine at hand.
+"""List scheduling by the critical path on a nominal machine that issues one instruction a cycle.
 
-In every cycle the ready instruction with the longest path to the end is issued; an instruction is
-ready when all its predecessors' results are there. When none is, the one that will be first is taken.
-Ties go to the instruction shown first. Gibbons & Muchnick 1986; latencies from dag/latencies.py.
+In every cycle, the ready instruction with the longest path to the end issues. An instruction is ready once all results
+of its predecessors are available. If none is ready, the instruction that becomes ready first issues. Ties go to the
+instruction shown first. Gibbons & Muchnick 1986; latencies from dag/latencies.py.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""GCC's list scheduler (haifa-sched.c), written anew from the description in its comments and in "GCC Internals".
+"""GCC's list scheduler (haifa-sched.c), reimplemented from its comments and from "GCC Internals".
 
-In every cycle at most `issue_rate` instructions issue. Ready is whose dependencies' costs have passed: the latency of
-what it reads (registers, flags, memory), nothing where it only must not come before (x86's costs of anti and output
-dependencies). Of the ready ones (`rank_for_schedule`, as GCC 4.9 has it without register pressure):
+In every cycle, at most `issue_rate` instructions issue. An instruction is ready once the latencies of its dependencies
+have elapsed: a RAW dependency (registers, flags, memory) costs the latency of the first instruction; WAR and WAW
+dependencies (anti and output dependencies) cost nothing, as on x86. These rules choose among the ready instructions, in
+this order (`rank_for_schedule` of GCC 4.9 without register pressure):
 
-1. priority: the greatest sum of costs to the end, the last instruction's latency included;
-2. last_insn: by its dependence on the instruction scheduled last. Best is none, or one of cost 1; then anti or output;
-   last a value that takes longer;
+1. priority: the greatest sum of costs to the end, including the latency of the last instruction;
+2. last_insn: the dependency on the instruction scheduled last. None, or a dependency of cost 1, is best; then WAR or
+   WAW; then a RAW dependency of another cost;
 3. dependents: the most instructions that depend on it directly;
-4. the original order (LUID). It is not known: the order in which the block is shown stands for it.
+4. the original order (LUID). It is unknown here, so the order in which the block is shown replaces it.
 
-What is left out: the pipeline descriptions (automata) of processors, x86's adjustments of costs of loads, and what
-stands around the block. The setting `rules` leaves rules out.
+Not implemented: the pipeline descriptions (automata) of processors, x86's adjustments of the costs of loads, and the
+code around the block. The setting `rules` names the rules that apply.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.config.methods.haifa import Settings
 
 RULES = ("priority", "last_insn", "dependents")
-_TRUE = int(Kind.REGISTER_RAW | Kind.FLAG_RAW | Kind.MEMORY_RAW)
-_VALUE, _ORDER, _FREE = range(3)  # dependence on the last instruction, the better the higher
+_RAW_KINDS = int(Kind.REGISTER_RAW | Kind.FLAG_RAW | Kind.MEMORY_RAW)
+_RAW, _WAR_OR_WAW, _FREE = range(3)  # dependency on the last instruction; a higher number is better
 
 
 class Haifa:
@@ -47,47 +48,47 @@ def _fill(conflicts: np.ndarray, latencies: np.ndarray, issue_rate: int, rules: 
         kinds, latency = conflicts[b], latencies[b]
         priority, dependents = _priorities(kinds, latency), (kinds > 0).sum(1)
         waiting = (kinds > 0).sum(0)
-        tick = np.zeros(n, np.int64)  # cycle from which it is ready
-        cycle, issued, last = 0, 0, -1
+        ready_cycle = np.zeros(n, np.int64)  # cycle from which on each instruction is ready
+        cycle, n_issued, last = 0, 0, -1
         for t in range(n):
-            first = 1 << 40
+            earliest = 1 << 40
             for i in range(n):
                 if waiting[i] == 0:
-                    first = min(first, int(tick[i]))
-            if issued == issue_rate or first > cycle:
-                cycle, issued = max(cycle + 1, first), 0
+                    earliest = min(earliest, int(ready_cycle[i]))
+            if n_issued == issue_rate or earliest > cycle:
+                cycle, n_issued = max(cycle + 1, earliest), 0
             chosen, best = -1, (0, 0, 0)
             for i in range(n):
-                if waiting[i] > 0 or waiting[i] < 0 or tick[i] > cycle:
+                if waiting[i] > 0 or waiting[i] < 0 or ready_cycle[i] > cycle:
                     continue
                 key = (
                     priority[i] if rules[0] else 0,
-                    _class(kinds, latency, last, i) if rules[1] else 0,
+                    _last_dependency(kinds, latency, last, i) if rules[1] else 0,
                     dependents[i] if rules[2] else 0,
                 )
                 if chosen < 0 or key > best:
                     chosen, best = i, key
             order[b, t] = chosen
             waiting[chosen] = -1
-            issued, last = issued + 1, chosen
+            n_issued, last = n_issued + 1, chosen
             for k in range(n):
                 if kinds[chosen, k]:
                     waiting[k] -= 1
-                    tick[k] = max(tick[k], cycle + _cost(kinds, latency, chosen, k))
+                    ready_cycle[k] = max(ready_cycle[k], cycle + _cost(kinds, latency, chosen, k))
 
 
 @njit(cache=True, nogil=True)
 def _cost(kinds: np.ndarray, latency: np.ndarray, i: int, k: int) -> int:
-    """Cycles between two instructions of which the second depends on the first."""
-    return latency[i] if kinds[i, k] & _TRUE else 0
+    """Cost of the dependency of instruction k on i, in cycles."""
+    return latency[i] if kinds[i, k] & _RAW_KINDS else 0
 
 
 @njit(cache=True, nogil=True)
-def _class(kinds: np.ndarray, latency: np.ndarray, last: int, i: int) -> int:
-    """How instruction i depends on the one scheduled last, -1 for none."""
+def _last_dependency(kinds: np.ndarray, latency: np.ndarray, last: int, i: int) -> int:
+    """How instruction i depends on `last`, the instruction scheduled last; -1: none has been scheduled."""
     if last < 0 or kinds[last, i] == 0 or _cost(kinds, latency, last, i) == 1:
         return _FREE
-    return _VALUE if kinds[last, i] & _TRUE else _ORDER
+    return _RAW if kinds[last, i] & _RAW_KINDS else _WAR_OR_WAW
 
 
 @njit(cache=True, nogil=True)
@@ -95,7 +96,7 @@ def _priorities(kinds: np.ndarray, latency: np.ndarray) -> np.ndarray:
     """Greatest sum of costs from each instruction to the end, (n,) cycles. kinds: (n, n) of all direct dependencies."""
     n = len(latency)
     priority = np.full(n, -1, np.int64)
-    for _ in range(n):  # one that nobody unranked depends on
+    for _ in range(n):  # each pass completes at least one instruction whose dependents all have a priority
         for i in range(n):
             if priority[i] >= 0:
                 continue

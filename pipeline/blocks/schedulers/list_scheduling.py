@@ -1,14 +1,14 @@
-"""List scheduling: every slot takes the ready instruction that can issue first, of equals that of highest priority.
+"""List scheduling: every slot takes the ready instruction that can issue first, then by priority.
 
-With a machine, cycle by cycle on its in-order model (latency/in_order.py): latencies, issue width, units, write-back.
-One that issues out of order is taken as if it issued in order (`Processor.costs`): a rule of thumb, and a good one.
-Without one, on a machine that issues one instruction a cycle with nominal latencies (dag/latencies.py). Ties go to
-the instruction shown first. Gibbons & Muchnick 1986; priorities by name, the setting `priority`:
+With a machine, it uses the machine's in-order model (latency/in_order.py): latencies, issue width, units, write-back.
+An out-of-order machine is treated as if it issued in order (`Processor.costs`), which is a good rule of thumb. Without
+a machine, one instruction issues in a cycle, with nominal latencies (dag/latencies.py). Ties go to the instruction
+shown first. Gibbons & Muchnick 1986. The setting `priority` names the priority:
 
 - critical_path: longest path to the end by nominal latencies;
 - weighted_height: longest path to the end in cycles of the machine: its delays, write-back in order;
-- register_pressure: most last uses less new values, by the dependencies through registers and flags that the block
-  itself has; of equals the longest path by nominal latencies (as Goodman & Hsu 1988 do when registers are short);
+- register_pressure: most last uses minus new values, by the dependencies within the block through registers and flags;
+  then the longest path by nominal latencies (Goodman & Hsu 1988 do so if registers are short);
 - source_order: the instruction shown first.
 """
 
@@ -20,11 +20,11 @@ from numba import njit
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.dag.topology import heights
 from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.latency.in_order import Costs, idle, put, reset, start_of
+from pipeline.blocks.latency.in_order import Costs, block_of, issue_cycle, issue_instruction, new_pipeline, reset
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
-from pipeline.blocks.schedulers.on_machine.graph import block_of, graph
-from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.blocks.schedulers.on_machine.graph import graph
+from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods.list_scheduling import Priority, Settings
 
 READS = Kind.REGISTER_RAW | Kind.FLAG_RAW
@@ -39,7 +39,7 @@ class ListScheduling:
     def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         if self._machine is None:
             return Solution.of({"none": list_schedule(problems, self._priority, None)})
-        return where_known(self._machine, problems, self._on_machine)
+        return solve_supported(self._machine, problems, self._on_machine)
 
     def _on_machine(self, problems: Problems) -> Solution:
         assert self._machine is not None
@@ -48,44 +48,44 @@ class ListScheduling:
 
 
 def list_schedule(problems: Problems, priority: Priority, costs: Costs | None) -> np.ndarray:
-    """Orders (B, n) int16 by a priority; on the nominal machine where `costs` is None."""
+    """Orders (B, n) int16 by a priority; on the nominal machine if `costs` is None."""
     precedes, latencies = np.ascontiguousarray(problems.precedes), problems.latencies
     nominal = heights(precedes, latencies)
     if priority == "source_order":
-        first = np.zeros_like(nominal)
+        priorities = np.zeros_like(nominal)
     elif priority == "weighted_height":
         if costs is None:
             raise ValueError("weighted_height is in cycles of a machine; none is given")
-        first = machine_heights(costs, precedes)
+        priorities = machine_heights(costs, precedes)
     else:
-        first = nominal
+        priorities = nominal
     uses = (problems.conflicts & int(READS)) > 0 if priority == "register_pressure" else np.zeros((0, 0, 0), bool)
     order = np.empty(latencies.shape, np.int16)
-    _fill(costs or _single_issue(latencies), costs is None, precedes, latencies, first, uses, order)
+    _fill(costs or _single_issue(latencies), costs is None, precedes, latencies, priorities, uses, order)
     return order
 
 
 @njit(cache=True, nogil=True)
 def machine_heights(costs: Costs, precedes: np.ndarray) -> np.ndarray:
-    """Cycles from the issue of each instruction to the last write-back of what must follow, (B, n) int64."""
-    found = np.empty(precedes.shape[:2], np.int64)
+    """Cycles from the issue of each instruction to the last write-back of it and all that must follow; (B, n) int64."""
+    tails = np.empty(precedes.shape[:2], np.int64)
     for b in range(len(precedes)):
-        found[b] = graph(block_of(costs, b), precedes[b]).tail
-    return found
+        tails[b] = graph(block_of(costs, b), precedes[b]).tail
+    return tails
 
 
 def _single_issue(latencies: np.ndarray) -> Costs:
-    """No units, one instruction a cycle."""
+    """Costs on the nominal machine: it has no units and issues one instruction a cycle."""
     size, n = latencies.shape
     return Costs(
-        np.ones((size, n), np.int32),
-        latencies.astype(np.int32),
-        np.zeros((size, n, 0), np.int32),
-        np.full((size, n), -1, np.int32),
-        np.zeros((size, n), np.int32),
-        np.zeros((size, n, n), np.int16),
-        np.zeros(0, np.int64),
-        1,
+        micro_ops=np.ones((size, n), np.int32),
+        latencies=latencies.astype(np.int32),
+        unit_cycles=np.zeros((size, n, 0), np.int32),
+        choice=np.full((size, n), -1, np.int32),
+        choice_cycles=np.zeros((size, n), np.int32),
+        delays=np.zeros((size, n, n), np.int16),
+        groups=np.zeros(0, np.int64),
+        issue_width=1,
     )
 
 
@@ -99,12 +99,12 @@ def _fill(
     uses: np.ndarray,
     order: np.ndarray,
 ) -> None:
-    """Fill order (B, n). nominal: results come after `latencies`, and write-backs are in no order.
+    """Fill order (B, n). nominal: results are available after `latencies`, and write-backs need not be in order.
 
-    uses: (B, n, n), [b, i, k] where k reads what i writes; empty where register pressure does not count.
+    uses: (B, n, n), [b, i, k] if k reads what i writes; empty if the priority does not consider register pressure.
     """
     size, n = priority.shape
-    pipeline = idle(costs.held.shape[2], len(costs.groups), n)
+    pipeline = new_pipeline(costs.unit_cycles.shape[2], len(costs.groups), n)
     for b in range(size):
         block = block_of(costs, b)
         reset(block, pipeline)
@@ -116,7 +116,7 @@ def _fill(
             for i in range(n):
                 if issued[i] or waiting[i] > 0:
                     continue
-                start = max(cycle, ready[i]) if nominal else start_of(block, pipeline, t, i)
+                start = max(cycle, ready[i]) if nominal else issue_cycle(block, pipeline, t, i)
                 released = _released(uses[b], issued, i) if len(uses) else 0
                 key = (-start, released, priority[b, i])
                 if chosen < 0 or key > best:
@@ -124,7 +124,7 @@ def _fill(
             if nominal:
                 cycle = -best[0] + 1
             else:
-                put(block, pipeline, t, chosen, -best[0])
+                issue_instruction(block, pipeline, t, chosen, -best[0])
             issued[chosen] = True
             order[b, t] = chosen
             for k in range(n):
@@ -135,7 +135,7 @@ def _fill(
 
 @njit(cache=True, nogil=True)
 def _released(uses: np.ndarray, issued: np.ndarray, i: int) -> int:
-    """Values of the block that i is the last to read, less one if i makes a value that is read."""
+    """Number of values of the block of which i is the last reader, minus one if i makes a value that is read."""
     n = len(uses)
     released = 0
     for maker in range(n):

@@ -1,14 +1,14 @@
 """The formulation of POCSNet's introduction as a mixed-integer linear program, solved by HiGHS (scipy.optimize.milp).
 
-Variables: the permutation matrix X, binary, [i, t] for instruction i in slot t; no relaxation of it is rounded.
-Constraints: rows and columns sum to 1; (slot of k) - (slot of i) >= 1, slots being linear in X, for each dependency.
-Cost, linear in X: sum over instructions of weight x slot. The weight is the instruction's longest path to the end in
-cycles, itself included: of the machine where one is given (`list_scheduling`'s weighted_height), else nominal. That
-is the scheduling problem 1 | prec, p = 1 | sum of w C: early who has much behind it. It knows of no cycle in which
-nothing issues, so its optimum is none of the makespan.
+Variables: the binary permutation matrix X, [i, t] for instruction i in slot t; no relaxation of it is rounded.
+Constraints: rows and columns sum to 1; (slot of k) - (slot of i) >= 1 for each dependency; slots are linear in X.
+Cost, linear in X: the sum over instructions of weight x slot. The weight is the longest path from the instruction to
+the end in cycles, including the instruction: cycles of the machine if there is one (`list_scheduling`'s
+weighted_height), else nominal ones. This is the scheduling problem 1 | prec, p = 1 | sum of w C: instructions with long
+paths go early. The program has no cycles in which nothing issues, so its optimum need not have the least makespan.
 
-HiGHS may look at the budget's `nodes` for each block, so the result does not depend on the speed of the
-computer. What it has by then counts; where it has nothing, list scheduling by the same weights does.
+HiGHS visits at most the budget's `nodes` for each block, so the result does not depend on the speed of the computer.
+The result is its best order by then; if it has none, the order of list scheduling by the same weights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule, machine_heights
-from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods.milp import Settings
 
 
@@ -34,7 +34,7 @@ class Milp:
         if self._machine is None:
             weights = heights(np.ascontiguousarray(problems.precedes), problems.latencies)
             return _assigned(problems, weights, list_schedule(problems, "critical_path", None), budget)
-        return where_known(self._machine, problems, lambda part: self._on_machine(part, budget))
+        return solve_supported(self._machine, problems, lambda part: self._on_machine(part, budget))
 
     def _on_machine(self, problems: Problems, budget: Budget) -> Solution:
         assert self._machine is not None
@@ -44,16 +44,16 @@ class Milp:
 
 
 def _assigned(problems: Problems, weights: np.ndarray, listed: np.ndarray, budget: Budget) -> Solution:
-    """What HiGHS has after the budget's nodes; the listed order where it has none."""
+    """The best order of HiGHS after the budget's nodes; the listed order if it has none."""
     answers = [assign(*pair, budget.nodes) for pair in zip(problems.precedes, weights, strict=True)]
-    order = [first if answer is None else answer for first, answer in zip(listed, answers, strict=True)]
+    order = [fallback if answer is None else answer for fallback, answer in zip(listed, answers, strict=True)]
     return Solution.of({"none": np.stack(order)})
 
 
 def assign(precedes: np.ndarray, weights: np.ndarray, nodes: int) -> np.ndarray | None:
-    """The legal order (n,) of least weight x slot that HiGHS has after so many nodes; None where it has none.
+    """The legal order (n,) of least weight x slot that HiGHS has after this number of nodes; None if it has none.
 
-    precedes: (n, n) bool; weights: (n,). Raises ValueError where the dependencies have a cycle.
+    precedes: (n, n) bool; weights: (n,). Raises ValueError if the dependencies have a cycle.
     """
     n = len(weights)
     slots = np.arange(n)
@@ -63,24 +63,24 @@ def assign(precedes: np.ndarray, weights: np.ndarray, nodes: int) -> np.ndarray 
         (np.r_[np.ones(len(edges)), -np.ones(len(edges))], (np.r_[edges, edges], np.r_[after, before])),
         shape=(len(edges), n),
     )
-    each, ones = sparse.eye_array(n), np.ones((1, n))
+    identity, row_of_ones = sparse.eye_array(n), np.ones((1, n))
     constraints = [
-        LinearConstraint(sparse.kron(each, ones), 1, 1),  # every instruction has one slot,
-        LinearConstraint(sparse.kron(ones, each), 1, 1),  # every slot one instruction
+        LinearConstraint(sparse.kron(identity, row_of_ones), 1, 1),  # every instruction has one slot,
+        LinearConstraint(sparse.kron(row_of_ones, identity), 1, 1),  # every slot one instruction
         LinearConstraint(sparse.kron(distances, slots[None, :]), 1, np.inf),
     ]
-    found = milp(
+    result = milp(
         np.kron(weights, slots),
         integrality=np.ones(n * n),
         bounds=Bounds(0, 1),
         constraints=constraints if len(edges) else constraints[:2],
         options={"node_limit": nodes},
     )
-    if found.status == 2:
+    if result.status == 2:
         raise ValueError("the dependencies of a block have a cycle: there is no legal order")
-    if found.x is None:
+    if result.x is None:
         return None
-    order: np.ndarray = np.argsort(found.x.reshape(n, n).round() @ slots).astype(np.int16)
+    order: np.ndarray = np.argsort(result.x.reshape(n, n).round() @ slots).astype(np.int16)
     return order
 
 

@@ -1,7 +1,7 @@
-"""A trained network, for blocks of all lengths, with all decoders of its head: it imitates GCC, or best orders.
+"""A trained network for blocks of all lengths, with all decoders of its head. It imitates GCC, or best orders.
 
-One that learned best orders of processors has the decoder `timed` besides: the fastest, by the model of the machine, of
-the greedy order and of others drawn from the network; the budget's `evaluations` in all.
+A network that learned best orders of processors also has the decoder `timed`: the fastest, in the model of the machine,
+of the greedy order and orders drawn from the network. The budget's `evaluations` is the number of these orders.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +23,17 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.processors import on_processor, with_costs
 from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.blocks.schedulers import Budget, Solution
-from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods.ordering import Settings
+
+
+class _Inference(NamedTuple):
+    """What the network computes for a batch of blocks."""
+
+    embedded: torch.Tensor
+    problems: Problems  # as the network sees them
+    relations: Relations
+    output: Any  # of the head
 
 
 class Ordering:
@@ -35,62 +44,62 @@ class Ordering:
         self._machine: Processor | None = None
         self._encodings = encodings
         head = self._network.settings.head.kind
-        self._further = import_module(f"pipeline.blocks.models.decoders.{head}_decoders")
-        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._further.DECODERS)
+        self._decoders = import_module(f"pipeline.blocks.models.decoders.{head}_decoders")
+        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._decoders.DECODERS)
         if self._network.settings.machines:
             if machine is None:
                 raise ValueError("a network that learned best orders schedules for a machine, and none is given")
             self._machine, self._encodings = machine, with_costs(encodings, [machine])
-            if hasattr(self._further, "draws"):
+            if hasattr(self._decoders, "draws"):
                 self.decoders = (*self.decoders, "timed")
         self._bags = self._network.vocabulary.bags(self._encodings)
 
     def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         if self._machine is None:
             return self._solve(problems, rng, budget)
-        return where_known(self._machine, problems, lambda part: self._solve(part, rng, budget))
+        return solve_supported(self._machine, problems, lambda part: self._solve(part, rng, budget))
 
     def _solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
-        seen = self._see(problems)
-        orders = self._decode(problems, seen, rng, budget, self.decoders)
+        inference = self._infer(problems)
+        orders = self._decode(problems, inference, rng, budget, self.decoders)
         head = self._network.head
         if not isinstance(head, Confident):
             return Solution.of(orders)
-        return Solution.of(orders, confidence=head.confidence(*seen[:3], orders[head.decoder]))
+        confidence = head.confidence(inference.embedded, inference.problems, inference.relations, orders[head.decoder])
+        return Solution.of(orders, confidence=confidence)
 
     def decode(
         self, problems: Problems, rng: np.random.Generator, budget: Budget, decoders: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        """Orders by some of the `decoders` alone: name -> (B, n)."""
-        return self._decode(problems, self._see(problems), rng, budget, decoders)
+        """Orders by these decoders alone: name -> (B, n)."""
+        return self._decode(problems, self._infer(problems), rng, budget, decoders)
 
     @torch.no_grad()
-    def _see(self, problems: Problems) -> tuple[torch.Tensor, Problems, Relations, Any]:
-        """The blocks embedded, as the network sees them, their relations, and the head's output."""
+    def _infer(self, problems: Problems) -> _Inference:
         shown = problems if self._machine is None else on_processor(problems, self._machine.latencies)
         related = relations(shown, self._encodings.compared)
         embedded = self._network.embed(shown, related, self._bags)
-        return embedded, shown, related, self._network.head.output(embedded, shown)
+        return _Inference(embedded, shown, related, self._network.head.output(embedded, shown))
 
     def _decode(
         self,
         problems: Problems,
-        seen: tuple[torch.Tensor, Problems, Relations, Any],
+        inference: _Inference,
         rng: np.random.Generator,
         budget: Budget,
         decoders: Sequence[str],
     ) -> dict[str, np.ndarray]:
-        _, shown, related, output = seen
+        shown, related, output = inference.problems, inference.relations, inference.output
         head = self._network.head
         orders: dict[str, np.ndarray] = {}
         for name in decoders:
             if name == head.decoder:
                 orders[name] = head.decode(output, shown, related)
             elif name != "timed":
-                orders[name] = self._further.DECODERS[name](head, output, shown, related, rng)
+                orders[name] = self._decoders.DECODERS[name](head, output, shown, related, rng)
         if "timed" in decoders:
             assert self._machine is not None
-            drawn = self._further.draws(head, output, shown, related, rng, budget.evaluations)
+            drawn = self._decoders.draws(head, output, shown, related, rng, budget.evaluations)
             cycles = model.makespans(model.costs(self._machine, problems.instructions), drawn)
             orders["timed"] = drawn[np.arange(len(drawn)), cycles.argmin(1)]
         return orders

@@ -1,7 +1,7 @@
-"""A greedy policy: every slot takes the ready instruction that a learned linear preference likes best.
+"""A greedy policy: every slot takes the ready instruction that a learned linear preference ranks highest.
 
-After McGovern & Moss 1998 (on_machine/rollouts.py), refined where asked for (on_machine/refinement.py);
-stages/learn_policy.py learns the weights.
+stages/learn_policy.py learns the weights as McGovern & Moss 1998 do (on_machine/rollouts.py), and refines them if the
+settings say so (on_machine/refinement.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.preference import FEATURES, greedy
-from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods.policy import Settings
 
 
@@ -26,7 +26,7 @@ def save(weights: np.ndarray, path: Path) -> None:
 
 
 def load(path: Path) -> np.ndarray:
-    """Weights (F,). Raises ValueError where they are those of other features."""
+    """Weights (F,) of the FEATURES. Raises ValueError if the file has weights of other features."""
     with safe_open(path, "numpy") as file:
         names = (file.metadata() or {}).get("features", "")
         if names != " ".join(FEATURES):
@@ -40,7 +40,7 @@ class Policy:
         self._machine, self._weights = machine, load(weights)
 
     def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
-        return where_known(self._machine, problems, self._solve)
+        return solve_supported(self._machine, problems, self._solve)
 
     def _solve(self, problems: Problems) -> Solution:
         costs = self._machine.costs(problems.instructions)

@@ -1,6 +1,6 @@
-"""A random legal order, each equally likely, drawn afresh from each seed: what no learning gives.
+"""A uniform random legal order, drawn anew for each seed: the baseline without learning.
 
-It is GCC's with probability 1 / (number of legal orders).
+It is GCC's order with probability 1 / (number of legal orders).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Stochastic search on the model of a machine, in order or not.
+"""Stochastic search on the model of a machine, in order or out of order.
 
-The setting `walk`: restarts, annealing or mcmc (on_machine/annealing.py); the budget's `evaluations`: orders timed for
-each block. A block whose order reaches its lower bound is left early. The start is list scheduling
-in order; out of order the best by the model of list scheduling with two priorities, as if the machine issued in order,
-list scheduling without a machine, and the order in which the block is shown.
+The setting `walk` is restarts, annealing or mcmc (on_machine/annealing.py). The budget's `evaluations` is the number of
+orders timed for each block. The search of a block ends early if its order reaches the lower bound. On an in-order
+machine it starts with list scheduling. On an out-of-order machine it starts with the best of four orders in the model:
+list scheduling with two priorities, as if the machine issued in order; list scheduling without a machine; and the order
+in which the block is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule
 from pipeline.blocks.schedulers.on_machine.annealing import search
 from pipeline.blocks.schedulers.on_machine.either import Costs, Memory, bound_of, graph_of, memory, row_of
-from pipeline.blocks.schedulers.on_machine.supported import where_known
+from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods.search import Settings
 
 WALKS = ("restarts", "annealing", "mcmc")  # numbered as in on_machine/annealing.py
@@ -30,26 +31,26 @@ class Search:
         self._machine, self._walk = machine, WALKS.index(settings.walk)
 
     def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
-        return where_known(self._machine, problems, lambda part: self._solve(part, rng, budget))
+        return solve_supported(self._machine, problems, lambda part: self._solve(part, rng, budget))
 
     def _solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         costs = model.costs(self._machine, problems.instructions)
-        order = first_orders(problems, costs, self._machine.costs(problems.instructions))
+        order = starting_orders(problems, costs, self._machine.costs(problems.instructions))
         cycles, bound = improve(problems, costs, order, self._walk, budget.evaluations, rng)
         return Solution.of({"none": order}, cycles=cycles, bound=bound)
 
 
-def searched(
+def search_in_order(
     problems: Problems, costs: in_order.Costs, walk: int, evaluations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The best orders found on an in-order machine, (B, n) int16. walk: index into WALKS."""
-    order = first_orders(problems, costs, costs)
+    """The best orders that search finds on an in-order machine, (B, n) int16. walk: index into WALKS."""
+    order = starting_orders(problems, costs, costs)
     improve(problems, costs, order, walk, evaluations, rng)
     return order
 
 
-def first_orders(problems: Problems, costs: Costs, as_if_in_order: in_order.Costs) -> np.ndarray:
-    """Legal orders to begin with, (B, n) int16."""
+def starting_orders(problems: Problems, costs: Costs, as_if_in_order: in_order.Costs) -> np.ndarray:
+    """Legal orders with which the search starts, (B, n) int16."""
     listed = list_schedule(problems, "critical_path", as_if_in_order)
     if isinstance(costs, in_order.Costs):
         return listed
@@ -85,9 +86,9 @@ def _improve(
 ) -> None:
     for b in range(len(order)):
         block = row_of(costs, b)
-        known = graph_of(block, precedes[b])
-        bound[b] = bound_of(block, known)
-        cycles[b] = search(block, known.reach, order[b], bound[b], walk, evaluations, rng, memory)
+        relations = graph_of(block, precedes[b])
+        bound[b] = bound_of(block, relations)
+        cycles[b] = search(block, relations.reach, order[b], bound[b], walk, evaluations, rng, memory)
 
 
 make = Search

@@ -1,4 +1,4 @@
-"""The imitator of GCC that comes with the package, in float32: what the console command orders with."""
+"""The imitator of GCC in this package, in float32; the console command uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained POCSNet; its operator may run longer than in training (POCSNet, table 1)."""
+"""A trained POCSNet. Its operator may run for more iterations than in training (POCSNet, table 1)."""
 
 from __future__ import annotations
 

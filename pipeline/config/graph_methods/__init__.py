@@ -1,8 +1,8 @@
 """Methods that schedule computation graphs, as params.yaml names them: one file of settings each, found by its name.
 
-The settings of graphs/schedulers/<method>.py stand here and not there, as those of the sister wing do (config/methods):
-params.yaml is checked when the Snakefile is read, which must not load numba and OR-Tools. An entry is the settings
-themselves, `{method: annealing, evaluations: 20000}`: there is nothing that all methods have, beside their name.
+The settings of graphs/schedulers/<method>.py are here and not there, as in config/methods: params.yaml is checked when
+Snakemake reads the Snakefile, which must not load numba and OR-Tools. An entry has the settings alone, `{method:
+annealing, evaluations: 20000}`: all methods share nothing but the key `method`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationErr
 
 from pipeline.config.section import Section
 
-Sight = Literal["proxy", "target"]  # what a method's own costs are of: no transfers, or what schedules are judged on
+Sight = Literal["proxy", "target"]  # of a method's own costs: without transfers, or on the judge's target
 
 
 class GraphMethodSettings(Section):
-    """Settings of one method, all with defaults, and what it asks for."""
+    """Settings of one method, all with defaults, and the resources that it requests."""
 
     method: str  # the file graphs/schedulers/<method>.py
 
     @property
     def needs(self) -> frozenset[str]:
-        """What the method is given beside its settings; `target` alone, where it sees the target."""
+        """Resources of the method beside its settings; `target` if it sees the target."""
         return frozenset()
 
     @property
@@ -36,7 +36,7 @@ class GraphMethodSettings(Section):
 
     @property
     def draws(self) -> bool:
-        """Whether its schedules differ by seed: one that draws nothing is run with one seed."""
+        """Whether its schedules differ by seed; a method without random draws has one seed."""
         return True
 
     def modules(self) -> list[str]:
@@ -45,7 +45,7 @@ class GraphMethodSettings(Section):
 
 
 class SightedSettings(GraphMethodSettings):
-    """Of a method that can look for what is good on the target itself, to show what knowing it is worth."""
+    """Settings of a method that can optimise on the target itself, which shows the value of knowing it."""
 
     sees: Sight = "proxy"
 
@@ -60,15 +60,15 @@ def graph_methods() -> list[str]:
     return sorted(path.stem for path in files if not path.stem.startswith("_"))
 
 
-def _of_its_method(data: Any) -> Any:
-    if not isinstance(data, Mapping):
-        return data
-    method = data.get("method")
+def _of_its_method(keys: Any) -> Any:
+    if not isinstance(keys, Mapping):
+        return keys
+    method = keys.get("method")
     if method not in graph_methods():
         raise ValueError(f"no method {method!r}; there are {graph_methods()}")
     kind: type[GraphMethodSettings] = import_module(f"pipeline.config.graph_methods.{method}").Settings
     try:
-        return kind.model_validate(dict(data))
+        return kind.model_validate(dict(keys))
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise ValueError(f"{'; '.join(faults)}; {method!r} has {sorted(kind.model_fields)}") from error

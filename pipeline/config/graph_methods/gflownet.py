@@ -14,12 +14,14 @@ Strength = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
-    model: str = "gflownet"  # the trained policy, of the experiment or of the one that it names
-    sigma: Annotated[float, Field(gt=0)] = 0.005  # temperature: the lower, the shorter and the more alike
+    model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
+    sigma: Annotated[float, Field(gt=0)] = 0.005  # temperature: a lower one gives shorter and more similar schedules
     sigma_unit: SigmaUnit = "speedup"
-    told: Literal["proxy", "drawn", "target"] = "proxy"  # transfers and noise: none, drawn anew, or those of the target
-    strengths: Positive = 10  # `drawn`: so many, each for an equal share of the schedules ...
-    least_strength: Strength = 0.3  # ... slope and delay log-uniform between these, in mean run times
+    told: Literal["proxy", "drawn", "target"] = (
+        "proxy"  # transfers and noise that the policy sees: none, random ones, or the target's
+    )
+    strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
+    least_strength: Strength = 0.3  # slope and delay are log-uniform between these two, in mean run times
     most_strength: Strength = 0.8
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 

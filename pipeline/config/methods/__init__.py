@@ -1,7 +1,7 @@
 """Entries of `methods` in params.yaml, and one file of settings for each method: <method>.py, found by name.
 
-The settings of blocks/schedulers/<method>.py stand here and not there: params.yaml is checked when the Snakefile is
-read, which must not load numba, torch and OR-Tools. Adding a method or a setting touches no other file.
+The settings of blocks/schedulers/<method>.py are here and not there, because params.yaml is checked when Snakemake
+reads the Snakefile, which must not load numba, torch and OR-Tools. A new method or setting changes no other file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, SerializeAsAny, ValidationError, model_serialize
 
 from pipeline.config.section import Section
 
-# What a method may ask for, beside its settings. No literals: some are names of tables (wiring.imports).
+# Resources that a method may request beside its settings. Not literals, as some are names of tables (wiring.imports).
 RESOURCES: dict[str, str] = dict(
     weights="a trained network or policy, safetensors",
     machine="a processor's model, table machine_instructions",
@@ -26,21 +26,21 @@ RESOURCES: dict[str, str] = dict(
 
 
 def asks(names: str) -> frozenset[str]:
-    """Names of RESOURCES, separated by spaces. Raises ValueError for another."""
+    """Names of RESOURCES, separated by spaces. Raises ValueError for any other name."""
     if unknown := set(names.split()) - set(RESOURCES):
         raise ValueError(f"no resources {sorted(unknown)}; there are {sorted(RESOURCES)}")
     return frozenset(names.split())
 
 
 class MethodSettings(Section):
-    """Settings of one method, all with defaults, and what it asks for (`asks`)."""
+    """Settings of one method, all with defaults, and the resources that it requests (`asks`)."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    uses: ClassVar[frozenset[str]] = frozenset()  # where there is one
-    shipped: ClassVar[str | None] = None  # weights that are in the package, seen from the repository's root
+    uses: ClassVar[frozenset[str]] = frozenset()  # received if available
+    shipped: ClassVar[str | None] = None  # weights in the package, as a path from the root of the repository
 
     def modules(self, model: BaseModel | None) -> list[str]:
-        """Modules that the method imports by name for a network of these settings, beside its own."""
+        """Further modules that the method imports by name for a network of these settings."""
         return []
 
 
@@ -49,8 +49,8 @@ class Entry(Section):
 
     method: str  # the file blocks/schedulers/<method>.py
     model: str | None = None  # the trained network that it loads
-    processors: list[str] | None = None  # that it is run for; all by default
-    exact: bool = False  # whether what it proves is measured
+    processors: list[str] | None = None  # for which it runs; all by default
+    exact: bool = False  # whether its proofs are measured
     settings: SerializeAsAny[MethodSettings] = MethodSettings()  # all other keys
 
     @model_validator(mode="before")
@@ -60,42 +60,42 @@ class Entry(Section):
             return data
         common = {key: value for key, value in data.items() if key in cls.model_fields and key != "settings"}
         kind = settings_of(str(data.get("method", "")))
-        others = {key: value for key, value in data.items() if key not in common}
-        if unknown := sorted(set(others) - set(kind.model_fields)):
+        specific = {key: value for key, value in data.items() if key not in common}
+        if unknown := sorted(set(specific) - set(kind.model_fields)):
             raise ValueError(
                 f"{', '.join(unknown)}: no setting of the method {data['method']!r}; it has "
                 f"{sorted(kind.model_fields)}, and every method has {sorted(set(cls.model_fields) - {'settings'})}; "
                 f"correct it, or delete it"
             )
         try:
-            return {**common, "settings": kind.model_validate(others)}
+            return {**common, "settings": kind.model_validate(specific)}
         except ValidationError as error:
-            faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
             raise ValueError("; ".join(faults)) from error
 
     @model_serializer
     def flat(self) -> dict[str, Any]:
-        """All keys with their values, defaults included, as they stand in params.yaml."""
+        """All keys with their values, including defaults, in the form of params.yaml."""
         common = {name: getattr(self, name) for name in type(self).model_fields if name != "settings"}
         return {**common, **self.settings.model_dump()}
 
     def modules(self, model: BaseModel | None = None) -> list[str]:
-        """Modules that are imported by name for this entry: the method, its settings, what its network is made of.
+        """Modules that are imported by name for this entry: the method, its settings, the parts of its network.
 
-        model: settings of the network behind it, where it has one.
+        model: settings of its network, if it has one.
         """
-        own = [f"pipeline.blocks.schedulers.{self.method}", f"pipeline.config.methods.{self.method}"]
-        return [*own, *self.settings.modules(model)]
+        of_method = [f"pipeline.blocks.schedulers.{self.method}", f"pipeline.config.methods.{self.method}"]
+        return [*of_method, *self.settings.modules(model)]
 
 
 def methods() -> list[str]:
-    """Names of all methods: the files of this folder."""
+    """Names of all methods: the files in this folder."""
     files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
     return sorted(path.stem for path in files if not path.stem.startswith("_"))
 
 
 def settings_of(method: str) -> type[MethodSettings]:
-    """The class of a method's settings. Raises ValueError for an unknown method, listing the known."""
+    """The class of a method's settings. Raises ValueError for an unknown method, with a list of all."""
     if method not in methods():
         raise ValueError(f"no method {method!r}; there are {methods()}")
     kind: type[MethodSettings] = import_module(f"pipeline.config.methods.{method}").Settings

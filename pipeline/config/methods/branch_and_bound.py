@@ -11,5 +11,5 @@ from pipeline.config.section import Positive
 class Settings(MethodSettings):
     needs: ClassVar = asks("machine")
 
-    evaluations: Positive = 300  # orders of each block that the search timed from which it starts
-    states: Positive = 100_000  # beginnings of orders of each block that are looked at
+    evaluations: Positive = 300  # orders of each block that the initial search times
+    states: Positive = 100_000  # beginnings of orders of each block that it visits

@@ -1,4 +1,4 @@
-"""Settings of schedulers/critical_path.py: it has none."""
+"""Settings of schedulers/critical_path.py, which has none."""
 
 from __future__ import annotations
 

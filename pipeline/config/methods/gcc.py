@@ -1,4 +1,4 @@
-"""Settings of schedulers/gcc.py: it has none, and is the one method that is told the label."""
+"""Settings of schedulers/gcc.py, which has none. No other method receives the label."""
 
 from __future__ import annotations
 

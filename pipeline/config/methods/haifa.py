@@ -12,4 +12,4 @@ Rule = Literal["priority", "last_insn", "dependents"]
 
 class Settings(MethodSettings):
     issue_rate: Positive = 4  # instructions per cycle
-    rules: list[Rule] = ["priority", "last_insn", "dependents"]  # that rank ready instructions; others are left out
+    rules: list[Rule] = ["priority", "last_insn", "dependents"]  # rules that rank ready instructions

@@ -1,4 +1,4 @@
-"""Settings of schedulers/input_order.py: it has none."""
+"""Settings of schedulers/input_order.py, which has none."""
 
 from __future__ import annotations
 

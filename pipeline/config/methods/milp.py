@@ -11,4 +11,4 @@ from pipeline.config.section import Positive
 class Settings(MethodSettings):
     uses: ClassVar = asks("machine")
 
-    nodes: Positive = 100  # of the search tree of each block that HiGHS looks at
+    nodes: Positive = 100  # of the search tree of each block that HiGHS visits

@@ -15,7 +15,7 @@ class Settings(MethodSettings):
     needs: ClassVar = asks("weights encodings")
     uses: ClassVar = asks("machine")
 
-    evaluations: Positive = 32  # orders of each block, of which the decoder `timed` takes the fastest
+    evaluations: Positive = 32  # orders of each block among which the decoder `timed` chooses the fastest
 
     def modules(self, model: BaseModel | None) -> list[str]:
         """The network's encoder, head and decoders."""

@@ -1,4 +1,4 @@
-"""Settings of schedulers/random_legal.py: it has none."""
+"""Settings of schedulers/random_legal.py, which has none."""
 
 from __future__ import annotations
 

@@ -13,5 +13,5 @@ Walk = Literal["restarts", "annealing", "mcmc"]
 class Settings(MethodSettings):
     needs: ClassVar = asks("machine")
 
-    walk: Walk = "annealing"  # how the next order is chosen (on_machine/annealing.py)
-    evaluations: Positive = 1000  # orders of each block that are timed
+    walk: Walk = "annealing"  # how it chooses the next order (on_machine/annealing.py)
+    evaluations: Positive = 1000  # orders of each block that it times

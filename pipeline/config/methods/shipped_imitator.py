@@ -14,6 +14,6 @@ class Settings(MethodSettings):
     shipped: ClassVar = "pipeline/blocks/models/shipped/imitator.safetensors"
 
     def modules(self, model: BaseModel | None) -> list[str]:
-        """What the shipped weights are of: an encoder, a head and its decoders."""
+        """Modules of the shipped network: an encoder, a head and its decoders."""
         models = "pipeline.blocks.models"
         return [f"{models}.encoders.attention", f"{models}.heads.pointer", f"{models}.decoders.pointer_decoders"]

@@ -11,4 +11,4 @@ from pipeline.config.section import Positive
 class Settings(MethodSettings):
     needs: ClassVar = asks("weights tokens")
 
-    iterations: Positive | None = None  # of the operator; as in training by default
+    iterations: Positive | None = None  # of the operator; by default as many as in training

@@ -1,1 +1,1 @@
-"""Fusion: which operations run as one kernel, by what rules compilers decide it, and what a kernel costs."""
+"""Fusion: which operations run as one kernel, the rules by which compilers decide it, and the cost of a kernel."""

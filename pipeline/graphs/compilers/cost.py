@@ -1,7 +1,7 @@
-"""What a plan of fusion costs: a launch for every kernel, and the longer of its arithmetic and of what it moves.
+"""Cost of a fusion plan: for every kernel a launch, and the longer of its arithmetic and its memory traffic.
 
-Fusion saves launches and traffic: a result that is only read inside of its kernel is not stored, and what several
-operations of a kernel read is read once. What is fused into several kernels is computed in each of them.
+Fusion saves launches and traffic: a result that is only read inside its kernel is not stored, and data that several
+operations of a kernel read is read once. An operation that is fused into several kernels is computed in each of them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
 
 
 def kernel_seconds(problem: FusionProblem, plan: Plan) -> np.ndarray:
-    """(n,) seconds of each kernel, at its number; 0 elsewhere."""
+    """(n,) seconds of each kernel at the index of its number; 0 elsewhere."""
     return kernel_costs(problem, plan)[0]
 
 
 def seconds(problem: FusionProblem, plan: Plan) -> float:
-    """Of all kernels, one after the other."""
+    """Seconds of all kernels, one after the other."""
     return float(kernel_seconds(problem, plan).sum())
 
 
 def kernel_costs(problem: FusionProblem, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each kernel at its number, (n,): seconds, seconds of arithmetic, bytes read and written."""
+    """Seconds, seconds of arithmetic, and bytes read and written of each kernel, at the index of its number, (n,)."""
     return _kernel_costs(problem, plan.kernel)
 
 
@@ -67,12 +67,13 @@ def _kernel_costs(problem: FusionProblem, kernel: np.ndarray) -> tuple[np.ndarra
                     if read_by[parent] != k:
                         read_by[parent] = k
                         read_bytes[parent] = 0.0
-                    more = max(problem.parent_bytes[edge] - read_bytes[parent], 0.0)
-                    read_bytes[parent] += more
-                    moved += more
-        beyond = max(moved - problem.machine[1], 0.0)
-        memory = (moved - beyond) * problem.machine[2] + beyond * problem.machine[3]
+                    extra = max(problem.parent_bytes[edge] - read_bytes[parent], 0.0)
+                    read_bytes[parent] += extra
+                    moved += extra
+        machine = problem.machine
+        beyond = max(moved - machine.cache_bytes, 0.0)
+        memory = (moved - beyond) * machine.cache_seconds_per_byte + beyond * machine.memory_seconds_per_byte
         computing[k], moving[k] = arithmetic, moved
-        if arithmetic > 0.0 or moved > 0.0:  # a state that is handed over is no kernel
-            times[k] = problem.machine[0] + max(arithmetic, memory)
+        if arithmetic > 0.0 or moved > 0.0:  # a state that is passed on needs no kernel
+            times[k] = machine.launch_seconds + max(arithmetic, memory)
     return times, computing, moving

@@ -1,4 +1,4 @@
-"""A computation graph as a fusing compiler sees it: loops, what they compute and move, who reads whom."""
+"""A computation graph as a fusing compiler sees it: loops, their arithmetic, the bytes that they move, and edges."""
 
 from __future__ import annotations
 
@@ -11,28 +11,43 @@ from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.problems.problem import Edges
 
-ELEMENT_BYTES = 4  # float32, as everything here
+ELEMENT_BYTES = 4  # float32, as in all exported graphs
+
+
+class MachineCosts(NamedTuple):
+    """Costs of kernels on a machine, apart from arithmetic."""
+
+    launch_seconds: float
+    cache_bytes: float  # bytes of a kernel that move at the cache's rate; all further bytes move at the memory's rate
+    cache_seconds_per_byte: float
+    memory_seconds_per_byte: float
+
+    @staticmethod
+    def of(rates: Rates) -> MachineCosts:
+        return MachineCosts(
+            launch_seconds=float(rates.launch_seconds),
+            cache_bytes=float(rates.cache_bytes),
+            cache_seconds_per_byte=float(1 / rates.cache_bytes_per_second),
+            memory_seconds_per_byte=float(1 / rates.memory_bytes_per_second),
+        )
 
 
 class FusionProblem(NamedTuple):
-    """n operations in a topological order and E edges, as flat arrays that compiled code takes.
+    """n operations in a topological order and E edges, as flat arrays for compiled code."""
 
-    What an operation reads that no other operation wrote (weights, inputs of the network) is `own_read`.
-    """
-
-    loops: np.ndarray  # (n,) int8, of Loop
-    expensive: np.ndarray  # (n,) bool: not to be computed twice, by XLA's rules
-    elsewhere: np.ndarray  # (n,) bool: reads at other positions than it writes
-    space: np.ndarray  # (n,) float64: elements that its loop runs over
+    loops: np.ndarray  # (n,) int8, values of Loop
+    expensive: np.ndarray  # (n,) bool: XLA's rules do not compute the operation twice
+    elsewhere: np.ndarray  # (n,) bool: the operation reads at other positions than it writes
+    space: np.ndarray  # (n,) float64: number of elements that its loop runs over
     computing: np.ndarray  # (n,) float64 seconds of arithmetic
-    own_read: np.ndarray  # (n,) float64 bytes
+    own_read: np.ndarray  # (n,) float64 bytes that no operation wrote (weights, inputs of the network)
     written: np.ndarray  # (n,) float64 bytes
     parent_offsets: np.ndarray  # (n + 1,) int32
     parents: np.ndarray  # (E,) int32
-    parent_bytes: np.ndarray  # (E,) float64: bytes of that parent's result that are read
+    parent_bytes: np.ndarray  # (E,) float64: bytes that are read of this parent's result
     child_offsets: np.ndarray  # (n + 1,) int32
     children: np.ndarray  # (E,) int32
-    machine: np.ndarray  # (4,) seconds of a launch, bytes of the cache, seconds a byte in it and beyond
+    machine: MachineCosts
 
     @property
     def n(self) -> int:
@@ -40,16 +55,16 @@ class FusionProblem(NamedTuple):
 
     @property
     def edges(self) -> Edges:
-        """From producers to readers."""
+        """Edges from producers to readers."""
         return Edges(self.child_offsets, self.children)
 
 
 def fusion_problem(graph: Graph, rates: Rates) -> FusionProblem:
     """The problem of a graph on a machine.
 
-    The table `graphs` has no shapes. So an operation runs over its FLOPs' number of elements (one FLOP for each element
-    of its largest tensor, graphs/corpus/export.py), one that moves data over those that it writes; and where it reads
-    less than all that its parents wrote, it reads the same share of each.
+    The table `graphs` has no shapes. So the loop of an operation runs over as many elements as it has FLOPs (one FLOP
+    for each element of its largest tensor, graphs/corpus/export.py); if it only moves data, over the elements that it
+    writes. If an operation reads less than its parents wrote, it reads the same share of each parent.
     """
     kinds, n = graph.kinds, len(graph)
     loops = np.array([loop(kind) for kind in kinds], np.int8)
@@ -57,7 +72,7 @@ def fusion_problem(graph: Graph, rates: Rates) -> FusionProblem:
     written = graph.bytes_written.astype(np.float64)
     read = graph.bytes_read.astype(np.float64)
     gathers = np.array([kind in GATHERS for kind in kinds], bool)
-    read = np.where(gathers, np.minimum(read, 2 * written), read)  # not the whole table
+    read = np.where(gathers, np.minimum(read, 2 * written), read)  # a gather does not read the whole table
     space = np.where(loops == Loop.MOVEMENT, written / ELEMENT_BYTES, graph.flops)
     rate = np.select(
         [loops == Loop.LIBRARY, loops == Loop.REDUCTION, loops == Loop.MOVEMENT, expensive],
@@ -69,24 +84,17 @@ def fusion_problem(graph: Graph, rates: Rates) -> FusionProblem:
     from_parents = np.bincount(readers, written[parents.targets], n)
     share = np.minimum(1.0, np.divide(read, from_parents, out=np.ones(n), where=from_parents > 0))
     return FusionProblem(
-        loops,
-        expensive,
-        np.array([reads_elsewhere(kind) for kind in kinds], bool),
-        space,
-        space / rate,
-        np.maximum(read - from_parents, 0.0),
-        written,
-        parents.offsets,
-        parents.targets,
-        written[parents.targets] * share[readers],
-        graph.children.offsets,
-        graph.children.targets,
-        np.array(
-            [
-                rates.launch_seconds,
-                rates.cache_bytes,
-                1 / rates.cache_bytes_per_second,
-                1 / rates.memory_bytes_per_second,
-            ]
-        ),
+        loops=loops,
+        expensive=expensive,
+        elsewhere=np.array([reads_elsewhere(kind) for kind in kinds], bool),
+        space=space,
+        computing=space / rate,
+        own_read=np.maximum(read - from_parents, 0.0),
+        written=written,
+        parent_offsets=parents.offsets,
+        parents=parents.targets,
+        parent_bytes=written[parents.targets] * share[readers],
+        child_offsets=graph.children.offsets,
+        children=graph.children.targets,
+        machine=MachineCosts.of(rates),
     )

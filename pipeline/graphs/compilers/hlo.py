@@ -1,4 +1,4 @@
-"""HLO text, as XLA prints it: modules, their computations, and the instructions of these."""
+"""HLO text as XLA prints it: modules, their computations, and their instructions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from math import prod
 
 @dataclass(frozen=True)
 class Shape:
-    """Of an array, or of a tuple."""
+    """Shape of an array or a tuple."""
 
-    element: str  # f32, s32, pred ...; "tuple" where it has parts
+    element: str  # f32, s32, pred ...; "tuple" if it has parts
     dimensions: tuple[int, ...] = ()
-    layout: tuple[int, ...] = ()  # numbers of dimensions, the minor one first
+    layout: tuple[int, ...] = ()  # numbers of dimensions, from minor to major
     parts: tuple[Shape, ...] = ()
 
     @property
@@ -24,7 +24,7 @@ class Shape:
 
     @property
     def bits(self) -> int:
-        """Of an element."""
+        """Bits of an element."""
         digits = re.search(r"\d+", self.element)
         return int(digits[0]) if digits else 8
 
@@ -34,21 +34,21 @@ class Shape:
 
     @property
     def rank(self) -> int:
-        """Dimensions that are longer than one; of a tuple the most of its parts."""
+        """Number of dimensions longer than one; of a tuple, the maximum over its parts."""
         return max((p.rank for p in self.parts), default=0) if self.parts else sum(d != 1 for d in self.dimensions)
 
     @property
     def is_scalar(self) -> bool:
-        """One element, whatever its dimensions."""
+        """Whether it has one element, in any number of dimensions."""
         return not self.parts and self.rank == 0
 
-    def is_laid_out_as(self, other: Shape) -> bool:
-        """Whether all is the same but the type of the elements."""
-        if len(self.parts) != len(other.parts):
+    def is_laid_out_as(self, shape: Shape) -> bool:
+        """Whether both shapes are equal apart from the type of their elements."""
+        if len(self.parts) != len(shape.parts):
             return False
-        inner = zip(self.parts, other.parts, strict=True)
-        same = (self.dimensions, self.layout) == (other.dimensions, other.layout)
-        return same and all(part.is_laid_out_as(beside) for part, beside in inner)
+        pairs = zip(self.parts, shape.parts, strict=True)
+        same = (self.dimensions, self.layout) == (shape.dimensions, shape.layout)
+        return same and all(part.is_laid_out_as(counterpart) for part, counterpart in pairs)
 
     @property
     def is_complex(self) -> bool:
@@ -67,13 +67,13 @@ class Instruction:
     opcode: str
     shape: Shape
     operands: tuple[str, ...]
-    literal: str  # a constant's value, a parameter's number
+    literal: str  # the value of a constant, or the number of a parameter
     attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Computation:
-    """Instructions by name, operands before their readers: in XLA's post order, in which it prints them."""
+    """Instructions by name in XLA's post order, in which it prints them: operands come before their readers."""
 
     name: str
     instructions: Mapping[str, Instruction]
@@ -92,7 +92,7 @@ class Module:
 
 
 def parse(text: str) -> Module:
-    """HLO text, as XLA prints it (names with or without %). Raises ValueError for what is not."""
+    """The module of an HLO text as XLA prints it, with or without % in names. Raises ValueError for any other text."""
     computations: dict[str, Computation] = {}
     entry, header = "", None
     instructions: dict[str, Instruction] = {}
@@ -112,14 +112,14 @@ def parse(text: str) -> Module:
             instructions[instruction.name] = instruction
             root = instruction.name if stripped.startswith("ROOT ") else root
     if not entry:
-        raise ValueError("no entry computation: is this the text of an HLO module?")
+        raise ValueError("the text has no entry computation; give the text of an HLO module")
     return Module(computations, entry)
 
 
 def _instruction(line: str) -> Instruction:
     match = re.match(r"%?([\w.\-]+) = (.*)", line)
     if match is None:
-        raise ValueError(f"no HLO instruction: {line!r}")
+        raise ValueError(f"this line is not an HLO instruction: {line!r}")
     name, rest = match[1], match[2]
     end = _closing(rest) + 1 if rest.startswith("(") else rest.index(" ")
     shape, rest = rest[:end], rest[end:].lstrip()
@@ -138,35 +138,35 @@ def _shape(text: str) -> Shape:
         return Shape("tuple", parts=tuple(map(_shape, _split(text[1:-1]))))
     match = re.match(r"(\w+)\[([^\]]*)\](?:\{([\d,]*))?", text)
     if match is None:
-        raise ValueError(f"no HLO shape: {text!r}")
+        raise ValueError(f"this is not an HLO shape: {text!r}")
     dimensions = tuple(int(size.strip("<= ")) for size in match[2].split(",") if size)
     major_first = tuple(reversed(range(len(dimensions))))
     return Shape(match[1], dimensions, tuple(map(int, match[3].split(","))) if match[3] else major_first)
 
 
 def _closing(text: str) -> int:
-    """Where the bracket that the text begins with is closed."""
-    for at, _, depth in _unquoted(text):
+    """Index of the bracket that closes the first bracket of the text."""
+    for index, _, depth in _unquoted(text):
         if depth == 0:
-            return at
+            return index
     raise ValueError(f"a bracket is not closed: {text!r}")
 
 
 def _split(text: str) -> list[str]:
-    """Parts between the commas that are in no bracket and no quotation."""
-    commas = (at for at, sign, depth in _unquoted(text) if sign == "," and depth == 0)
+    """Parts between the commas outside brackets and quotations."""
+    commas = (index for index, sign, depth in _unquoted(text) if sign == "," and depth == 0)
     parts = (text[begin + 1 : end].strip() for begin, end in pairwise([-1, *commas, len(text)]))
     return [part for part in parts if part]
 
 
 def _unquoted(text: str) -> Iterator[tuple[int, str, int]]:
-    """Signs in no quotation: where each stands, and how many brackets are open after it."""
+    """Signs outside quotations: the index of each, the sign, and the number of open brackets after it."""
     quoted = escaped = False
     depth = 0
-    for at, sign in enumerate(text):
+    for index, sign in enumerate(text):
         if sign == '"' and not escaped:
             quoted = not quoted
         elif not quoted:
             depth += (sign in "([{") - (sign in ")]}")
-            yield at, sign, depth
+            yield index, sign, depth
         escaped = sign == "\\" and not escaped

@@ -1,7 +1,7 @@
-"""Kernels are joined, two at a time, where the joined one is legal: a multi-output fusion. Compiled code.
+"""Joins kernels, two at a time, if the joined kernel is legal: multi-output fusion. Compiled code.
 
-Kernels have positions of a topological order. A path between two of them can only lead through positions in between,
-so that few kernels are looked at; joining two moves what is in between (as Pearce & Kelly 2007 do for added edges).
+Kernels have positions in a topological order. A path between two kernels only leads through positions between them, so
+few kernels are visited; a join moves the kernels in between (as Pearce & Kelly 2007 do for added edges).
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN
 
 _REDUCTION, _LIBRARY = int(Loop.REDUCTION), int(Loop.LIBRARY)
-_NEAREST = 8  # readers of one result, the next behind an operation, that it may be joined with because of it
+_NEAREST = 8  # nearest readers of a common result, on either side, that an operation may be joined with
 
 
 class Kernels(NamedTuple):
-    """Written results as linked lists, one for each kernel, and what each is computed from. Arrays of n."""
+    """Written results as linked lists, one for each kernel, and the operations that each result needs. Arrays of n."""
 
-    kernel: np.ndarray  # of each written result; NOT_WRITTEN of others
+    kernel: np.ndarray  # of each written result; elsewhere NOT_WRITTEN
     following: np.ndarray  # the next written result of the same kernel, -1 at the end
-    last: np.ndarray  # of a kernel: the last in its list
+    last: np.ndarray  # of a kernel: the last result in its list
     sizes: np.ndarray  # operations of each kernel
-    needed_offsets: np.ndarray  # (n + 1,): what each written result is computed from: written results that are read ...
-    needed: np.ndarray  # ... and what is fused in between
-    readers_offsets: np.ndarray  # (n + 1,): the written results that are computed from each of these
+    needed_offsets: np.ndarray  # (n + 1,): of each written result in `needed`
+    needed: np.ndarray  # what a written result is computed from: written results that are read, and fused operations
+    readers_offsets: np.ndarray  # (n + 1,): of each operation in `readers`, the written results that need it
     readers: np.ndarray
     position: np.ndarray  # of each kernel in a topological order
-    at: np.ndarray  # kernel at each position, -1 where there is none
-    reached: np.ndarray  # scratch: last time that a kernel was looked at; [n] counts the times
+    kernel_at: np.ndarray  # kernel at each position, or -1
+    last_search: np.ndarray  # scratch: the last search that reached a kernel; [n] counts the searches
 
 
 @njit(cache=True, nogil=True)
 def kernels_of(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> Kernels:
-    """Every written result a kernel of its own. fused: (n,) bool; sizes: (n,) int64, what is computed for each."""
+    """One kernel for each written result. fused: (n,) bool; sizes: (n,) int64, operations computed for each."""
     n = len(fused)
     kernel = np.where(fused, np.int64(NOT_WRITTEN), np.arange(n))
     needed_offsets = np.zeros(n + 1, np.int64)
     needed = np.empty(2 * len(problem.parents) + n, np.int64)
-    seen = np.full(n, -1, np.int64)
+    needed_by = np.full(n, -1, np.int64)  # the last root that needs an operation
     pending = np.empty(n, np.int64)
     total = 0
     for root in range(n):
@@ -53,9 +53,9 @@ def kernels_of(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> 
                 i = pending[count]
                 for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
                     parent = problem.parents[edge]
-                    if seen[parent] == root:
+                    if needed_by[parent] == root:
                         continue
-                    seen[parent] = root
+                    needed_by[parent] = root
                     if fused[parent]:
                         pending[count] = parent
                         count += 1
@@ -91,7 +91,7 @@ def kernels_of(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> 
 
 @njit(cache=True, nogil=True)
 def join(problem: FusionProblem, kernels: Kernels, a: int, b: int) -> bool:
-    """Make one of kernels a and b where that is legal (plan.violations); whether it was. They have to be related."""
+    """Join the related kernels a and b if that is legal (plan.violations); True if they were joined."""
     if a == b or kernels.sizes[a] + kernels.sizes[b] > MOST_OPERATIONS:
         return False
     if problem.space[a] != problem.space[b] or max(problem.loops[a], problem.loops[b]) >= _LIBRARY:
@@ -102,34 +102,35 @@ def join(problem: FusionProblem, kernels: Kernels, a: int, b: int) -> bool:
         a, b = b, a
     if not _moved(kernels, a, b):
         return False
-    first, other = min(a, b), max(a, b)
-    root = other
+    first, second = min(a, b), max(a, b)
+    root = second
     while root >= 0:
         kernels.kernel[root] = first
         root = kernels.following[root]
-    kernels.following[kernels.last[first]] = other
-    kernels.last[first] = kernels.last[other]
-    kernels.sizes[first] += kernels.sizes[other]
+    kernels.following[kernels.last[first]] = second
+    kernels.last[first] = kernels.last[second]
+    kernels.sizes[first] += kernels.sizes[second]
     position = kernels.position[b]
     kernels.position[first] = position
-    kernels.at[position] = first
+    kernels.kernel_at[position] = first
     return True
 
 
 @njit(cache=True, nogil=True)
 def best_partner(problem: FusionProblem, kernels: Kernels, root: int, levels: np.ndarray, level: int) -> bool:
-    """Join the kernel of a written result with the related one of this level that saves most traffic; if there is one.
+    """Join the kernel of a written result with the related kernel of this level that saves most traffic; True if so.
 
-    Related: it reads the result, the result reads it, or both read or compute the same. Of equals the lower number.
+    A kernel is related if it reads the result, if the result reads it, or if both need a common result. Of equal
+    kernels the one with the lower number is joined.
     """
-    own = kernels.kernel[root]
+    root_kernel = kernels.kernel[root]
     count = 0
     partners, saved = np.empty(64, np.int64), np.empty(64)
     for k in range(kernels.readers_offsets[root], kernels.readers_offsets[root + 1]):
-        count = _add(problem, kernels, levels, level, own, kernels.readers[k], root, partners, saved, count)
+        count = _add(problem, kernels, levels, level, root_kernel, kernels.readers[k], root, partners, saved, count)
     for k in range(kernels.needed_offsets[root], kernels.needed_offsets[root + 1]):
         source = kernels.needed[k]
-        count = _add(problem, kernels, levels, level, own, source, source, partners, saved, count)
+        count = _add(problem, kernels, levels, level, root_kernel, source, source, partners, saved, count)
         first, last = kernels.readers_offsets[source], kernels.readers_offsets[source + 1]
         low, high = first, last  # bisection: np.searchsorted takes microseconds here
         while low < high:
@@ -139,13 +140,14 @@ def best_partner(problem: FusionProblem, kernels: Kernels, root: int, levels: np
             else:
                 high = middle
         for j in range(max(low - _NEAREST, first), min(low + _NEAREST + 1, last)):
-            count = _add(problem, kernels, levels, level, own, kernels.readers[j], source, partners, saved, count)
+            reader = kernels.readers[j]
+            count = _add(problem, kernels, levels, level, root_kernel, reader, source, partners, saved, count)
     while count:
         best = 0
         for k in range(1, count):
             if saved[k] > saved[best] or (saved[k] == saved[best] and partners[k] < partners[best]):
                 best = k
-        if join(problem, kernels, own, partners[best]):
+        if join(problem, kernels, root_kernel, partners[best]):
             return True
         count -= 1
         partners[best], saved[best] = partners[count], saved[count]
@@ -158,18 +160,23 @@ def _add(
     kernels: Kernels,
     levels: np.ndarray,
     level: int,
-    own: int,
-    root: int,
+    root_kernel: int,
+    related_root: int,
     common: int,
     partners: np.ndarray,
     saved: np.ndarray,
     count: int,
 ) -> int:
-    """A partner more, or more that is saved with it: the bytes of the result that both have to do with."""
-    if levels[root] != level:
+    """Add the bytes of the `common` result to those that a join with the kernel of `related_root` saves.
+
+    partners, saved: the first `count` entries are the possible partners and the bytes saved. Returns the new count.
+    """
+    if levels[related_root] != level:
         return count
-    partner = kernels.kernel[root]
-    if partner == own or problem.space[partner] != problem.space[own] or problem.loops[partner] >= _LIBRARY:
+    partner = kernels.kernel[related_root]
+    if partner == root_kernel or problem.space[partner] != problem.space[root_kernel]:
+        return count
+    if problem.loops[partner] >= _LIBRARY:
         return count
     for k in range(count):
         if partners[k] == partner:
@@ -183,9 +190,9 @@ def _add(
 
 @njit(cache=True, nogil=True)
 def _reads_incomplete(problem: FusionProblem, kernels: Kernels, reader: int, writer: int) -> bool:
-    """Whether the first kernel reads what the second writes elsewhere than where its loop is, or from its reductions.
+    """Whether `reader` reads results of `writer` at other positions than its loop is at, or results of reductions.
 
-    What is fused in between counts: an operation that reads elsewhere moves all that is fused into it.
+    Fused operations in between count: an operation that reads elsewhere moves all operations that are fused into it.
     """
     direct = False
     root = reader
@@ -219,45 +226,45 @@ def _reads_incomplete(problem: FusionProblem, kernels: Kernels, reader: int, wri
 
 @njit(cache=True, nogil=True)
 def _moved(kernels: Kernels, a: int, b: int) -> bool:
-    """Where no path leads from a to b through another kernel: move what depends on a behind b; if there is none."""
+    """Move the kernels that depend on a behind b; False (no move) if a path leads from a to b through a third one."""
     n = len(kernels.kernel)
-    kernels.reached[n] += 1
-    now = kernels.reached[n]
+    kernels.last_search[n] += 1
+    search = kernels.last_search[n]
     last = kernels.position[b]
-    behind = np.empty(last - kernels.position[a] + 1, np.int64)
-    behind[0], seen, count = a, 0, 1
-    kernels.reached[a] = now
-    while seen < count:
-        current = behind[seen]
-        seen += 1
+    dependents = np.empty(last - kernels.position[a] + 1, np.int64)
+    dependents[0], visited, count = a, 0, 1
+    kernels.last_search[a] = search
+    while visited < count:
+        current = dependents[visited]
+        visited += 1
         root = current
         while root >= 0:
             for k in range(kernels.readers_offsets[root], kernels.readers_offsets[root + 1]):
                 reader = kernels.kernel[kernels.readers[k]]
                 if reader == b and current != a:
                     return False
-                if reader != b and kernels.reached[reader] != now and kernels.position[reader] < last:
-                    kernels.reached[reader] = now
-                    behind[count] = reader
+                if reader != b and kernels.last_search[reader] != search and kernels.position[reader] < last:
+                    kernels.last_search[reader] = search
+                    dependents[count] = reader
                     count += 1
             root = kernels.following[root]
     free = kernels.position[a]
     later = np.empty(count, np.int64)
     moved = 0
     for position in range(kernels.position[a], last):
-        k = kernels.at[position]
-        kernels.at[position] = -1
+        k = kernels.kernel_at[position]
+        kernels.kernel_at[position] = -1
         if k < 0 or k == a:
             continue
-        if kernels.reached[k] == now:
+        if kernels.last_search[k] == search:
             later[moved] = k
             moved += 1
         else:
-            kernels.at[free], kernels.position[k] = k, free
+            kernels.kernel_at[free], kernels.position[k] = k, free
             free += 1
-    kernels.at[last] = -1
-    kernels.at[free], kernels.position[b], kernels.position[a] = b, free, free
+    kernels.kernel_at[last] = -1
+    kernels.kernel_at[free], kernels.position[b], kernels.position[a] = b, free, free
     for k in later[:moved]:
         free += 1
-        kernels.at[free], kernels.position[k] = k, free
+        kernels.kernel_at[free], kernels.position[k] = k, free
     return True

@@ -1,4 +1,4 @@
-"""What a fusing compiler has to know of an operation's kind: what its loop looks like, and what an element costs."""
+"""Properties of an operation's kind that a fusing compiler needs: the form of its loop and the cost of an element."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from enum import IntEnum
 class Loop(IntEnum):
     """The loop that an operation is compiled to."""
 
-    ELEMENTWISE = 0  # every element of the result from the elements at its own position
+    ELEMENTWISE = 0  # every element of the result follows from the elements at its own position
     MOVEMENT = 1  # every element of the result is one element of an input, at another position
-    REDUCTION = 2  # a result, or a part of it, is complete only when a whole row or more was read
-    LIBRARY = 3  # one call of a library: products of matrices, convolutions, attention
-    OPAQUE = 4  # anything else: scatters, sorts, recurrent states that are handed over
+    REDUCTION = 2  # a result, or a part of it, is complete only after at least a whole row was read
+    LIBRARY = 3  # one library call: matrix products, convolutions, attention
+    OPAQUE = 4  # anything else: scatters, sorts, recurrent states that are passed on
 
 
 _ELEMENTWISE = {
@@ -21,7 +21,7 @@ _ELEMENTWISE = {
     *("Add", "Sub", "Mul", "Relu", "Neg", "BatchNormalization", "_native_batch_norm_legit_no_training", "Clip"),
     *("tanh_backward", "sigmoid_backward", "_to_copy", "to", "copy", "fill", "lerp", "addcmul"),
 }
-_EXPENSIVE = {  # elementwise as well; XLA does not compute them twice (IsExpensive of hlo_instructions)
+_EXPENSIVE = {  # also elementwise, but XLA does not compute them twice (IsExpensive of hlo_instructions)
     *("tanh", "sigmoid", "exp", "log", "div", "pow", "sqrt", "rsqrt", "gelu", "gelu_backward", "erf", "reciprocal"),
     *("silu", "silu_backward", "softplus", "mish", "elu", "native_dropout", "sin", "cos", "hardsigmoid", "hardswish"),
     *("Tanh", "Sigmoid", "Exp", "Log", "Div", "Pow", "Sqrt", "Erf", "Gelu", "addcdiv", "log1p", "expm1", "LRN"),
@@ -49,11 +49,17 @@ _LIBRARY = {
     *("mm", "bmm", "addmm", "baddbmm", "convolution", "convolution_backward", "Conv", "Gemm", "MatMul", "linear"),
     *("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_efficient_attention", "ConvTranspose"),
 }
-GATHERS = {"embedding", "gather", "index", "index_select", "Gather"}  # read one element for each of the result
+GATHERS = {
+    "embedding",
+    "gather",
+    "index",
+    "index_select",
+    "Gather",
+}  # they read one element for each element of the result
 
 
 def loop(kind: str) -> Loop:
-    """The loop of an operation of this kind, as its source names it (aten, ONNX); OPAQUE where it is not known."""
+    """The loop of an operation; OPAQUE for an unknown kind. kind: its name in aten or ONNX."""
     if kind in _ELEMENTWISE or kind in _EXPENSIVE:
         return Loop.ELEMENTWISE
     if kind in _MOVEMENT:
@@ -64,10 +70,10 @@ def loop(kind: str) -> Loop:
 
 
 def is_expensive(kind: str) -> bool:
-    """Whether an element takes several times as long as an addition: exponentials, quotients, roots."""
+    """Whether an element takes several times as long as an addition: an exponential, a quotient, a root."""
     return kind in _EXPENSIVE
 
 
 def reads_elsewhere(kind: str) -> bool:
-    """Whether its loop reads its inputs at other positions than those that it writes, or reduces, at that moment."""
+    """Whether the loop reads its inputs at other positions than the one that it writes or reduces."""
     return kind in _MOVEMENT or kind in _WINDOWS or loop(kind) in (Loop.LIBRARY, Loop.OPAQUE)

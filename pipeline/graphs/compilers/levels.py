@@ -1,10 +1,9 @@
-"""Levels of priority become a plan of fusion that is legal whatever they are; and a plan becomes levels.
+"""A legal plan of fusion from any levels of priority, and levels from a plan.
 
-Zhou et al. (2020) give each operation one of 20 levels. Here operations of the upper ten are fused into all their
-readers, the highest first: the order counts where a kernel has its most operations. Those of the levels below are
-written, and kernels of the same level that are related are joined, the highest level first: the order counts where two
-joined kernels wait for each other. With level 0 an operation stays alone. What a level asks for and is not legal is
-left out.
+Zhou et al. (2020) give each operation one of 20 levels. Here operations of the upper ten levels are fused into all
+readers, the highest level first; the order matters if a kernel reaches its largest size. Operations of the lower levels
+are written, and related kernels of the same level are joined, the highest level first; the order matters if two joined
+kernels would wait for each other. An operation of level 0 stays alone. Illegal fusions are skipped.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from pipeline.graphs.compilers.plan import MOST_OPERATIONS, Plan
 
 LEVELS = 20
 ALONE = 0
-FUSED = 10  # this level and those above: into all readers
+FUSED = 10  # this level and all higher levels: fused into all readers
 _MOVEMENT, _REDUCTION = int(Loop.MOVEMENT), int(Loop.REDUCTION)
 
 
 def plan_of(problem: FusionProblem, levels: np.ndarray) -> Plan:
-    """The plan of levels, (n,) int8. O(n + E), and what is looked at where kernels are joined."""
+    """The plan of levels, (n,) int8, in O(n + E) and the time to join kernels."""
     return Plan(_plan(problem, levels))
 
 
 def levels_of(problem: FusionProblem, plan: Plan) -> np.ndarray:
-    """Levels of a legal plan, (n,) int8: neighbouring kernels with several results get different ones.
+    """Levels of a legal plan, (n,) int8: neighbouring kernels with several results get different levels.
 
-    `plan_of` makes the plan of them again, but for kernels that nine levels are too few to tell apart.
+    `plan_of` makes the same plan of them, unless nine levels are too few to distinguish neighbouring kernels.
     """
     levels = np.where(plan.fused, LEVELS - 1, ALONE).astype(np.int8)
     kernels, counts = np.unique(plan.kernel[~plan.fused], return_counts=True)
-    several = set(kernels[counts > 1].tolist())
+    joined = set(kernels[counts > 1].tolist())
     view = kernels_of(problem, plan.fused, np.ones(problem.n, np.int64))
-    for kernel in sorted(several):
+    for kernel in sorted(joined):
         roots = np.flatnonzero(plan.kernel == kernel)
         near: set[int] = set()
         for root in roots.tolist():
@@ -46,14 +45,14 @@ def levels_of(problem: FusionProblem, plan: Plan) -> np.ndarray:
             for source in needed:
                 near.add(source)
                 near.update(view.readers[view.readers_offsets[source] : view.readers_offsets[source + 1]].tolist())
-        taken = {int(levels[i]) for i in near - set(roots.tolist())}
-        levels[roots] = next((level for level in range(FUSED - 1, ALONE, -1) if level not in taken), 1)
+        used = {int(levels[i]) for i in near - set(roots.tolist())}
+        levels[roots] = next((level for level in range(FUSED - 1, ALONE, -1) if level not in used), 1)
     return levels
 
 
 @njit(cache=True, nogil=True)
 def may_fuse(problem: FusionProblem, i: int) -> bool:
-    """Whether an operation may be fused into its readers: a loop, no reduction, that loops read."""
+    """Whether an operation may be fused into its readers: it is a loop but not a reduction, and only loops read it."""
     begin, end = problem.child_offsets[i], problem.child_offsets[i + 1]
     if problem.loops[i] > _MOVEMENT or begin == end:
         return False
@@ -65,9 +64,9 @@ def may_fuse(problem: FusionProblem, i: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def fuse(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int) -> bool:
-    """Fuse an operation that may be into all its readers, where none of their kernels gets too large; whether it was.
+    """Fuse an operation that may be fused into all its readers, unless a kernel gets too large; True if it was fused.
 
-    sizes: (n,) int64, how many operations are computed for each, those computed twice counted twice.
+    sizes: (n,) int64, number of operations that are computed for each; an operation computed twice counts twice.
     """
     fused[i] = True
     if _grow(problem, fused, sizes, i, sizes[i]):
@@ -78,24 +77,24 @@ def fuse(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int) -
 
 
 @njit(cache=True, nogil=True)
-def _grow(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int, more: int) -> bool:
-    """Add to the sizes of all that the operation is fused into; whether they are small enough, as far as was looked."""
+def _grow(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int, added: int) -> bool:
+    """Add `added` to the sizes of all operations that operation i is fused into; True if no kernel gets too large."""
     fits = True
-    # Operations that it is fused into and whose readers are still to be looked at, and in how many ways it is. Few.
+    # Fused operations whose readers are still to be visited, and the number of paths from i to each. They are few.
     pending, ways, count = np.empty(16, np.int64), np.empty(16, np.int64), 1
     pending[0], ways[0] = i, 1
-    # Numbers are topological: the lowest pending one has all that it is fused through behind it.
+    # Numbers are topological: when the lowest pending operation is visited, all paths to it are counted.
     while count:
-        at = 0
+        lowest = 0
         for k in range(1, count):
-            if pending[k] < pending[at]:
-                at = k
-        current, times = pending[at], ways[at]
+            if pending[k] < pending[lowest]:
+                lowest = k
+        current, times = pending[lowest], ways[lowest]
         count -= 1
-        pending[at], ways[at] = pending[count], ways[count]
+        pending[lowest], ways[lowest] = pending[count], ways[count]
         for edge in range(problem.child_offsets[current], problem.child_offsets[current + 1]):
             reader = problem.children[edge]
-            sizes[reader] += more * times
+            sizes[reader] += added * times
             if sizes[reader] > MOST_OPERATIONS:
                 fits = False
             if fused[reader]:
@@ -117,17 +116,17 @@ def _grow(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray, i: int, 
 def _plan(problem: FusionProblem, levels: np.ndarray) -> np.ndarray:
     n = len(levels)
     fused, sizes = np.zeros(n, np.bool_), np.ones(n, np.int64)
-    order = np.argsort(-levels.astype(np.int64), kind="mergesort")  # of equals the lowest number first
-    asked = 0
-    while asked < n and levels[order[asked]] >= FUSED:
-        if may_fuse(problem, order[asked]):
-            fuse(problem, fused, sizes, order[asked])
-        asked += 1
+    order = np.argsort(-levels.astype(np.int64), kind="mergesort")  # of equal levels the lowest number first
+    next_rank = 0
+    while next_rank < n and levels[order[next_rank]] >= FUSED:
+        if may_fuse(problem, order[next_rank]):
+            fuse(problem, fused, sizes, order[next_rank])
+        next_rank += 1
     kernels = kernels_of(problem, fused, sizes)
-    while asked < n and levels[order[asked]] > ALONE:
-        i = order[asked]
+    while next_rank < n and levels[order[next_rank]] > ALONE:
+        i = order[next_rank]
         if problem.loops[i] <= _REDUCTION:
             while best_partner(problem, kernels, i, levels, levels[i]):
                 pass
-        asked += 1
+        next_rank += 1
     return kernels.kernel

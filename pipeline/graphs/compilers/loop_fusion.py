@@ -1,7 +1,7 @@
-"""XLA's fusion on CPUs: loops with one result (the pass `cpu_instruction_fusion`).
+"""XLA's fusion on CPUs: fusion of loops with one result (the pass `cpu_instruction_fusion`).
 
-An operation is fused into all its readers where all of them are loops, unless it is expensive and read more than once.
-The rule on XLA's own instructions is xla_cpu.py's, which is compared with what jax compiles.
+An operation is fused into all its readers if all of them are loops, unless it is expensive and read more than once.
+xla_cpu.py has the rule on XLA's own instructions, which is compared with what jax compiles.
 """
 
 from __future__ import annotations

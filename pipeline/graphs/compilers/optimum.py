@@ -1,4 +1,4 @@
-"""The best plan of a small problem, by looking at every legal one."""
+"""The best plan of a small problem, by enumeration of all legal plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_CHOICES = 14  # operations that may be fused into their readers: 2^14 sets 
 
 
 class TooLarge(ValueError):
-    """A problem that has too many plans to look at all of them."""
+    """A problem has too many plans to enumerate them."""
 
 
 def choices(problem: FusionProblem) -> list[int]:
@@ -25,18 +25,18 @@ def choices(problem: FusionProblem) -> list[int]:
 
 
 def optimum(problem: FusionProblem) -> Plan:
-    """The plan with the least cost; of equals the first that is looked at.
+    """The plan with the least cost; of equal plans the first one in the enumeration.
 
-    Every set of operations that are fused into their readers, and from each of them every plan that legal joins of two
-    related kernels lead to. Raises TooLarge where more than MOST_CHOICES operations may be fused.
+    The enumeration covers every set of operations that are fused into their readers, and for each set all plans that
+    legal joins of two related kernels lead to. Raises TooLarge if more than MOST_CHOICES operations may be fused.
     """
     may = choices(problem)
     if len(may) > MOST_CHOICES:
         raise TooLarge(f"{len(may)} operations may be fused into their readers; at most {MOST_CHOICES} can be tried")
     best, least = Plan(np.arange(problem.n, dtype=np.int64)), np.inf
-    for taken in product((True, False), repeat=len(may)):
+    for decisions in product((True, False), repeat=len(may)):
         fused, sizes = np.zeros(problem.n, np.bool_), np.ones(problem.n, np.int64)
-        if not all(fuse(problem, fused, sizes, i) for i, chosen in zip(may, taken, strict=True) if chosen):
+        if not all(fuse(problem, fused, sizes, i) for i, chosen in zip(may, decisions, strict=True) if chosen):
             continue
         for plan in _joined(problem, kernels_of(problem, fused, sizes)):
             cost = seconds(problem, plan)
@@ -46,8 +46,8 @@ def optimum(problem: FusionProblem) -> Plan:
 
 
 def _joined(problem: FusionProblem, start: Kernels) -> list[Plan]:
-    """Every plan that joins lead to, the start among them."""
-    pending, seen = [start], {start.kernel.tobytes(): Plan(start.kernel)}
+    """All plans that joins lead to, including the start."""
+    pending, plans = [start], {start.kernel.tobytes(): Plan(start.kernel)}
     roots = np.flatnonzero(start.kernel >= 0).tolist()
     touched = {
         root: {root, *start.needed[start.needed_offsets[root] : start.needed_offsets[root + 1]].tolist()}
@@ -57,10 +57,10 @@ def _joined(problem: FusionProblem, start: Kernels) -> list[Plan]:
     while pending:
         kernels = pending.pop()
         for a, b in related:
-            after = Kernels(*(array.copy() for array in kernels))
-            if join(problem, after, int(kernels.kernel[a]), int(kernels.kernel[b])):
-                key = after.kernel.tobytes()
-                if key not in seen:
-                    seen[key] = Plan(after.kernel)
-                    pending.append(after)
-    return list(seen.values())
+            joined = Kernels(*(array.copy() for array in kernels))
+            if join(problem, joined, int(kernels.kernel[a]), int(kernels.kernel[b])):
+                key = joined.kernel.tobytes()
+                if key not in plans:
+                    plans[key] = Plan(joined.kernel)
+                    pending.append(joined)
+    return list(plans.values())

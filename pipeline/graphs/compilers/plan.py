@@ -1,8 +1,8 @@
-"""A plan of fusion: what is computed where it is read, what is written to memory, and by which kernel.
+"""A fusion plan: which operations are computed inside their readers, and which kernel writes each remaining result.
 
-An operation is either fused into all its readers, each of whose kernels computes it again and none of which stores it,
-or its result is written. Written results that one kernel writes together are a multi-output fusion; the kernel is
-numbered by the first of them. What a kernel computes is what it writes, and what is fused into that.
+An operation is either fused into all its readers (each of their kernels computes it again and does not store it), or
+its result is written. A kernel that writes several results is a multi-output fusion; its number is the first of them.
+A kernel computes the results that it writes, and all operations that are fused into these.
 """
 
 from __future__ import annotations
@@ -15,64 +15,62 @@ import numpy as np
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.kinds import Loop
 
-MOST_OPERATIONS = 64  # of a kernel, those computed twice counted twice; TorchInductor's max_fusion_size
+MOST_OPERATIONS = 64  # in a kernel; one that is computed twice counts twice; TorchInductor's max_fusion_size
 NOT_WRITTEN = -1
 _FUSIBLE = (Loop.ELEMENTWISE, Loop.MOVEMENT, Loop.REDUCTION)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Of n operations."""
+    """A plan of n operations."""
 
-    kernel: (
-        np.ndarray
-    )  # (n,) int64: the kernel that writes its result, or NOT_WRITTEN where it is fused into its readers
+    kernel: np.ndarray  # (n,) int64: the kernel that writes an operation's result, or NOT_WRITTEN if it is fused
 
     @property
     def fused(self) -> np.ndarray:
-        """(n,) bool: fused into all its readers."""
+        """(n,) bool: the operation is fused into all its readers."""
         return self.kernel == NOT_WRITTEN
 
     @property
     def kernels(self) -> int:
-        """How many there are."""
+        """Number of kernels."""
         return len(np.unique(self.kernel[~self.fused]))
 
 
 def separate(n: int) -> Plan:
-    """Every operation a kernel of its own."""
+    """The plan with one kernel per operation."""
     return Plan(np.arange(n, dtype=np.int64))
 
 
 def members(problem: FusionProblem, plan: Plan) -> dict[int, set[int]]:
-    """Everything that each kernel computes, by the kernel's number."""
+    """All operations that each kernel computes, by the kernel's number."""
     inside: dict[int, set[int]] = {}
     for root in np.flatnonzero(~plan.fused).tolist():
-        pending, seen = [root], inside.setdefault(int(plan.kernel[root]), set())
+        pending, computed = [root], inside.setdefault(int(plan.kernel[root]), set())
         while pending:
             operation = pending.pop()
-            if operation not in seen:
-                seen.add(operation)
+            if operation not in computed:
+                computed.add(operation)
                 pending += [parent for parent in _parents(problem, operation) if plan.fused[parent]]
     return inside
 
 
 def violations(problem: FusionProblem, plan: Plan) -> list[str]:
-    """Why the plan cannot be run; empty where it can. Written to be read, and compared with the compiled checks.
+    """Why the plan cannot run; empty if it can. Tests compare this plain code with the compiled checks.
 
-    - Only loops that are not reductions are fused into readers, and only into loops; a last result has no reader.
-    - What one kernel writes are loops over equally many elements, which are related: through what they read in common,
-      or because one reads another.
-    - No kernel reads, at other positions than its loop is at, what it writes itself; nor what its own reductions write.
-    - The kernels can be run in some order (groups are convex).
-    - A kernel has at most MOST_OPERATIONS.
+    - Only loops that are not reductions are fused into readers, and only into loops; a final result is not fused.
+    - The results of one kernel are loops over the same number of elements, and they are related: they read common
+      results, or one reads another.
+    - No kernel reads its own results at other positions than its loop is at, nor the results of its own reductions.
+    - The kernels can run in some order (groups are convex).
+    - A kernel has at most MOST_OPERATIONS operations.
     """
     return [
-        *_of_fused(problem, plan),
-        *_of_roots(problem, plan),
-        *_of_positions(problem, plan),
-        *_of_order(problem, plan),
-        *_of_sizes(problem, plan),
+        *_violations_of_fused(problem, plan),
+        *_violations_of_roots(problem, plan),
+        *_violations_of_positions(problem, plan),
+        *_violations_of_order(problem, plan),
+        *_violations_of_sizes(problem, plan),
     ]
 
 
@@ -84,7 +82,7 @@ def _children(problem: FusionProblem, i: int) -> list[int]:
     return list(map(int, problem.children[problem.child_offsets[i] : problem.child_offsets[i + 1]]))
 
 
-def _of_fused(problem: FusionProblem, plan: Plan) -> Iterator[str]:
+def _violations_of_fused(problem: FusionProblem, plan: Plan) -> Iterator[str]:
     for i in np.flatnonzero(plan.fused).tolist():
         readers = _children(problem, i)
         if problem.loops[i] not in (Loop.ELEMENTWISE, Loop.MOVEMENT):
@@ -102,7 +100,7 @@ def _roots(plan: Plan) -> dict[int, list[int]]:
     return roots
 
 
-def _of_roots(problem: FusionProblem, plan: Plan) -> Iterator[str]:
+def _violations_of_roots(problem: FusionProblem, plan: Plan) -> Iterator[str]:
     for kernel, roots in _roots(plan).items():
         if kernel != roots[0]:
             yield f"kernel {kernel} is not numbered by the first that it writes, {roots[0]}"
@@ -120,7 +118,7 @@ def _of_roots(problem: FusionProblem, plan: Plan) -> Iterator[str]:
 
 
 def _touched(problem: FusionProblem, plan: Plan, root: int) -> set[int]:
-    """The root, what is computed for it, and the written results that are read."""
+    """The root, the operations that are computed for it, and the written results that these read."""
     touched, pending = set(), [root]
     while pending:
         operation = pending.pop()
@@ -130,14 +128,14 @@ def _touched(problem: FusionProblem, plan: Plan, root: int) -> set[int]:
     return touched
 
 
-def _of_positions(problem: FusionProblem, plan: Plan) -> Iterator[str]:
+def _violations_of_positions(problem: FusionProblem, plan: Plan) -> Iterator[str]:
     for root in np.flatnonzero(~plan.fused).tolist():
-        pending, seen = [(root, False)], set()
+        pending, visited = [(root, False)], set()
         while pending:
             operation, moved = pending.pop()
-            if (operation, moved) in seen:
+            if (operation, moved) in visited:
                 continue
-            seen.add((operation, moved))
+            visited.add((operation, moved))
             moved = moved or bool(problem.elsewhere[operation])
             for parent in _parents(problem, operation):
                 if plan.fused[parent]:
@@ -146,7 +144,7 @@ def _of_positions(problem: FusionProblem, plan: Plan) -> Iterator[str]:
                     yield f"kernel {plan.kernel[root]} reads what it writes, {parent}, before it is complete"
 
 
-def _of_order(problem: FusionProblem, plan: Plan) -> Iterator[str]:
+def _violations_of_order(problem: FusionProblem, plan: Plan) -> Iterator[str]:
     reads: dict[int, set[int]] = {}
     for kernel, inside in members(problem, plan).items():
         written = {int(plan.kernel[p]) for i in inside for p in _parents(problem, i) if not plan.fused[p]}
@@ -158,8 +156,8 @@ def _of_order(problem: FusionProblem, plan: Plan) -> Iterator[str]:
         yield f"kernels {sorted(reads)} wait for each other"
 
 
-def _of_sizes(problem: FusionProblem, plan: Plan) -> Iterator[str]:
-    sizes = np.ones(problem.n, np.int64)  # of what is computed for each operation
+def _violations_of_sizes(problem: FusionProblem, plan: Plan) -> Iterator[str]:
+    sizes = np.ones(problem.n, np.int64)  # number of operations that are computed for each operation
     for i in range(problem.n):
         sizes[i] += sum(int(sizes[parent]) for parent in _parents(problem, i) if plan.fused[parent])
     for kernel, roots in _roots(plan).items():

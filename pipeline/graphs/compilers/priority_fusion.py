@@ -1,9 +1,9 @@
-"""XLA's fusion as its GPU compiler does it today: greedy by the predicted time that fusing a producer saves.
+"""XLA's fusion in its GPU compiler of today: greedy by the predicted time that fusing a producer saves.
 
-The pass `priority_fusion` of openxla/xla: all producers wait in a queue, whose priority is the time of the producer's
-and its readers' kernels, less that of the readers' with the producer computed in each; the first is fused into all its
-readers as long as that saves time, and what it touched gets new priorities. Multi-output fusion follows. The predicted
-time is the cost that plans are judged by.
+It follows the pass `priority_fusion` of openxla/xla: all producers wait in a queue. Their priority is the time of the
+producer's and its readers' kernels, minus the time of the readers' kernels if each computes the producer itself. The
+first producer is fused into all its readers as long as that saves time, and the affected producers get new priorities.
+Multi-output fusion follows. The predicted time is the cost that plans are judged by.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.graphs.compilers.xla_multi_output import joined
 
 
 def plan_of(problem: FusionProblem) -> Plan:
-    """The plan of the queue, and of multi-output fusion after it."""
+    """The plan of the queue and the multi-output fusion after it."""
     fused, sizes = np.zeros(problem.n, np.bool_), np.ones(problem.n, np.int64)
     _by_priority(problem, fused, sizes)
     return joined(problem, fused, sizes)
@@ -45,9 +45,9 @@ def _by_priority(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -
         priority[best] = -np.inf
         if not fuse(problem, fused, sizes, best):
             continue
-        touched = reading_kernels(problem, kernel, best, scratch)
+        roots = reading_kernels(problem, kernel, best, scratch)
         kernel[best] = NOT_WRITTEN
-        for root in touched:
+        for root in roots:
             stale[root] = priority[root] > -np.inf
             _producers_are_stale(problem, kernel, root, priority, stale)
 
@@ -56,9 +56,9 @@ def _by_priority(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -
 def _producers_are_stale(
     problem: FusionProblem, kernel: np.ndarray, root: int, priority: np.ndarray, stale: np.ndarray
 ) -> None:
-    """Mark the written results that the kernel of `root` reads, of those that still wait."""
+    """Mark the written results in the queue that the kernel of `root` reads."""
     n = len(kernel)
-    seen = np.zeros(n, np.bool_)
+    visited = np.zeros(n, np.bool_)
     pending = np.empty(n, np.int64)
     pending[0], count = root, 1
     while count:
@@ -66,9 +66,9 @@ def _producers_are_stale(
         i = pending[count]
         for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
             parent = problem.parents[edge]
-            if seen[parent]:
+            if visited[parent]:
                 continue
-            seen[parent] = True
+            visited[parent] = True
             if kernel[parent] == NOT_WRITTEN:
                 pending[count] = parent
                 count += 1

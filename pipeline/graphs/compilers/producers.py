@@ -1,6 +1,6 @@
-"""What fusing one operation into all its readers changes, while every kernel writes one result. Compiled code.
+"""Change of cost if one operation is fused into all its readers, for kernels that write one result each. Compiled code.
 
-XLA's passes before multi-output fusion ask this of one producer after the other.
+XLA's passes before multi-output fusion compute it for one producer after the other.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ from pipeline.graphs.compilers.plan import NOT_WRITTEN
 
 
 class Kernel(NamedTuple):
-    """What the kernel of one result does."""
+    """Cost of the kernel that writes one result."""
 
     seconds: float
     computing: float  # seconds of arithmetic
-    moved: float  # bytes read and written
+    moved: float  # bytes that are read and written
 
 
 class Change(NamedTuple):
-    """A producer's and its readers' kernels, before and after it is fused into them."""
+    """Sums over the kernels of a producer and its readers, before and after it is fused into them."""
 
     seconds_before: float
     seconds_after: float
     moved_before: float  # bytes
     moved_after: float
-    readers: int  # kernels
+    readers: int  # number of reading kernels
 
 
 class Scratch(NamedTuple):
-    """Memory that the functions below use again and again; nothing is read that an earlier call left."""
+    """Memory that the functions below reuse; no call reads what an earlier call wrote."""
 
-    seen: np.ndarray  # (n,) int64: the last call that came across an operation
+    last_call: np.ndarray  # (n,) int64: number of the last call that visited an operation
     read_bytes: np.ndarray  # (n,) float64
     pending: np.ndarray  # (n,) int64
-    calls: np.ndarray  # (1,) int64
+    calls: np.ndarray  # (1,) int64: number of calls so far
 
 
 @njit(cache=True, nogil=True)
 def scratch_of(n: int) -> Scratch:
-    """For n operations."""
+    """Scratch memory for n operations."""
     return Scratch(np.zeros(n, np.int64), np.zeros(n), np.empty(n, np.int64), np.zeros(1, np.int64))
 
 
 @njit(cache=True, nogil=True)
 def kernel_of(problem: FusionProblem, kernel: np.ndarray, root: int, scratch: Scratch) -> Kernel:
     """The kernel that writes the result of `root`; kernel: (n,) as of Plan."""
-    seen, read_bytes, pending = scratch.seen, scratch.read_bytes, scratch.pending
+    last_call, read_bytes, pending = scratch.last_call, scratch.read_bytes, scratch.pending
     scratch.calls[0] += 1
-    now = scratch.calls[0]
+    call = scratch.calls[0]
     pending[0], count = root, 1
     computing, moved = 0.0, problem.written[root]
     while count:
@@ -62,8 +62,8 @@ def kernel_of(problem: FusionProblem, kernel: np.ndarray, root: int, scratch: Sc
         moved += problem.own_read[i]
         for edge in range(problem.parent_offsets[i], problem.parent_offsets[i + 1]):
             parent = problem.parents[edge]
-            first = seen[parent] != now
-            seen[parent] = now
+            first = last_call[parent] != call
+            last_call[parent] = call
             if kernel[parent] == NOT_WRITTEN:
                 if first:
                     pending[count] = parent
@@ -71,21 +71,22 @@ def kernel_of(problem: FusionProblem, kernel: np.ndarray, root: int, scratch: Sc
             else:
                 if first:
                     read_bytes[parent] = 0.0
-                more = max(problem.parent_bytes[edge] - read_bytes[parent], 0.0)
-                read_bytes[parent] += more
-                moved += more
-    beyond = max(moved - problem.machine[1], 0.0)
-    memory = (moved - beyond) * problem.machine[2] + beyond * problem.machine[3]
-    seconds = problem.machine[0] + max(computing, memory) if computing > 0.0 or moved > 0.0 else 0.0
+                extra = max(problem.parent_bytes[edge] - read_bytes[parent], 0.0)
+                read_bytes[parent] += extra
+                moved += extra
+    machine = problem.machine
+    beyond = max(moved - machine.cache_bytes, 0.0)
+    memory = (moved - beyond) * machine.cache_seconds_per_byte + beyond * machine.memory_seconds_per_byte
+    seconds = machine.launch_seconds + max(computing, memory) if computing > 0.0 or moved > 0.0 else 0.0
     return Kernel(seconds, computing, moved)
 
 
 @njit(cache=True, nogil=True)
 def reading_kernels(problem: FusionProblem, kernel: np.ndarray, i: int, scratch: Scratch) -> np.ndarray:
-    """The written results whose kernels read, or compute, the result of operation i; (k,) int64, each once."""
-    seen, pending = scratch.seen, scratch.pending
+    """The written results whose kernels read or compute the result of operation i; (k,) int64, each once."""
+    last_call, pending = scratch.last_call, scratch.pending
     scratch.calls[0] += 1
-    now = scratch.calls[0]
+    call = scratch.calls[0]
     roots = np.empty(8, np.int64)
     pending[0], count, total = i, 1, 0
     while count:
@@ -93,9 +94,9 @@ def reading_kernels(problem: FusionProblem, kernel: np.ndarray, i: int, scratch:
         current = pending[count]
         for edge in range(problem.child_offsets[current], problem.child_offsets[current + 1]):
             reader = problem.children[edge]
-            if seen[reader] == now:
+            if last_call[reader] == call:
                 continue
-            seen[reader] = now
+            last_call[reader] = call
             if kernel[reader] == NOT_WRITTEN:
                 pending[count] = reader
                 count += 1
@@ -109,29 +110,31 @@ def reading_kernels(problem: FusionProblem, kernel: np.ndarray, i: int, scratch:
 
 @njit(cache=True, nogil=True)
 def change(problem: FusionProblem, kernel: np.ndarray, i: int, scratch: Scratch) -> Change:
-    """What fusing the written result i into all its readers would change; `kernel` is as before when it returns."""
+    """The change if the written result i is fused into all its readers; `kernel` is unchanged on return."""
     roots = reading_kernels(problem, kernel, i, scratch)
-    own = kernel_of(problem, kernel, i, scratch)
-    before, moved_before, after, moved_after = own.seconds, own.moved, 0.0, 0.0
+    producer = kernel_of(problem, kernel, i, scratch)
+    seconds_before, moved_before = producer.seconds, producer.moved
     for root in roots:
-        one = kernel_of(problem, kernel, root, scratch)
-        before += one.seconds
-        moved_before += one.moved
+        reader = kernel_of(problem, kernel, root, scratch)
+        seconds_before += reader.seconds
+        moved_before += reader.moved
     number = kernel[i]
     kernel[i] = NOT_WRITTEN
+    seconds_after, moved_after = 0.0, 0.0
     for root in roots:
-        one = kernel_of(problem, kernel, root, scratch)
-        after += one.seconds
-        moved_after += one.moved
+        reader = kernel_of(problem, kernel, root, scratch)
+        seconds_after += reader.seconds
+        moved_after += reader.moved
     kernel[i] = number
-    return Change(before, after, moved_before, moved_after, len(roots))
+    return Change(seconds_before, seconds_after, moved_before, moved_after, len(roots))
 
 
 @njit(cache=True, nogil=True)
 def savings(problem: FusionProblem, kernel: np.ndarray, may: np.ndarray) -> np.ndarray:
-    """(n,) seconds that turning one operation's decision saves, kernels of several results taken for several kernels.
+    """(n,) seconds saved by reversing the decision about one operation; each written result counts as one kernel.
 
-    may: (n,) bool, may be fused. Of a written result: fusing it; of a fused one: writing it. 0 where none is.
+    may: (n,) bool, the operation may be fused. A written result is fused, a fused result is written. 0 where `may` is
+    False.
     """
     n = len(kernel)
     scratch, saved, alone = scratch_of(n), np.zeros(n), kernel.copy()

@@ -1,4 +1,4 @@
-"""How fast a machine runs kernels: the constants of the cost of fusion, and those that are frozen."""
+"""Rates at which a machine runs kernels: the constants of the cost of fusion, and the frozen ones."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ FROZEN = Path(__file__).parent / "frozen" / "rates.json"
 
 @dataclass(frozen=True)
 class Rates:
-    """A roofline with two levels of memory (Williams, Waterman & Patterson 2009), and a launch for every kernel.
+    """A roofline with two levels of memory (Williams, Waterman & Patterson 2009), and a launch per kernel.
 
-    What a kernel moves beyond the bytes of the cache goes at the memory's rate, the rest at the cache's.
+    A kernel moves up to `cache_bytes` at the cache's rate, and all further bytes at the memory's rate.
     """
 
     launch_seconds: float
     cache_bytes: float
     cache_bytes_per_second: float
     memory_bytes_per_second: float
-    simple_per_second: float  # elements of operations that are cheap ...
-    expensive_per_second: float  # ... and of those that are not
+    simple_per_second: float  # elements of cheap operations
+    expensive_per_second: float  # elements of expensive operations
     reduced_per_second: float  # elements read by a reduction
     moved_per_second: float  # elements written by an operation that moves data
     library_flops_per_second: float
 
     def moving(self, moved_bytes: float) -> float:
-        """Seconds to move so many bytes."""
+        """Seconds to move `moved_bytes`."""
         beyond = max(moved_bytes - self.cache_bytes, 0.0)
         return (moved_bytes - beyond) / self.cache_bytes_per_second + beyond / self.memory_bytes_per_second
 
 
 def rates_of(device: Device) -> Rates:
-    """Of a named device, whose roofline has one level of memory; exponentials and the like count as eight FLOPs."""
+    """Rates of a named device, whose roofline has one level of memory; an expensive element counts as eight FLOPs."""
     flops, moved = device.flops_per_second, device.bytes_per_second
     return Rates(device.launch_seconds, 0.0, moved, moved, flops, flops / 8, flops, flops, flops)
 
 
 def frozen_rates() -> Rates:
-    """Those fitted to the measurements of `python -m benchmarks.fusion_cost`, before any network was trained."""
+    """Rates fitted to the measurements of `python -m benchmarks.fusion_cost`, before any network was trained."""
     return Rates(**json.loads(FROZEN.read_text()))

@@ -1,14 +1,14 @@
-"""XLA's fusion as the paper on it describes the GPU compiler (Snider & Liang 2023, "Operator Fusion in XLA").
+"""XLA's fusion in its GPU compiler, as described by Snider & Liang 2023, "Operator Fusion in XLA".
 
 Three passes, one after the other:
 
-1. Instruction fusion, readers first: an operation is fused into all its readers where all of them are loops, unless it
-   is expensive (`is_expensive`) and would be computed in more than one kernel.
-2. Fusion merger, producers first: a kernel of several operations is fused into all its readers where what is read and
-   written does not grow, and where it is bound by memory (the published threshold: one FLOP a byte).
+1. Instruction fusion, readers first: an operation is fused into all its readers if all of them are loops, unless it is
+   expensive (`is_expensive`) and would be computed in more than one kernel.
+2. Fusion merger, producers first: a kernel of several operations is fused into all its readers if the memory traffic
+   does not grow, and if it is bound by memory (the published threshold is one FLOP per byte).
 3. Multi-output fusion (xla_multi_output.py).
 
-A deviation: the graph's operations are coarser than XLA's (a softmax is one reduction, where XLA has five operations).
+A deviation: the graph's operations are coarser than XLA's (a softmax is one reduction, but five operations in XLA).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan
 from pipeline.graphs.compilers.producers import change, kernel_of, reading_kernels, scratch_of
 from pipeline.graphs.compilers.xla_multi_output import joined
 
-_MOST_ARITHMETIC = 1.0  # seconds of arithmetic for a second of moving: our form of one FLOP a byte
+_MOST_ARITHMETIC = 1.0  # seconds of arithmetic per second of memory traffic: our form of one FLOP per byte
 
 
 def plan_of(problem: FusionProblem) -> Plan:
@@ -53,10 +53,10 @@ def _fusion_merger(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray)
     for i in range(n):
         if fused[i] or sizes[i] < 2 or not may_fuse(problem, i):
             continue
-        own = kernel_of(problem, kernel, i, scratch)
-        moving = own.moved * problem.machine[2]
+        producer = kernel_of(problem, kernel, i, scratch)
+        moving = producer.moved * problem.machine.cache_seconds_per_byte
         changed = change(problem, kernel, i, scratch)
-        if own.computing > _MOST_ARITHMETIC * moving or changed.moved_after > changed.moved_before:
+        if producer.computing > _MOST_ARITHMETIC * moving or changed.moved_after > changed.moved_before:
             continue
         if fuse(problem, fused, sizes, i):
             kernel[i] = NOT_WRITTEN

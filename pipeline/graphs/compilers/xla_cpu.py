@@ -1,10 +1,10 @@
-"""XLA's fusion on CPUs, on XLA's own instructions: which operands the pass `fusion` of its CPU compiler fuses.
+"""XLA's fusion on CPUs, on XLA's own instructions: the operands that the pass `fusion` of its CPU compiler fuses.
 
-Our own implementation of the published rule (openxla/xla: CpuInstructionFusion on top of InstructionFusion, with
+This is our implementation of the published rule (openxla/xla: CpuInstructionFusion on top of InstructionFusion, with
 FusionNodeIndexingEvaluation; the state of jaxlib 0.10; described by Snider & Liang 2023, "Operator Fusion in XLA").
-Readers are taken last to first. Each takes in the operands that it may, the last one first, and what these read, until
-nothing is left that it may. An operand that others read as well is copied: it is dropped where nobody is left to read
-it. Left out: control dependencies, and fusions that other passes made, which stay as they are.
+Readers are visited from last to first. Each reader fuses the operands that it may fuse, the last operand first, then
+the operands of these, until none remains. An operand with more readers is copied, and removed once nothing reads it.
+Control dependencies are left out, and fusions of other passes do not change.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from pipeline.graphs.compilers.xla_instructions import (
 )
 from pipeline.graphs.compilers.xla_kernels import Fusions, Kernel, fuse, separate
 
-_EMITTED_ANEW = {"concatenate", "dot", "dynamic-update-slice", "pad", "reduce", "reduce-window"}  # at every use
+_EMITTED_ANEW = {"concatenate", "dot", "dynamic-update-slice", "pad", "reduce", "reduce-window"}  # for every use
 _NEVER = {
     *("domain", "parameter", "while", "conditional", "call", "infeed", "outfeed", "send", "send-done", "recv"),
     *("recv-done", "rng-get-and-update-state"),
 }
 
 _MOST_CONCATENATED = 8  # operands
-_MINOR_CONCATENATED = 128  # elements along the minor dimension, from which a concatenation stays alone
-_MOST_REDUCTIONS = 5  # in a kernel that takes in one more
-_MOST_PLACES = 15  # of the kernel's code that compute a fused operand
-_SMALL_VECTOR = 16 * 1024  # bytes of the vector in a product whose matrix is computed on the way
+_MINOR_CONCATENATED = 128  # elements along the minor dimension; a concatenation of at least so many stays alone
+_MOST_REDUCTIONS = 5  # in a kernel before one more is fused into it
+_MOST_PLACES = 15  # in the kernel's code that compute a fused operand
+_SMALL_VECTOR = 16 * 1024  # bytes of the vector in a product whose matrix is fused into it
 
 
 def fusions(computation: Computation) -> Fusions:
-    """What the pass makes of a computation (InstructionFusion::Run)."""
+    """The kernels that the pass makes of a computation (InstructionFusion::Run)."""
     state = separate(computation)
     position = {name: number for number, name in enumerate(computation.instructions)}
-    kept = _not_copied(state)
+    not_copied = _not_copied(state)
     for reader in reversed(position):
         if reader not in state.kernels or not _may_be_fused(state, reader):
             continue
@@ -46,20 +46,20 @@ def fusions(computation: Computation) -> Fusions:
         while pending:
             pending = False
             for operand in sorted(kernel.outside, key=lambda name: -position[name]):
-                why = _asked(state, reader, operand, kept)
-                if not why:
+                reason = _refusal(state, reader, operand, not_copied)
+                if not reason:
                     kernel.is_output = not kernel.is_fusion and _ends_in_addition(state, operand, kernel.copies[0])
                     fuse(state, reader, operand)
                     pending = True
                     break
                 for copy, reads in zip(kernel.copies, kernel.reads, strict=True):
                     if operand in reads:
-                        state.refusals[operand, copy.name] = why
+                        state.refusals[operand, copy.name] = reason
     return state
 
 
 def _may_be_fused(state: Fusions, name: str) -> bool:
-    """HloInstruction::IsFusible; a fusion that another pass made stays as it is."""
+    """HloInstruction::IsFusible; a fusion of another pass does not change."""
     instruction = state.instruction(name)
     if instruction.opcode == "rng" and len(state.readers[name]) > 1:
         return False
@@ -67,17 +67,20 @@ def _may_be_fused(state: Fusions, name: str) -> bool:
     return instruction.opcode not in _NEVER | {"fusion"} and not has_effect
 
 
-def _asked(state: Fusions, reader: str, operand: str, kept: set[str]) -> str:
+def _refusal(state: Fusions, reader: str, operand: str, not_copied: set[str]) -> str:
     if not _may_be_fused(state, operand):
         return "cannot be fused"
-    return "copies would read more" if operand in kept else refusal(state, reader, operand)
+    return "copies would read more" if operand in not_copied else refusal(state, reader, operand)
 
 
 def _not_copied(state: Fusions) -> set[str]:
-    """InstructionFusion::ComputeGloballyUnfusible: several large operands, not fused into all readers on all paths."""
+    """Producers of several large operands that cannot be fused into all readers on all paths.
+
+    (InstructionFusion::ComputeGloballyUnfusible)
+    """
     computation = state.computation
-    kept: set[str] = set()
-    reached: dict[str, set[str]] = {}  # an instruction, and all that it needs
+    not_copied: set[str] = set()
+    reached: dict[str, set[str]] = {}  # of an instruction: itself and all instructions that it needs
     for name, instruction in computation.instructions.items():
         reached[name] = {name}.union(*(reached[operand] for operand in instruction.operands))
     names = list(computation.instructions)
@@ -93,14 +96,14 @@ def _not_copied(state: Fusions) -> set[str]:
         for reader in names[number + 1 :]:
             on_a_path = {o for o in state.instruction(reader).operands if producer.name in reached[o]}
             if (
-                on_a_path <= fused - kept
+                on_a_path <= fused - not_copied
                 and _may_be_fused(state, reader)
                 and not any(refusal(state, reader, operand) for operand in on_a_path)
             ):
                 fused.add(reader)
         if not fused or not state.readers[producer.name] <= fused:
-            kept.add(producer.name)
-    return kept
+            not_copied.add(producer.name)
+    return not_copied
 
 
 def _is_small(instruction: Instruction) -> bool:
@@ -110,7 +113,7 @@ def _is_small(instruction: Instruction) -> bool:
 
 
 def refusal(state: Fusions, reader: str, operand: str) -> str:
-    """Why a kernel does not take in an operand; empty where it does (CpuInstructionFusion::ShouldFuse)."""
+    """Why an operand is not fused into a kernel; empty if it is fused (CpuInstructionFusion::ShouldFuse)."""
     computation, kernel, producer = state.computation, state.kernels[reader], state.instruction(operand)
     consumer = kernel.copies[0]
     if producer.opcode == "constant" and not producer.shape.is_scalar:
@@ -130,8 +133,8 @@ def refusal(state: Fusions, reader: str, operand: str) -> str:
     copied = len(state.readers[operand]) > 1
     if copied and is_expensive(computation, producer) and not is_always_copied(computation, producer):
         return "expensive and read by others"
-    if why := _overwritten(state, kernel, producer):
-        return why
+    if reason := _overwritten(state, kernel, producer):
+        return reason
     if not kernel.is_fusion:
         if producer.opcode == "constant":
             return "a constant alone"
@@ -145,7 +148,7 @@ def refusal(state: Fusions, reader: str, operand: str) -> str:
 
 
 def _ends_in_addition(state: Fusions, operand: str, consumer: Instruction) -> bool:
-    """CanBeOutputFused: a product with a vector is computed by the addition that alone reads it."""
+    """CanBeOutputFused: a product with a vector is computed by the addition that is its only reader."""
     product = state.instruction(operand)
     return (
         consumer.opcode == "add"
@@ -166,12 +169,12 @@ def _stays_concatenated(instruction: Instruction) -> bool:
 
 
 def _takes_in_matrix(computation: Computation, consumer: Instruction, operand: str) -> bool:
-    """Whether a product with a small vector computes its matrix on the way."""
+    """Whether the operand is the matrix of a product with a small vector, so that it may be fused into the product."""
     if not is_product_with_vector(consumer):
         return False
     sides = computation.operands(consumer)
     small = [len(side.shape.dimensions) == 1 and side.shape.bytes < _SMALL_VECTOR for side in sides]
-    return any(side.name == operand and beside for side, beside in zip(sides, reversed(small), strict=True))
+    return any(side.name == operand and small_vector for side, small_vector in zip(sides, reversed(small), strict=True))
 
 
 def _too_much_code(state: Fusions, kernel: Kernel, producer: Instruction) -> bool:
@@ -186,16 +189,16 @@ def _too_much_code(state: Fusions, kernel: Kernel, producer: Instruction) -> boo
 
 
 def _overwritten(state: Fusions, kernel: Kernel, producer: Instruction) -> str:
-    """ShouldFuseInPlaceOp: a result that overwrites what it updates must not be read at other positions meanwhile."""
+    """ShouldFuseInPlaceOp: an array that is updated in place must not be read at other positions at the same time."""
     computation, update = state.computation, kernel.copies[0]
     if update.opcode != "dynamic-update-slice":
         return ""
-    updated, *others = kernel.reads[0]
+    updated, *further_reads = kernel.reads[0]
     if isinstance(updated, int) and kernel.copies[updated].opcode == "bitcast":
-        updated = kernel.reads[updated][0]  # the same memory
+        updated = kernel.reads[updated][0]  # it has the same memory
     if isinstance(updated, int):
         return ""
-    if not kernel.is_fusion and updated in others:
+    if not kernel.is_fusion and updated in further_reads:
         return "is read where it is overwritten"
     if updated not in (producer.name, *producer.operands):
         return ""
@@ -212,7 +215,7 @@ def _overwritten(state: Fusions, kernel: Kernel, producer: Instruction) -> str:
 
 
 def _is_same_slice(state: Fusions, kernel: Kernel, producer: Instruction) -> bool:
-    """Whether a slice is of the very positions that the kernel updates; what computes them is asked for later."""
+    """Whether the producer slices exactly the positions that the kernel updates."""
     update = kernel.copies[0]
     if producer.shape != state.instruction(update.operands[1]).shape:
         return False
@@ -226,7 +229,7 @@ def _is_same_slice(state: Fusions, kernel: Kernel, producer: Instruction) -> boo
 
 
 def _begin(state: Fusions, name: str) -> str | int:
-    """The value of a constant, or the name of what is none."""
+    """The value of a constant, or the name of any other instruction."""
     instruction = state.instruction(name)
     number = re.search(r"-?\d+", instruction.literal)
     return int(number[0]) if instruction.opcode == "constant" and number else name

@@ -1,4 +1,4 @@
-"""Which operands XLA's pass `fusion` fused, read from HLO text before and after it, beside what our rule decides.
+"""Decisions of XLA's pass `fusion`, read from HLO text before and after it, and those of our rule for comparison.
 
 A pair is an instruction and one of its operands.
 """
@@ -15,72 +15,77 @@ from pipeline.graphs.compilers.hlo import Computation, Instruction, Module
 from pipeline.graphs.compilers.xla_cpu import fusions
 from pipeline.graphs.compilers.xla_kernels import Fusions, Pair
 
-Answer = Literal["fused", "separate", "both"]  # both: in some of the reader's copies
+Answer = Literal["fused", "separate", "both"]  # both: fused in some of the reader's copies only
 
-_PLUMBING = {"parameter", "tuple", "get-tuple-element"}  # compute nothing: no pair of them is compared
-_CALLING = {"reduce", "reduce-window", "map", "scatter", "custom-call", "fusion"}  # what they call stays as it is
+_PLUMBING = {"parameter", "tuple", "get-tuple-element"}  # they compute nothing; their pairs are not compared
+_CALLING = {"reduce", "reduce-window", "map", "scatter", "custom-call", "fusion"}  # their callees do not change
 
 
 def answers(state: Fusions) -> dict[Pair, Answer]:
-    """Of every instruction and its operands: whether a kernel of the instruction computes the operand itself."""
-    said: dict[Pair, set[bool]] = defaultdict(set)
+    """For every instruction and each of its operands: whether a kernel of the instruction computes the operand."""
+    decisions: dict[Pair, set[bool]] = defaultdict(set)
     for kernel in state.kernels.values():
         for copy, reads in zip(kernel.copies, kernel.reads, strict=True):
             for operand, read in zip(copy.operands, reads, strict=True):
-                said[operand, copy.name].add(isinstance(read, int))
-    return _summed(said)
+                decisions[operand, copy.name].add(isinstance(read, int))
+    return _summed(decisions)
 
 
 def read_fusions(before: Computation, after: Module) -> dict[Pair, Answer]:
-    """What XLA decided: the same, of the text after the pass. Raises ValueError where that is no text of the same.
+    """XLA's answers, from the text after the pass. Raises ValueError if the text is of a different computation.
 
-    Both texts are followed from the results to the operands; a fusion's parameters are what it reads.
+    Both texts are followed from the results to the operands; a fusion reads its parameters.
     """
     outer = after.computations[before.name]
-    said: dict[Pair, set[bool]] = defaultdict(set)
-    pending, seen = [("", outer.root, before.root)], set()
+    decisions: dict[Pair, set[bool]] = defaultdict(set)
+    pending, visited = [("", outer.root, before.root)], set()
     while pending:
-        at = pending.pop()
-        if at in seen:
+        entry = pending.pop()
+        if entry in visited:
             continue
-        seen.add(at)
-        fusion, name, original = at
+        visited.add(entry)
+        fusion, name, original = entry
         computation = _called(after, outer.instructions[fusion]) if fusion else outer
-        instruction, wanted = computation.instructions[name], before.instructions[original]
-        if instruction.opcode == "fusion" and wanted.opcode != "fusion":
+        instruction, unfused = computation.instructions[name], before.instructions[original]
+        if instruction.opcode == "fusion" and unfused.opcode != "fusion":
             pending.append((name, _called(after, instruction).root, original))
             continue
-        if (instruction.opcode, instruction.shape) != (wanted.opcode, wanted.shape):
-            raise ValueError(f"{before.name}: {original} is {wanted.opcode} before and {instruction.opcode} after")
-        for operand, source in zip(instruction.operands, wanted.operands, strict=True):
+        if (instruction.opcode, instruction.shape) != (unfused.opcode, unfused.shape):
+            raise ValueError(
+                f"{before.name}: {original} is {unfused.opcode} before the pass and {instruction.opcode} after it"
+            )
+        for operand, source in zip(instruction.operands, unfused.operands, strict=True):
             inner = computation.instructions[operand]
             is_read = bool(fusion) and inner.opcode == "parameter"
-            said[source, original].add(bool(fusion) and not is_read)
+            decisions[source, original].add(bool(fusion) and not is_read)
             if is_read:
                 pending.append(("", outer.instructions[fusion].operands[int(inner.literal)], source))
             else:
                 pending.append((fusion, operand, source))
-    return _summed(said)
+    return _summed(decisions)
 
 
 def _called(module: Module, fusion: Instruction) -> Computation:
     return module.computations[fusion.attributes["calls"].removeprefix("%")]
 
 
-def _summed(said: Mapping[Pair, set[bool]]) -> dict[Pair, Answer]:
-    return {pair: "both" if len(of) > 1 else "fused" if True in of else "separate" for pair, of in said.items()}
+def _summed(decisions: Mapping[Pair, set[bool]]) -> dict[Pair, Answer]:
+    return {
+        pair: "both" if len(fused) > 1 else "fused" if True in fused else "separate"
+        for pair, fused in decisions.items()
+    }
 
 
 @dataclass(frozen=True)
 class Compared:
-    """An instruction and one of its operands, by our rule and by XLA."""
+    """The decisions of our rule and of XLA about an instruction and one of its operands."""
 
     computation: Computation
     operand: Instruction
     reader: Instruction
     ours: Answer
     xla: Answer
-    why: str  # ours is not fused
+    why: str  # our rule does not fuse the operand
 
     @property
     def agrees(self) -> bool:
@@ -88,12 +93,12 @@ class Compared:
 
 
 def compare(before: Module, after: Module) -> list[Compared]:
-    """All pairs whose ends compute something, of all computations that the pass goes through."""
+    """All pairs whose ends compute something, in all computations that the pass visits."""
     return [pair for computation in fused_computations(before) for pair in _compare(computation, after)]
 
 
 def fused_computations(module: Module) -> list[Computation]:
-    """Computations that the pass goes through: no bodies of reductions and the like, and no fusions of other passes."""
+    """Computations that the pass visits: no bodies of reductions and the like, and no fusions of earlier passes."""
     called: set[str] = set()
     for computation in module.computations.values():
         for instruction in computation.instructions.values():

@@ -1,6 +1,6 @@
-"""What XLA's CPU compiler takes an instruction for, whatever is fused: a loop, expensive, read once or several times.
+"""Properties of an instruction in XLA's CPU compiler: whether it is a loop, is expensive, or reuses its operands.
 
-As openxla/xla has it (HloInstruction, InstructionFusion, CpuInstructionFusion; the state of jaxlib 0.10).
+They follow openxla/xla (HloInstruction, InstructionFusion, CpuInstructionFusion; the state of jaxlib 0.10).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ELEMENTWISE = {
     *("subtract", "or", "xor", "shift-left", "shift-right-arithmetic", "shift-right-logical", "stochastic-convert"),
     *("select", "clamp", "constant", "map", "rng"),
 }
-_LOOPS = {  # not elementwise, and yet computed element by element
+_LOOPS = {  # not elementwise, but computed element by element
     *("bitcast", "broadcast", "concatenate", "dynamic-slice", "dynamic-update-slice", "gather", "iota", "pad"),
     *("reduce", "reshape", "reverse", "slice", "transpose"),
 }
@@ -29,7 +29,15 @@ _CHEAP = {
     *("xor", "get-tuple-element", "tuple", "optimization-barrier", "partition-id", "replica-id"),
 }
 _CHEAP_WHERE_REAL = {"abs", "sign", "cosine", "sine", "tan"}
-_READ_ONCE = {"bitcast", "concatenate", "reshape", "reverse", "slice", "transpose", "gather"}  # each element, at most
+_READ_ONCE = {
+    "bitcast",
+    "concatenate",
+    "reshape",
+    "reverse",
+    "slice",
+    "transpose",
+    "gather",
+}  # each element at most once
 
 
 def is_elementwise(computation: Computation, instruction: Instruction) -> bool:
@@ -40,18 +48,18 @@ def is_elementwise(computation: Computation, instruction: Instruction) -> bool:
 
 
 def is_loop(computation: Computation, instruction: Instruction) -> bool:
-    """CanBeLoopFused: the CPU compiler can compute it element by element within another loop."""
+    """CanBeLoopFused: the CPU compiler can compute the instruction element by element within another loop."""
     return instruction.opcode in _LOOPS or is_elementwise(computation, instruction)
 
 
 def is_expensive(computation: Computation, instruction: Instruction) -> bool:
-    """CpuInstructionFusion::IsExpensive: not to be computed twice."""
+    """CpuInstructionFusion::IsExpensive: the instruction should not be computed twice."""
     if instruction.opcode in _CHEAP_WHERE_REAL:
         return instruction.shape.is_complex
-    if instruction.opcode == "convert":  # rounding to bfloat16 looks for NaN
+    if instruction.opcode == "convert":  # rounding to bfloat16 tests for NaN
         return (computation.operands(instruction)[0].shape.element, instruction.shape.element) == ("f32", "bf16")
     if instruction.opcode in ("divide", "remainder") and instruction.shape.is_integral:
-        divided = computation.operands(instruction)[0]  # as published: the first operand, though the divisor is meant
+        divided = computation.operands(instruction)[0]  # as published, although the divisor is probably meant
         if divided.opcode == "broadcast":
             divided = computation.operands(divided)[0]
         return not (divided.opcode == "constant" and divided.shape.is_scalar)
@@ -59,17 +67,17 @@ def is_expensive(computation: Computation, instruction: Instruction) -> bool:
 
 
 def is_product_with_vector(instruction: Instruction) -> bool:
-    """A product whose result is a vector, or one number."""
+    """Whether the instruction is a product whose result is a vector or a single number."""
     return instruction.opcode == "dot" and len(instruction.shape.dimensions) <= 1
 
 
 def reused_operands(computation: Computation, instruction: Instruction) -> set[str]:
-    """Operands of which an element may be read for several of the result's."""
+    """Operands with elements that several elements of the result may read."""
     return {name for k, name in enumerate(instruction.operands) if _reuses(computation, instruction, k)}
 
 
 def _reuses(computation: Computation, instruction: Instruction, number: int) -> bool:
-    """HloInstruction::ReusesOperandElements, of an operand's number."""
+    """HloInstruction::ReusesOperandElements for the operand with this number."""
     if instruction.opcode in _READ_ONCE:
         return False
     if instruction.opcode == "pad":
@@ -84,7 +92,7 @@ def _reuses(computation: Computation, instruction: Instruction, number: int) -> 
 
 
 def is_always_copied(computation: Computation, instruction: Instruction) -> bool:
-    """IsAlwaysDuplicable: fewer bytes are read where it is fused."""
+    """IsAlwaysDuplicable: fusing the instruction reduces the bytes that are read."""
     if instruction.opcode == "convert":
         return computation.operands(instruction)[0].shape.bytes < instruction.shape.bytes
     return instruction.opcode == "broadcast"

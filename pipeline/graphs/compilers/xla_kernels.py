@@ -1,4 +1,4 @@
-"""Kernels while XLA's fusion on CPUs is at work: what each computes and reads, and how it takes in an operand."""
+"""Kernels during XLA's fusion on CPUs: what each computes and reads, and how an operand is fused into it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _RESULT = -1  # in place of a copy's number: the kernel itself
 
 @dataclass
 class Kernel:
-    """An instruction, or a fusion: copies of all that it computes, the result first."""
+    """An instruction, or a fusion: copies of all instructions that it computes, the result first."""
 
     copies: list[Instruction]
-    reads: list[list[str | int]]  # of each copy: instructions outside, or numbers of copies
-    reused: set[str]  # instructions outside of which an element may be read several times
-    places: dict[int, int]  # of each copy: how often its code stands in the kernel's
-    asked_by: dict[str, set[int]]  # instructions outside: the copies that compute the positions read
-    is_output: bool = False  # a product with a vector that an addition took in: takes in nothing more
+    reads: list[list[str | int]]  # of each copy: names of outside instructions, or numbers of copies
+    reused: set[str]  # outside instructions whose elements may be read several times
+    places: dict[int, int]  # of each copy: number of times that its code occurs in the kernel
+    asked_by: dict[str, set[int]]  # of outside instructions: the copies that compute the positions to read
+    is_output: bool = False  # an addition with a fused product with a vector: nothing more may be fused into it
 
     @property
     def is_fusion(self) -> bool:
@@ -32,13 +32,13 @@ class Kernel:
         return {read for reads in self.reads for read in reads if isinstance(read, str)}
 
     def places_for(self, users: set[int]) -> int:
-        """How often code stands in the kernel's that these copies ask for."""
+        """Number of times that code occurs in the kernel if these copies need it."""
         return sum(self.places[user] for user in users)
 
     def depending(self, name: str) -> set[int]:
-        """Copies that read an instruction outside, directly or through others."""
+        """Copies that read an outside instruction, directly or through other copies."""
         numbers: set[int] = set()
-        for number in reversed(range(len(self.reads))):  # what a copy reads has a higher number
+        for number in reversed(range(len(self.reads))):  # a copy reads copies of higher numbers
             if any(read == name or read in numbers for read in self.reads[number]):
                 numbers.add(number)
         return numbers
@@ -51,14 +51,14 @@ class Fusions:
     computation: Computation
     kernels: dict[str, Kernel]
     readers: dict[str, set[str]]  # of each instruction: the kernels that read it
-    refusals: dict[Pair, str] = field(default_factory=dict)  # why an operand was not fused
+    refusals: dict[Pair, str] = field(default_factory=dict)  # why an operand is not fused
 
     def instruction(self, name: str) -> Instruction:
         return self.computation.instructions[name]
 
 
 def separate(computation: Computation) -> Fusions:
-    """Every instruction is a kernel."""
+    """One kernel for every instruction."""
     state = Fusions(computation, {}, {name: set() for name in computation.instructions})
     for name, instruction in computation.instructions.items():
         reused = reused_operands(computation, instruction)
@@ -71,7 +71,7 @@ def separate(computation: Computation) -> Fusions:
 
 
 def fuse(state: Fusions, reader: str, operand: str) -> None:
-    """Copy an operand into a kernel; drop it where nobody reads it any more."""
+    """Copy an operand into a kernel, and remove its own kernel if no kernel reads it any more."""
     computation, kernel = state.computation, state.kernels[reader]
     copied, number = state.instruction(operand), len(kernel.copies)
     if operand in kernel.reused:
@@ -92,9 +92,9 @@ def fuse(state: Fusions, reader: str, operand: str) -> None:
 
 
 def _place(computation: Computation, kernel: Kernel, number: int, users: set[int]) -> None:
-    """FusionNodeIndexingEvaluation: code stands once for each position that it is computed at.
+    """Count the code of a new copy as FusionNodeIndexingEvaluation does: once for each position that is computed.
 
-    Operands of the same shape are read at the position of the copy itself, which those that read it ask for already.
+    Operands of the same shape are read at the position of the copy itself, which its readers have already computed.
     """
     copy = kernel.copies[number]
     kernel.places[number] = kernel.places_for(users)

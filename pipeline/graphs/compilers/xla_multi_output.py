@@ -1,7 +1,8 @@
 """XLA's multi-output fusion on GPUs (Snider & Liang 2023, section 3; the pass `gpu_multi_output_fusion`).
 
-Of every result, readers first: its readers are joined with each other (sibling fusion), then what it reads is joined
-with it (producer-consumer fusion), wherever the joined kernel is legal and its loops run over equally many elements.
+For every result, readers first: its readers are joined with each other (sibling fusion), then the kernels that it reads
+are joined with its own (producer-consumer fusion), if the joined kernel is legal and its loops run over the same number
+of elements.
 """
 
 from __future__ import annotations
@@ -36,6 +37,6 @@ def _joined(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -> np.
                 )
         for k in range(kernels.needed_offsets[i], kernels.needed_offsets[i + 1]):
             producer = kernels.kernel[kernels.needed[k]]
-            if producer != NOT_WRITTEN:  # what is fused into the result has no kernel
+            if producer != NOT_WRITTEN:  # a fused operation has no kernel
                 join(problem, kernels, producer, kernels.kernel[i])
     return kernels.kernel

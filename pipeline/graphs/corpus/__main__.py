@@ -1,6 +1,6 @@
-"""Write the graphs that are cached in `exported/` anew: `python -m pipeline.graphs.corpus [NAME...]`.
+"""Write the cached graphs in `exported/` anew: `python -m pipeline.graphs.corpus [NAME...]`.
 
-It needs the optional extra: `pip install -e '.[graphs]' -c constraints.txt`; everything else reads what is cached.
+It needs the optional extra: `pip install -e '.[graphs]' -c constraints.txt`; all other code reads the cached graphs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.graph_table import write_graphs
 from pipeline.graphs.corpus.onnx_files import read_onnx
 
-# The models without weights in the package `onnx` -> the family each is of.
+# The models without weights in the package `onnx` -> their families.
 LIGHT = {
     "light_bvlc_alexnet": "alexnet",
     "light_densenet121": "densenet",
@@ -34,7 +34,7 @@ LIGHT = {
 
 
 def graphs_of(name: str) -> list[Graph]:
-    """Of an architecture forward, training and, if it is recurrent, one cell; of an ONNX model forward."""
+    """The graphs of a network: forward, training and, if it is recurrent, one cell; of an ONNX model only forward."""
     if name in LIGHT:
         import onnx
 
@@ -54,10 +54,10 @@ def graphs_of(name: str) -> list[Graph]:
 
 
 def main(names: Annotated[list[str] | None, typer.Argument(help="all by default")] = None) -> None:
-    """Write one table a network, whole or not at all."""
+    """Write one table per network, as a whole or not at all."""
     for name in tqdm(names or [*ARCHITECTURES, *LIGHT]):
         if name not in ARCHITECTURES and name not in LIGHT:
-            raise typer.BadParameter(f"no network {name!r}; there are {', '.join([*ARCHITECTURES, *LIGHT])}")
+            raise typer.BadParameter(f"no network {name!r}; the networks are {', '.join([*ARCHITECTURES, *LIGHT])}")
         write_graphs(FOLDER / f"{name}.parquet", graphs_of(name))
 
 

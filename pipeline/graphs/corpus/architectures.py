@@ -1,7 +1,7 @@
-"""The networks whose graphs are in `exported/`: by name, with the family, and how each is made.
+"""The networks whose graphs are in `exported/`: their names, their families, and the functions that make them.
 
-torchvision, timm and transformers are the optional extra `graphs`; nothing but `python -m pipeline.graphs.corpus`
-needs them. Everything is made on torch's meta device: shapes and types, no memory.
+torchvision, timm and transformers are the optional extra `graphs`; only `python -m pipeline.graphs.corpus` needs them.
+All modules and inputs are on torch's meta device: they have shapes and types, but no memory.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pipeline.graphs.corpus.modules.rnnlm import RNNLM, RNNLMStep
 from pipeline.graphs.corpus.modules.transformer_xl import TransformerXL, TransformerXLStep
 from pipeline.graphs.corpus.modules.wavenet import WaveNet
 
-Made = tuple[nn.Module, tuple[Tensor, ...]]  # a module on the meta device, and its inputs
-_WORDS = 32_000  # of the vocabularies of our own modules: that of GNMT (Wu et al. 2016)
+ModuleAndInputs = tuple[nn.Module, tuple[Tensor, ...]]  # on the meta device
+_WORDS = 32_000  # in the vocabularies of our own modules, as of GNMT (Wu et al. 2016)
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What makes it, and one step of it with how many states, for long unrolls."""
+    """A network. step: one step of a recurrent network, its inputs and its number of states, for long unrolls."""
 
     family: str
-    make: Callable[[], Made]
+    make: Callable[[], ModuleAndInputs]
     step: Callable[[], tuple[nn.Module, tuple[Tensor, ...], int]] | None = None
 
 
@@ -35,7 +35,7 @@ def _tokens(*shape: int) -> Tensor:
 
 
 class _Logits(nn.Module):
-    """A module of transformers that returns its logits alone. Its mask is an input: to make one it looks at values."""
+    """A module of transformers that returns only its logits. The mask is an input, because making it reads values."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _Logits(nn.Module):
 
 
 class _Similarities(nn.Module):
-    """CLIP of transformers, which returns the similarities of images and texts alone. Its mask is an input as above."""
+    """CLIP of transformers that returns only the similarities of images and texts. The mask is an input, as above."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -61,9 +61,9 @@ class _Similarities(nn.Module):
 
 
 class Repeated(nn.Module):
-    """Upsampling by a whole factor to the nearest element, as one operation that copies.
+    """Nearest-neighbour upsampling by an integer factor, as one operation that copies.
 
-    torch's own is traced as eight small operations that make indices and one that reads by them, but runs as one.
+    torch's own module runs as one operation, but is traced as eight small operations that make indices and a gather.
     """
 
     def __init__(self, factor: int) -> None:
@@ -77,32 +77,32 @@ class Repeated(nn.Module):
         return copies.reshape(batch, channels, height * self.factor, width * self.factor)
 
 
-def _inception() -> Made:
+def _inception() -> ModuleAndInputs:
     from torchvision.models import inception_v3
 
-    # The auxiliary classifier helps training from random weights; it is no part of the network's published graph.
+    # The auxiliary classifier helps training from random weights; it is not a part of the network's published graph.
     return inception_v3(weights=None, init_weights=False, aux_logits=False), (torch.empty(32, 3, 299, 299),)
 
 
-def _resnet() -> Made:
+def _resnet() -> ModuleAndInputs:
     from torchvision.models import resnet50
 
     return resnet50(weights=None), (torch.empty(32, 3, 224, 224),)
 
 
-def _vit() -> Made:
+def _vit() -> ModuleAndInputs:
     from torchvision.models import vit_b_16
 
     return vit_b_16(weights=None), (torch.empty(32, 3, 224, 224),)
 
 
-def _nasnet() -> Made:
+def _nasnet() -> ModuleAndInputs:
     import timm
 
     return timm.create_model("nasnetalarge", pretrained=False), (torch.empty(8, 3, 331, 331),)
 
 
-def _hrnet() -> Made:
+def _hrnet() -> ModuleAndInputs:
     import timm
 
     module = timm.create_model("hrnet_w18", pretrained=False)
@@ -112,21 +112,21 @@ def _hrnet() -> Made:
     return module, (torch.empty(32, 3, 224, 224),)
 
 
-def _bert() -> Made:
+def _bert() -> ModuleAndInputs:
     from transformers import BertConfig, BertForMaskedLM
 
     module = BertForMaskedLM(BertConfig(attn_implementation="eager", use_cache=False))
     return _Logits(module), (_tokens(16, 128), torch.empty(16, 1, 128, 128))
 
 
-def _gpt2() -> Made:
+def _gpt2() -> ModuleAndInputs:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     module = GPT2LMHeadModel(GPT2Config(attn_implementation="eager", use_cache=False))
     return _Logits(module), (_tokens(8, 256), torch.empty(8, 1, 256, 256))
 
 
-def _clip() -> Made:
+def _clip() -> ModuleAndInputs:
     from transformers import CLIPConfig, CLIPModel
 
     module = CLIPModel(CLIPConfig(attn_implementation="eager"))  # by default ViT-B/32
@@ -138,16 +138,16 @@ def _rnnlm_step(layers: int, batch: int = 64, hidden: int = 1024) -> tuple[RNNLM
     return RNNLMStep(layers, hidden, _WORDS), (_tokens(batch), *states), len(states)
 
 
-def _rnnlm(layers: int, steps: int) -> Made:
+def _rnnlm(layers: int, steps: int) -> ModuleAndInputs:
     step, (tokens, *states), _ = _rnnlm_step(layers)
     return RNNLM(step), (_tokens(len(tokens), steps), *states)
 
 
-def _gnmt(layers: int, steps: int, batch: int = 64, hidden: int = 1024) -> Made:
+def _gnmt(layers: int, steps: int, batch: int = 64, hidden: int = 1024) -> ModuleAndInputs:
     return GNMT(layers, hidden, _WORDS), (_tokens(batch, steps), _tokens(batch, steps), torch.empty(batch, hidden))
 
 
-def _wavenet() -> Made:
+def _wavenet() -> ModuleAndInputs:
     # 36 layers as in the table of GO (Zhou et al. 2020): four stacks of dilations 1 to 256.
     return WaveNet(stacks=4, depth=9, channels=128, levels=256), (torch.empty(8, 256, 4096),)
 
@@ -159,7 +159,7 @@ def _transformer_xl_step(batch: int = 16, length: int = 128) -> tuple[Transforme
     return step, (_tokens(batch, length), torch.empty(2 * length, width), *memories), layers
 
 
-def _transformer_xl(segments: int = 4) -> Made:
+def _transformer_xl(segments: int = 4) -> ModuleAndInputs:
     step, (tokens, positions, *memories), _ = _transformer_xl_step()
     return TransformerXL(step), (_tokens(len(tokens), segments, tokens.shape[1]), positions, *memories)
 

@@ -1,15 +1,15 @@
-"""A torch module on the meta device -> its graph of aten operations with FLOPs and bytes. No weights, no computation.
+"""A torch module on the meta device -> its graph of aten operations with FLOPs and bytes, without computing anything.
 
 `torch.export` captures the module, and ahead-of-time autograd traces it to aten operations, forward or with gradients
-(`aot_export_joint_with_descriptors`; the module paths of the forward operations pass on to their gradients').
+(`aot_export_joint_with_descriptors`; gradients inherit the module paths of their forward operations).
 
-- What costs nothing is no operation: a result that shares its input's memory (views, transposes, slices, detach), or
-  one part of several results (getitem), belongs to the operation that computed it, for which its readers wait.
-- The inputs of the module lie ready on every device. So do weights, whose bytes the first operation that reads them
-  keeps; views of weights are weights.
+- A node without cost is not an operation: a result that shares its input's memory (views, transposes, slices, detach),
+  or one part of several results (getitem), belongs to the operation that computed it, and its readers wait for that.
+- The inputs of the module are ready on every device, and so are weights. The bytes of a weight count as `bytes_kept` of
+  the first operation that reads it; views of weights are weights.
 - FLOPs of matrix products, convolutions, attention and their gradients: formulas of `torch.utils.flop_counter`;
-  operations that only move data: none; all others: one an element of their largest tensor.
-- Bytes read: every tensor that is an input, at the size of the view that is read; repeated elements count once.
+  operations that only move data: none; all remaining operations: one per element of their largest tensor.
+- Bytes read: every input tensor, at the size of the view that is read; repeated elements count once.
 - Bytes written: every result that anything reads.
 """
 
@@ -28,7 +28,7 @@ from torch.utils.flop_counter import flop_registry
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
 from pipeline.graphs.corpus.unroll import CARRIED_IN, CARRIED_OUT
 
-_FREE = {"_unsafe_view", "lift_fresh", "lift_fresh_copy"}  # share memory in effect, though their schema does not say so
+_FREE = {"_unsafe_view", "lift_fresh", "lift_fresh_copy"}  # they share memory, although their schemas do not say so
 _MOVES = {
     *("cat", "stack", "clone", "_to_copy", "copy", "constant_pad_nd", "embedding", "gather", "index", "index_select"),
     *("slice_backward", "select_backward", "slice_scatter", "select_scatter", "repeat", "flip", "roll"),
@@ -38,7 +38,7 @@ _MOVES = {
 
 
 class WithLoss(nn.Module):
-    """Mean cross-entropy of a module's logits, spelled out: its composite form has no gradient once it is exported."""
+    """Mean cross-entropy of a module's logits in basic operations: torch's composite has no gradient after export."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -54,20 +54,20 @@ def graph_of_module(
 ) -> Graph:
     """The graph of a module whose parameters and inputs are on the meta device.
 
-    variant: forward (of one tensor of logits, as at inference) | training (its cross-entropy and all gradients) | cell:
-    one step of a recurrent module, of which the last `states` inputs and outputs are states. There every state becomes
-    two operations without cost, CARRIED_IN and CARRIED_OUT, whose layer is its number.
+    variant: forward (one tensor of logits, as at inference) | training (cross-entropy and all gradients) | cell (one
+    step of a recurrent module, whose last `states` inputs and outputs are states). In a cell every state becomes two
+    operations without cost, CARRIED_IN and CARRIED_OUT, whose layer is the number of the state.
     """
-    return of_fx(traced(module, inputs, variant), name, family, variant, len(inputs) - states if states else None)
+    return graph_of_fx(traced(module, inputs, variant), name, family, variant, len(inputs) - states if states else None)
 
 
 def traced(module: nn.Module, inputs: tuple[Tensor, ...], variant: str) -> fx.Graph:
-    """The aten operations of a module, as `graph_of_module` reads them; every result's shape is in `meta["val"]`."""
+    """The aten operations of a module for `graph_of_fx`; `meta["val"]` of each node holds the shape of its result."""
     if variant == "training":
         module.train()
         for part in module.modules():
             if isinstance(part, nn.modules.batchnorm._BatchNorm):
-                part.num_batches_tracked = None  # counting batches is no part of the network
+                part.num_batches_tracked = None  # counting batches is not a part of the network
         target = torch.empty(module(*inputs).shape[:-1], dtype=torch.long, device="meta")
         module, inputs = WithLoss(module), (target, *inputs)
     else:
@@ -78,9 +78,9 @@ def traced(module: nn.Module, inputs: tuple[Tensor, ...], variant: str) -> fx.Gr
             return aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
 
 
-def of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
-    """The graph of a traced one. first_state: number of the first input that is a state, None without states."""
-    owner: dict[fx.Node, int | str | None] = {}  # operation that computed it, or name of the weight, or an input
+def graph_of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
+    """The graph of a traced module. first_state: number of the first input that is a state; None without states."""
+    owner: dict[fx.Node, int | str | None] = {}  # operation that computed the node; name of a weight; None: an input
     kinds: list[str] = []
     layers: list[str] = []
     costs: list[tuple[float, int, int, int]] = []  # FLOPs; bytes read, written, kept
@@ -104,14 +104,14 @@ def of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: in
                 if first_state is not None and inputs >= first_state:
                     owner[node] = operation(CARRIED_IN, str(inputs - first_state), (0.0, 0, 0, 0))
                 inputs += 1
-        elif node.op == "get_attr":  # a constant of the module
+        elif node.op == "get_attr":  # constant of the module
             owner[node] = str(node.target)
         elif node.op == "call_function" and not _has_result(node):
-            continue  # an assertion about shapes, which were told when it was traced
+            continue  # an assertion about shapes, which are fixed since tracing
         elif node.op == "call_function" and _is_free(node):
             owner[node] = owner[node.all_input_nodes[0]]
         elif node.op == "call_function":
-            kept = 0
+            weight_bytes = 0
             parents = []
             for parent in node.all_input_nodes:
                 source = owner[parent]
@@ -119,9 +119,9 @@ def of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: in
                     parents.append(source)
                 elif source is not None and source not in weights:
                     weights.add(source)
-                    kept += _bytes(_value(parent))
+                    weight_bytes += _bytes(_value(parent))
             cost = cost_of(node)
-            number = operation(cost.kind, _layer(node), (cost.flops, cost.read, cost.written, kept))
+            number = operation(cost.kind, _layer(node), (cost.flops, cost.read, cost.written, weight_bytes))
             owner[node] = number
             edges += [(parent, number) for parent in parents]
         elif node.op == "output" and first_state is not None:
@@ -144,7 +144,7 @@ def of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: in
 
 
 class Cost(NamedTuple):
-    """What an operation does."""
+    """What an operation computes and moves."""
 
     kind: str
     flops: float
@@ -153,13 +153,13 @@ class Cost(NamedTuple):
 
 
 def cost_of(node: fx.Node) -> Cost:
-    """What a node computes and moves; of nodes that `computes` says are operations."""
+    """Cost of a node that is an operation (see `computes`)."""
     read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
     return Cost(_kind(node), _flops(node), read, _written(node))
 
 
 def computes(node: fx.Node) -> bool:
-    """Whether a node of a traced graph is an operation: it is called, has a result, and costs something."""
+    """Whether a node of a traced graph is an operation: it is a call with a result and a cost."""
     return node.op == "call_function" and _has_result(node) and not _is_free(node)
 
 
@@ -182,7 +182,7 @@ def _is_free(node: fx.Node) -> bool:
 
 
 def _kind(node: fx.Node) -> str:
-    """The aten operator without namespace and overload: convolution, addmm."""
+    """Name of the aten operator without namespace and overload: convolution, addmm."""
     target: Any = node.target
     return target._schema.name.split("::")[-1] if isinstance(target, torch._ops.OpOverload) else str(target.__name__)
 
@@ -194,7 +194,7 @@ def _layer(node: fx.Node) -> str:
 
 
 def _value(node: fx.Node) -> Any:
-    """The shapes of its result; of an attribute, which is traced without them, those of the module."""
+    """The node's result on the meta device; an attribute is traced without it, so the module's own is used."""
     return node.meta["val"] if "val" in node.meta else getattr(node.graph.owning_module, str(node.target))
 
 
@@ -203,7 +203,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _bytes(value: Any) -> int:
-    """Of elements in memory: along a dimension of stride 0 they are the same ones."""
+    """Bytes of the distinct elements in memory: a dimension of stride 0 repeats the same elements."""
     total = 0
     for tensor in _tensors(value):
         counts = (size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride or not size)
@@ -226,8 +226,8 @@ def _flops(node: fx.Node) -> float:
     args: Any
     args, kwargs = fx.map_arg((node.args, node.kwargs), _value)
     if _kind(node) == "convolution_backward":
-        # torch's formula takes a grouped convolution's weights for those of one group. Each of the two gradients takes
-        # as much as the convolution: an output, or, transposed, an input times the weights that it meets.
+        # torch's formula ignores groups. Each of the two gradients costs as much as the convolution: the number of
+        # outputs (of inputs if it is transposed) times the weights that each of them meets.
         grad, x, weight, transposed, mask = args[0], args[1], args[2], args[7], args[10]
         return 2.0 * (x if transposed else grad).numel() * weight[0].numel() * (mask[0] + mask[1])
     formula = flop_registry.get(getattr(node.target, "_overloadpacket", None))

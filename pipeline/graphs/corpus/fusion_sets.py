@@ -1,4 +1,4 @@
-"""The graphs of a set that is to be fused: whole ones, or small parts of which every plan can be looked at."""
+"""The graphs of a set for fusion: whole graphs, or parts so small that every plan can be enumerated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from pipeline.graphs.corpus import exported
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.parts import drawn, part
 
-_DRAWS = 200  # parts of a graph that are looked at, until as many count as the set wants
+_DRAWS = 200  # most parts that are drawn of a graph, until the number that the set asks for count
 
 
 def fusion_graphs(settings: FusionSet, choices: Callable[[Graph], int]) -> list[Graph]:
-    """All graphs of a set, each once. choices: how many operations may be fused. Raises ValueError for no network."""
+    """All graphs of a set, each once. Raises ValueError for a network that does not exist.
+
+    choices: the number of operations of a graph that may be fused.
+    """
     least, most = settings.operations
     graphs = [exported.load(name, variant) for name in settings.networks for variant in _variants(settings, name)]
     whole = [graph for graph in graphs if least <= len(graph) <= most]
@@ -26,18 +29,18 @@ def fusion_graphs(settings: FusionSet, choices: Callable[[Graph], int]) -> list[
 
 
 def _variants(settings: FusionSet, name: str) -> list[str]:
-    """Networks from ONNX files have no training graph."""
+    """The set's variants that the network has; networks from ONNX files have no training graph."""
     return [variant for variant in settings.variants if variant == "forward" or not name.startswith("light_")]
 
 
 def _parts(settings: FusionSet, graph: Graph, choices: Callable[[Graph], int]) -> Iterator[Graph]:
     rng = np.random.default_rng([settings.seed, *f"{graph.name} {graph.variant}".encode()])
-    seen: set[str] = set()
+    graph_ids: set[str] = set()
     for k in range(_DRAWS):
         chosen = drawn(graph, *settings.part_operations, rng)
-        if chosen is None or len(seen) == settings.parts:
+        if chosen is None or len(graph_ids) == settings.parts:
             return
         piece = part(graph, chosen, f"{graph.name}_{graph.variant}_part_{k}")
-        if piece.graph_id not in seen and 2 <= choices(piece) <= settings.most_choices:
-            seen.add(piece.graph_id)
+        if piece.graph_id not in graph_ids and 2 <= choices(piece) <= settings.most_choices:
+            graph_ids.add(piece.graph_id)
             yield piece

@@ -1,4 +1,4 @@
-"""A computation graph with what each operation costs: a row of table `graphs`."""
+"""A computation graph with the costs of its operations: a row of table `graphs`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pipeline.graphs.problems.problem import Edges
 
 @dataclass(frozen=True)
 class Graph:
-    """n operations in a topological order; see `schemas/graphs.py` for what the costs mean.
+    """n operations in a topological order; `schemas/graphs.py` says what each cost means.
 
-    Raises ValueError naming the graph and the operation where a kind is empty, a cost is negative or no number, or an
-    edge does not go to a higher number. `graph` makes one of operations in any order.
+    Raises ValueError that names the graph and the operation if a kind is empty, a cost is negative or not finite, or
+    an edge does not go to a higher number. `graph` makes a Graph of operations in any order.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Graph:
     bytes_written: np.ndarray  # (n,) int64
     bytes_kept: np.ndarray  # (n,) int64
     layers: tuple[str, ...]  # n
-    seconds: np.ndarray  # (n,) float64, or (0,) where a device's roofline tells the times
+    seconds: np.ndarray  # (n,) float64, or (0,) if the run times follow from a device's roofline
     children: Edges
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Graph:
 
     @property
     def costs(self) -> dict[str, np.ndarray]:
-        """Every number of an operation by its name."""
+        """Every array of costs by its name."""
         return {
             "flops": self.flops,
             "bytes_read": self.bytes_read,
@@ -71,7 +71,7 @@ class Graph:
 
     @cached_property
     def graph_id(self) -> str:
-        """SHA-256 of all arrays, little-endian: the same graph under another name has the same."""
+        """SHA-256 of all arrays, little-endian: equal graphs with different names have the same id."""
         digest = hashlib.sha256()
         for words in (self.kinds, self.layers):
             digest.update(json.dumps(list(words)).encode())
@@ -104,7 +104,7 @@ class Graph:
 
     @classmethod
     def from_row(cls, row: Mapping[Any, Any]) -> Graph:
-        """The graph of a row. Raises ValueError as the class does, and where `graph_id` is not that of the arrays."""
+        """The graph of a row. Raises ValueError as the class does, and if `graph_id` does not match the arrays."""
         graph = cls(
             name=row["name"],
             family=row["family"],
@@ -119,32 +119,32 @@ class Graph:
             children=Edges(np.asarray(row["offsets"], np.int32), np.asarray(row["children"], np.int32)),
         )
         if graph.graph_id != row["graph_id"]:
-            raise ValueError(f"graph {graph.name}: its arrays are not those that its graph_id was made of")
+            raise ValueError(f"graph {graph.name}: its arrays do not match its graph_id; make the table anew")
         return graph
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Operations in any order, as a source of graphs lists them; numbers of the same length n."""
+    """n operations in any order, as a source of graphs lists them."""
 
     kinds: Sequence[str]
     flops: np.ndarray
     bytes_read: np.ndarray
     bytes_written: np.ndarray
     bytes_kept: np.ndarray
-    layers: Sequence[str] = ()  # none: unknown
-    seconds: np.ndarray | None = None  # None: a device's roofline tells them
-    labels: Sequence[str] = ()  # what messages call them; none: their numbers
+    layers: Sequence[str] = ()  # empty: unknown
+    seconds: np.ndarray | None = None  # None: they follow from a device's roofline
+    labels: Sequence[str] = ()  # names of the operations in messages; empty: their numbers
 
 
 def graph(
     name: str, family: str, variant: str, operations: Operations, sources: np.ndarray, targets: np.ndarray
 ) -> tuple[Graph, np.ndarray]:
-    """The graph of these operations and edges, and which operation became number i, (n,).
+    """The graph of these operations and edges, and (n,) the index in `operations` of each of the graph's operations.
 
-    The order is topological, the smallest number first among those that are ready; duplicate edges count once.
-    Raises ValueError naming graph and operation: no kind, a cost that is negative or no number, an edge to or from an
-    operation that does not exist, a cycle.
+    The order is topological; of the ready operations the one with the smallest number comes first. Duplicate edges
+    count once. Raises ValueError that names graph and operation for: an empty kind, a cost that is negative or not
+    finite, an edge to or from an operation that does not exist, a cycle.
     """
     n = len(operations.kinds)
     labels = [str(label) for label in operations.labels] if len(operations.labels) else [str(i) for i in range(n)]
@@ -180,9 +180,11 @@ def graph(
 def _check_costs(name: str, labels: Sequence[str], kinds: Sequence[str], costs: Mapping[str, np.ndarray]) -> None:
     for label, kind in zip(labels, kinds, strict=True):
         if not kind:
-            raise ValueError(f"graph {name}: it is not said what operation {label} does")
+            raise ValueError(f"graph {name}: operation {label} has no kind; say what it computes")
     for cost, values in costs.items():
-        # Bytes are stored as 64-bit integers; what does not fit there is no number of bytes.
+        # Bytes are stored as 64-bit integers, so every cost has to be below 2**63.
         if len(wrong := np.flatnonzero(~(np.isfinite(values) & (values >= 0) & (values < 2.0**63)))):
             i = wrong[0]
-            raise ValueError(f"graph {name}: operation {labels[i]} has {values[i]} {cost}; 0 to 2**63 are possible")
+            raise ValueError(
+                f"graph {name}: operation {labels[i]} has {values[i]} {cost}; it must be at least 0 and less than 2**63"
+            )

@@ -1,4 +1,4 @@
-"""Tables of graphs: written whole or not at all, and read with the file's name in every fault."""
+"""Tables of graphs: written as a whole or not at all; every error message names the file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pipeline.graphs.corpus.graph import Graph
 
 
 def write_graphs(path: Path, graphs: Sequence[Graph]) -> None:
-    """One row a graph."""
+    """Write one row per graph."""
     rows = pd.DataFrame([graph.to_row() for graph in graphs], columns=tables.SCHEMAS["graphs"].names)
     tables.write(rows, "graphs", path)
 
 
 def read_graphs(path: Path) -> list[Graph]:
-    """Raises TableError where the file is missing, damaged or another table, or a row of it is no graph."""
+    """All graphs of a table. Raises TableError if the file is missing, damaged or another table, or a row is wrong."""
     try:
         return [Graph.from_row(row) for row in tables.read("graphs", path).to_dict("records")]
     except tables.TableError:

@@ -1,9 +1,10 @@
 """An ONNX file -> its computation graph.
 
-The rules are those of `export.py`: what has constants alone as inputs is a constant, as if it had been folded, and
-kept by the first operation that reads it; what costs nothing (Reshape, Identity, Dropout at inference) belongs to the
-operation whose result it passes on; the graph's inputs lie ready. FLOPs: 2 a multiplication and addition of Conv,
-ConvTranspose, MatMul and Gemm; none where data only move; one an element of the largest tensor for all others.
+The rules are those of `export.py`: a node whose inputs are all constants is a constant, as if it were folded, and its
+bytes count as `bytes_kept` of the first operation that reads it. A node without cost (Reshape, Identity, Dropout at
+inference) belongs to the operation whose result it passes on. The graph's inputs are ready. FLOPs: 2 per multiplication
+and addition of Conv, ConvTranspose, MatMul and Gemm; none for operations that only move data; one per element of the
+largest tensor for all remaining operations.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _MOVES = {
 }
 
 
-_LARGEST = 2**31  # bytes; a protobuf message is smaller, and keeps what is larger in files beside it
-_FEW_ELEMENTS = 1024  # of constants whose values are looked at: shapes, axes, lengths of parts
+_LARGEST = 2**31  # bytes; a protobuf message is smaller, and larger models keep their weights in separate files
+_FEW_ELEMENTS = 1024  # most elements of a constant whose values may matter: shapes, axes, lengths of parts
 
 
 class OnnxError(ValueError):
-    """A file is no ONNX model, or one whose operations have no known sizes; the message names file and node."""
+    """A file is not an ONNX model, or its operations have unknown sizes; the message names file and node."""
 
 
 class _Tensor(NamedTuple):
@@ -47,11 +48,11 @@ class _Tensor(NamedTuple):
 
 
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
-    """The graph of a file; its name is the file's.
+    """The graph of a file; it has the file's name.
 
-    dimensions: sizes for those that the model leaves open, by their names in it: {"batch": 8}.
-    Weights count by their sizes alone: their numbers are not looked at, and other files are not opened.
-    Raises OnnxError naming file and node.
+    dimensions: sizes of the dimensions that the model leaves open, by their names in the model: {"batch": 8}.
+    Only the sizes of weights matter: their values are not read, and separate files with weights are not opened.
+    Raises OnnxError that names file and node.
     """
     return read_with_names(path, family, dimensions)[0]
 
@@ -59,7 +60,7 @@ def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, in
 def read_with_names(
     path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None
 ) -> tuple[Graph, tuple[str, ...]]:
-    """The graph of a file as `read_onnx`, and what the file calls each operation, (n,)."""
+    """The graph of a file as of `read_onnx`, and the name of each operation in the file, (n,)."""
     model, weights = _model(path, dimensions or {})
     tensors = _tensors(path, model) | weights
     labels = [_label(node, number) for number, node in enumerate(model.graph.node)]
@@ -67,40 +68,40 @@ def read_with_names(
     owner |= {name: name for name in weights}
     for constant in (*model.graph.initializer, *(sparse.values for sparse in model.graph.sparse_initializer)):
         owner[constant.name] = constant.name
-    kept_already: set[str] = set()
+    counted: set[str] = set()  # constants whose bytes belong to an operation
     read_by: set[str] = {name for node in model.graph.node for name in node.input}
     read_by |= {value.name for value in model.graph.output}
     kinds: list[str] = []
-    chosen: list[str] = []
+    operation_labels: list[str] = []
     costs: list[tuple[float, int, int, int]] = []  # FLOPs; bytes read, written, kept
     edges: list[tuple[int, int]] = []
 
     def tensor(name: str, label: str) -> _Tensor:
         if name not in tensors:
             raise OnnxError(
-                f"{path}: node {label}: the size of {name!r} is not known; give the model fixed input sizes, and no "
-                "operators but those of ONNX itself"
+                f"{path}: node {label}: the size of {name!r} is unknown; give the model fixed input sizes, and use "
+                "only operators of ONNX itself"
             )
         if not 0 <= tensors[name].bytes < 2**63:
-            raise OnnxError(f"{path}: node {label}: {name!r} of shape {tensors[name].shape} is no tensor that can be")
+            raise OnnxError(f"{path}: node {label}: shape {tensors[name].shape} of {name!r} is impossible; correct it")
         return tensors[name]
 
     for node, label in zip(model.graph.node, labels, strict=True):
         if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
-            raise OnnxError(f"{path}: node {label} holds a graph of its own; inline it, or export without control flow")
+            raise OnnxError(f"{path}: node {label} contains a subgraph; inline it, or export without control flow")
         inputs = [name for name in node.input if name]
         outputs = [name for name in node.output if name in read_by]
         for name in inputs:
             if name not in owner:
-                raise OnnxError(f"{path}: node {label} reads {name!r}, which nothing before it computes")
+                raise OnnxError(f"{path}: node {label} reads {name!r}, which no node before it computes")
         if all(isinstance(owner[name], str) for name in inputs):
             owner.update({name: name for name in node.output})
             continue
         if node.op_type in _FREE:
             owner.update({name: owner[inputs[0]] for name in node.output})
             continue
-        constants = {owner[name] for name in inputs if isinstance(owner[name], str)} - kept_already
-        kept_already |= {name for name in constants if isinstance(name, str)}
+        constants = {owner[name] for name in inputs if isinstance(owner[name], str)} - counted
+        counted |= {name for name in constants if isinstance(name, str)}
         parts = [tensor(name, label) for name in inputs]
         results = [tensor(name, label) for name in outputs]
         try:
@@ -118,41 +119,41 @@ def read_with_names(
         edges += [(source, len(kinds)) for name in inputs if isinstance(source := owner[name], int)]
         owner.update({name: len(kinds) for name in node.output})
         kinds.append(node.op_type)
-        chosen.append(label)
-    flops, read, written, kept = np.array(costs, np.float64).reshape(-1, 4).T
+        operation_labels.append(label)
+    flops, read, written, weight_bytes = np.array(costs, np.float64).reshape(-1, 4).T
     pairs = np.array(edges, np.int64).reshape(-1, 2)
-    operations = Operations(kinds, flops, read, written, kept, labels=chosen)
+    operations = Operations(kinds, flops, read, written, weight_bytes, labels=operation_labels)
     try:
-        made, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
+        onnx_graph, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
     except ValueError as error:
         raise OnnxError(f"{path}: {error}") from error
-    return made, tuple(chosen[i] for i in order)
+    return onnx_graph, tuple(operation_labels[i] for i in order)
 
 
 def _model(path: Path, dimensions: Mapping[str, int]) -> tuple[Any, dict[str, _Tensor]]:
-    """The model with the sizes of all its results, as far as they can be told, and the sizes of its large weights."""
+    """The model with the sizes of its results, as far as they can be inferred, and the sizes of its large weights."""
     import onnx  # slow to import; most graphs are read from other files
     from google.protobuf.message import DecodeError
 
     try:
-        data = content(path, _LARGEST)
+        file_content = content(path, _LARGEST)
     except ValueError as error:
         raise OnnxError(str(error)) from error
     try:
-        model = onnx.load_model_from_string(data)
+        model = onnx.load_model_from_string(file_content)
     except (DecodeError, ValueError) as error:
-        raise OnnxError(f"{path}: this is no ONNX model, or only a part of one; export it again") from error
+        raise OnnxError(f"{path}: this is not a complete ONNX model; export it again") from error
     if not model.HasField("graph"):
-        raise OnnxError(f"{path}: this is no ONNX model: it holds no graph; export it again")
+        raise OnnxError(f"{path}: this is not an ONNX model: it has no graph; export it again")
     if model.functions:
-        raise OnnxError(f"{path}: the model holds functions of its own; inline them (onnx.inliner)")
+        raise OnnxError(f"{path}: the model defines functions; inline them (onnx.inliner)")
     for value in model.graph.input:
         for dimension in value.type.tensor_type.shape.dim:
             if dimension.dim_param in dimensions:
                 dimension.dim_value = dimensions[dimension.dim_param]
             elif dimension.dim_param:
                 raise OnnxError(
-                    f"{path}: input {value.name!r} leaves dimension {dimension.dim_param!r} open; say how large it is: "
+                    f"{path}: input {value.name!r} leaves dimension {dimension.dim_param!r} open; give its size: "
                     f"--size {dimension.dim_param}=8"
                 )
     weights = _without_weights(path, model)
@@ -166,10 +167,10 @@ def _model(path: Path, dimensions: Mapping[str, int]) -> tuple[Any, dict[str, _T
 
 
 def _without_weights(path: Path, model: Any) -> dict[str, _Tensor]:
-    """Make the model's large constants inputs of the same sizes, which are returned by name.
+    """Replace the model's large constants by inputs of the same sizes; return these sizes by name.
 
-    So no number of them is copied or checked, none of another file is looked for, and what a file declares is not
-    allocated.
+    So their values are neither copied nor checked nor read from separate files, and a size that a file merely declares
+    is not allocated.
     """
     from onnx.helper import make_tensor_value_info
 
@@ -193,7 +194,7 @@ def _without_weights(path: Path, model: Any) -> dict[str, _Tensor]:
 
 
 def _tensors(path: Path, model: Any) -> dict[str, _Tensor]:
-    """Size of every tensor that has one in all dimensions."""
+    """Sizes of all tensors whose dimensions are all known."""
     tensors = {
         constant.name: _size(path, constant.name, constant.data_type, constant.dims)
         for constant in model.graph.initializer
@@ -212,7 +213,7 @@ def _size(path: Path, name: str, data_type: int, dims: Iterable[int]) -> _Tensor
     try:
         return _Tensor(tuple(dims), tensor_dtype_to_np_dtype(data_type).itemsize)
     except (KeyError, TypeError, ValueError) as error:
-        raise OnnxError(f"{path}: {name!r} is of type {data_type}, which ONNX does not have") from error
+        raise OnnxError(f"{path}: {name!r} is of type {data_type}, which does not exist in ONNX") from error
 
 
 def _one_line(error: Exception) -> str:

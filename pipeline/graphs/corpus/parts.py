@@ -1,4 +1,4 @@
-"""Connected parts of a graph that depend on each other as they do in the whole."""
+"""Connected parts of a graph, with all dependencies that their operations have in the whole graph."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scipy.sparse.csgraph import connected_components
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.problems.problem import Edges
 
-_TRIES = 100  # windows that are drawn for one part
+_TRIES = 100  # windows that are drawn for a part
 
 
 def part(graph: Graph, chosen: np.ndarray, name: str) -> Graph:
-    """The graph of these operations, ascending numbers, (k,), and the edges between them; costs stay as they are."""
+    """The graph of the operations `chosen`, (k,) ascending, and the edges between them; costs do not change."""
     number = np.full(len(graph), -1, np.int64)
     number[chosen] = np.arange(len(chosen))
     sources, targets = number[graph.children.sources], number[graph.children.targets]
@@ -36,11 +36,12 @@ def part(graph: Graph, chosen: np.ndarray, name: str) -> Graph:
 
 
 def drawn(graph: Graph, least: int, most: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Ascending numbers of the operations of a connected part, `least` to `most` of them; None where none was found.
+    """Ascending numbers of `least` to `most` operations that form a connected part; None if none was found.
 
-    A window of consecutive operations, its length log-uniform from `least` to `most` and its begin uniform; of it the
-    largest piece that hangs together, and another window where that has less than `least` operations. Numbers are a
-    topological order, so every path between two operations of a window lies in it: no dependency is lost.
+    A window of consecutive operations is drawn, with a length log-uniform from `least` to `most` and a uniform begin;
+    the part is the largest connected component of the window. A component of less than `least` operations is drawn
+    again. Numbers are a topological order, so a window contains every path between two of its operations: no dependency
+    is lost.
     """
     for _ in range(_TRIES):
         length = int(np.exp(rng.uniform(np.log(least), np.log(most + 1))))
@@ -48,18 +49,19 @@ def drawn(graph: Graph, least: int, most: int, rng: np.random.Generator) -> np.n
         if length >= len(graph):
             continue
         begin = int(position * (len(graph) - length + 1))
-        window = _largest_piece(graph, begin, begin + length)
+        window = _largest_component(graph, begin, begin + length)
         if len(window) >= least:
             return window
     return None
 
 
-def _largest_piece(graph: Graph, begin: int, end: int) -> np.ndarray:
-    """Of the operations begin..end-1 the most that hang together, of equals those with the smallest number."""
+def _largest_component(graph: Graph, begin: int, end: int) -> np.ndarray:
+    """The largest connected component of operations begin..end-1; of equal ones that with the smallest number."""
     offsets, n = graph.children.offsets, end - begin
     targets = graph.children.targets[offsets[begin] : offsets[end]] - begin
     sources = np.repeat(np.arange(n), np.diff(offsets[begin : end + 1]))
     inside = targets < n
-    ones = np.ones(int(inside.sum()), np.int8)
-    _, piece = connected_components(coo_array((ones, (sources[inside], targets[inside])), (n, n)), directed=False)
-    return begin + np.flatnonzero(piece == np.bincount(piece).argmax())
+    entries = np.ones(int(inside.sum()), np.int8)
+    adjacency = coo_array((entries, (sources[inside], targets[inside])), (n, n))
+    _, component = connected_components(adjacency, directed=False)
+    return begin + np.flatnonzero(component == np.bincount(component).argmax())

@@ -1,4 +1,4 @@
-"""The graphs of a set that is to be placed, and the experts' placements of them as they are frozen in git."""
+"""The graphs of a set whose operations are to be placed, and the experts' placements of them, frozen in git."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ EXPERTS = ("layers", "balanced", "published")
 
 
 def chosen(settings: PlacedSet) -> list[Graph]:
-    """All graphs of a set, by network and variant. Raises ValueError for a network that is not there."""
+    """All graphs of a set, by network and variant. Raises ValueError for a network that does not exist."""
     least, most = settings.operations
     graphs = [exported.load(name, variant) for name in settings.networks for variant in _variants(settings, name)]
     return [graph for graph in graphs if least <= len(graph) <= most]
 
 
 def _variants(settings: PlacedSet, name: str) -> list[str]:
-    """Networks from ONNX files have no training graph."""
+    """The set's variants that the network has; networks from ONNX files have no training graph."""
     return [variant for variant in settings.variants if variant == "forward" or not name.startswith("light_")]
 
 
 def expert_placement(graph: Graph, seconds: np.ndarray, devices: int, expert: str) -> np.ndarray | None:
-    """Device of each operation, (n,) int32, by one of EXPERTS; None where none is published.
+    """Device of each operation, (n,) int32, by one of EXPERTS; None if no placement is published.
 
     seconds: (n,), run time of each operation.
     """
@@ -38,11 +38,11 @@ def expert_placement(graph: Graph, seconds: np.ndarray, devices: int, expert: st
             return experts.balanced(graph, seconds, devices)
         case "published":
             return experts.published(graph, devices)
-    raise ValueError(f"no expert {expert!r}; there are {', '.join(EXPERTS)}")
+    raise ValueError(f"no expert {expert!r}; the experts are {', '.join(EXPERTS)}")
 
 
 def frozen_placement(path: Path, graph_id: str, devices: int, expert: str) -> np.ndarray | None:
-    """As `expert_placement`, from the table of frozen ones. None where there is none."""
+    """The same as `expert_placement`, read from the table of frozen placements. None if it has no such row."""
     rows = tables.read("expert_placements", path)
     row = rows[(rows["graph_id"] == graph_id) & (rows["devices"] == devices) & (rows["expert"] == expert)]
     return None if row.empty else np.asarray(row["placement"].iloc[0], np.int32)

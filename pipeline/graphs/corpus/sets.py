@@ -1,4 +1,4 @@
-"""The graphs of a named set: which were looked at, and why some of them do not count."""
+"""The graphs of a named set: the candidates, and why some of them do not count."""
 
 from __future__ import annotations
 
@@ -17,48 +17,50 @@ from pipeline.graphs.corpus.parts import drawn, part
 from pipeline.graphs.corpus.workloads import read_workload
 
 WHOLE, PART = "whole", "part"
-DRAWS = 200  # parts of a graph that are looked at, until as many count as the set wants
-Refused = Callable[[Graph], str]  # why a graph does not count; empty where it does
+DRAWS = 200  # most parts that are drawn of a graph, until the number that the set asks for count
+Refusal = Callable[[Graph], str]  # why a graph does not count; empty if it counts
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A graph that was looked at, whether it is a part of another one, and why it does not count; empty if it does."""
+    """A graph that may belong to a set."""
 
     graph: Graph
-    extent: str
-    refused: str
+    extent: str  # WHOLE | PART
+    refused: str  # why it does not count; empty if it counts
 
 
-def candidates(settings: GraphSet, refused: Refused) -> list[Candidate]:
-    """All that were looked at, in the order of the set's sources, equal graphs once.
+def candidates(settings: GraphSet, refusal_of: Refusal) -> list[Candidate]:
+    """All candidates in the order of the set's sources; equal graphs appear once.
 
-    Raises ValueError for a family or a file that is not there, and for graphs as their readers do.
+    Raises ValueError for a family or a file that does not exist, and for invalid graphs, as their readers do.
     """
-    every = [candidate for source in settings.sources for candidate in _of(source, refused)]
-    first = {candidate.graph.graph_id: candidate for candidate in reversed(every)}
-    return list(first.values())[::-1]
+    all_candidates = [candidate for source in settings.sources for candidate in _candidates_of(source, refusal_of)]
+    by_id = {
+        candidate.graph.graph_id: candidate for candidate in reversed(all_candidates)
+    }  # the first of equal graphs stays
+    return list(by_id.values())[::-1]
 
 
-def _of(source: GraphSource, refused: Refused) -> Iterator[Candidate]:
+def _candidates_of(source: GraphSource, refusal_of: Refusal) -> Iterator[Candidate]:
     match source:
         case Exported():
-            return _exported(source, refused)
+            return _exported(source, refusal_of)
         case Synthetic():
-            return _synthetic(source, refused)
+            return _synthetic(source, refusal_of)
         case Workloads():
-            return _workloads(source, refused)
+            return _workloads(source, refusal_of)
 
 
-def _exported(source: Exported, refused: Refused) -> Iterator[Candidate]:
+def _exported(source: Exported, refusal_of: Refusal) -> Iterator[Candidate]:
     graphs = [graph for name in exported.names() for graph in read_graphs(exported.FOLDER / f"{name}.parquet")]
     if missing := sorted(set(source.families) - (families := {graph.family for graph in graphs})):
-        raise ValueError(f"no exported graph is of the families {missing}; there are {sorted(families)}")
+        raise ValueError(f"no exported graph belongs to the families {missing}; the families are {sorted(families)}")
     for graph in graphs:
         if graph.family in source.families and graph.variant in source.variants:
             if source.whole:
-                yield Candidate(graph, WHOLE, _size(source, graph) or refused(graph))
-            yield from _parts(source, graph, refused)
+                yield Candidate(graph, WHOLE, _size(source, graph) or refusal_of(graph))
+            yield from _parts(source, graph, refusal_of)
 
 
 def _size(source: Exported, graph: Graph) -> str:
@@ -68,8 +70,8 @@ def _size(source: Exported, graph: Graph) -> str:
     return f"more than {most} operations" if len(graph) > most else ""
 
 
-def _parts(source: Exported, graph: Graph, refused: Refused) -> Iterator[Candidate]:
-    """Different parts, until so many count; they follow from the graph's name, its variant and the seed alone."""
+def _parts(source: Exported, graph: Graph, refusal_of: Refusal) -> Iterator[Candidate]:
+    """Different parts, until `source.parts` of them count; they depend on graph name, variant and seed alone."""
     rng = np.random.default_rng([source.seed, *f"{graph.name} {graph.variant}".encode()])
     different: set[str] = set()
     counted = 0
@@ -81,25 +83,25 @@ def _parts(source: Exported, graph: Graph, refused: Refused) -> Iterator[Candida
         if piece.graph_id in different:
             continue
         different.add(piece.graph_id)
-        why = refused(piece)
-        yield Candidate(piece, PART, why)
-        counted += not why
+        reason = refusal_of(piece)
+        yield Candidate(piece, PART, reason)
+        counted += not reason
         if counted == source.parts:
             return
 
 
-def _synthetic(source: Synthetic, refused: Refused) -> Iterator[Candidate]:
+def _synthetic(source: Synthetic, refusal_of: Refusal) -> Iterator[Candidate]:
     for family in source.families:
         rng = np.random.default_rng([source.seed, *family.encode()])
         for k in range(source.graphs):
             graph = synthetic.draw(family, source.operations, rng, f"{family}_seed_{source.seed}_{k}")
-            yield Candidate(graph, WHOLE, refused(graph))
+            yield Candidate(graph, WHOLE, refusal_of(graph))
 
 
-def _workloads(source: Workloads, refused: Refused) -> Iterator[Candidate]:
+def _workloads(source: Workloads, refusal_of: Refusal) -> Iterator[Candidate]:
     for pattern in source.include:
         if not (paths := sorted(glob(pattern))):
-            raise ValueError(f"no file is named {pattern}; correct the set's `include`")
+            raise ValueError(f"no file matches {pattern}; correct the set's `include`")
         for path in paths:
             graph = read_workload(Path(path)).graph
-            yield Candidate(graph, WHOLE, refused(graph))
+            yield Candidate(graph, WHOLE, refusal_of(graph))

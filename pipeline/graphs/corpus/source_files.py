@@ -1,4 +1,4 @@
-"""The bytes of a file that somebody else made."""
+"""The bytes of a file that a user supplies."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from pathlib import Path
 
 
 def content(path: Path, less_than_bytes: int) -> bytes:
-    """All of a regular file.
+    """All bytes of a regular file.
 
-    Raises ValueError naming it, and why: it cannot be read, is a folder, a pipe or a device, or as large as that.
+    Raises ValueError that names the file and says why: it cannot be read, is a folder, a pipe or a device, or is too
+    large.
     """
     try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"{path}: cannot be read: this is no file, but a folder, a pipe or a device; name a file")
-        if found.st_size >= less_than_bytes:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path}: cannot be read: this is a folder, a pipe or a device; name a file")
+        if status.st_size >= less_than_bytes:
             raise ValueError(
-                f"{path}: cannot be read: {found.st_size} bytes; there must be less than {less_than_bytes}"
+                f"{path}: cannot be read: it has {status.st_size} bytes; it must have less than {less_than_bytes}"
             )
         return path.read_bytes()
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Random graphs of five families (Zhang et al. 2023, section 5.1 and appendix), of any size: O(operations + edges).
+"""Random graphs of five families (Zhang et al. 2023, section 5.1 and appendix) of any size, in O(operations + edges).
 
-The paper does not print its parameters. Here every family has two edges an operation in the mean; what else shapes a
-family is beside its draw. Undirected draws are oriented by node number. Run times are U(0, 1) seconds, results U(0, 1)
-megabytes, rounded to bytes; nothing is kept, and FLOPs are not drawn.
+The paper does not print its parameters. Here every family has on average two edges per operation; the function of a
+family says the rest. Undirected edges are oriented by node number. Run times are U(0, 1) seconds, results U(0, 1)
+megabytes, rounded to bytes; there are no weights, and FLOPs are 0.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pipeline.graphs.corpus.graph import Graph, Operations, graph
 EDGES_PER_OPERATION = 2
 _MEGABYTE = 1_000_000
 _REWIRED = 0.75  # share of rewired edges at which Watts-Strogatz networks did best in Xie et al. 2019
-_COMMUNITIES = 4  # of a stochastic block model
-_INSIDE = 8.0  # an edge within a community is this many times as likely as one between two
+_COMMUNITIES = 4  # in a stochastic block model
+_INSIDE = 8.0  # an edge within a community is this many times as likely as an edge between two communities
 
-Pairs = np.ndarray  # (E, 2) int64: ends of edges, either end first
+Pairs = np.ndarray  # (E, 2) int64: ends of edges in either order
 
 
 def draw(family: str, n: int, rng: np.random.Generator, name: str | None = None) -> Graph:
-    """A graph of n operations. Raises ValueError for another family, or less than 0 operations."""
+    """A graph of n operations. Raises ValueError for an unknown family, or less than 0 operations."""
     if family not in FAMILIES:
-        raise ValueError(f"no family of random graphs {family!r}; there are {', '.join(FAMILIES)}")
+        raise ValueError(f"no family of random graphs {family!r}; the families are {', '.join(FAMILIES)}")
     if n < 0:
         raise ValueError(f"a graph of {n} operations; there must be 0 or more")
     pairs = FAMILIES[family](n, rng) if n > 1 else np.zeros((0, 2), np.int64)
@@ -48,23 +48,24 @@ def erdos_renyi(n: int, rng: np.random.Generator) -> Pairs:
 
 
 def layered(n: int, rng: np.random.Generator) -> Pairs:
-    """About sqrt(n) layers of random widths; each operation reads two results, or the only one, of the layer before."""
+    """About sqrt(n) layers of random widths; each operation reads two results of the layer before, or its only one."""
     layers = max(round(n**0.5), 1)
     extra = rng.multinomial(n - layers, np.full(layers, 1 / layers))
-    first = np.r_[0, np.cumsum(extra + 1)]  # of each layer
+    first = np.r_[0, np.cumsum(extra + 1)]  # operation of each layer
     layer = np.repeat(np.arange(layers), extra + 1)
     readers = np.arange(first[1], n)
     begin, width = first[layer[readers] - 1], first[layer[readers]] - first[layer[readers] - 1]
-    one = (rng.random(len(readers)) * width).astype(np.int64)
-    # Another one of the same layer: a step of 1 to width - 1 around it, or the same where it is the only one.
-    other = (one + 1 + (rng.random(len(readers)) * (width - 1)).astype(np.int64)) % width
-    return np.stack([np.r_[begin + one, begin + other], np.r_[readers, readers]], 1)
+    position = (rng.random(len(readers)) * width).astype(np.int64)
+    # A different operation of the same layer, 1 to width - 1 positions further; the same one if the layer has only one.
+    second = (position + 1 + (rng.random(len(readers)) * (width - 1)).astype(np.int64)) % width
+    return np.stack([np.r_[begin + position, begin + second], np.r_[readers, readers]], 1)
 
 
 def stochastic_block(n: int, rng: np.random.Generator) -> Pairs:
-    """Communities of neighbouring numbers, joined more within than between them.
+    """Communities of consecutive numbers, with more edges within communities than between them.
 
-    networkx steps over all n^2 pairs for it; here the number of edges between two communities is drawn, then which.
+    networkx iterates over all n^2 pairs; here the number of edges between two communities is drawn first, and then the
+    edges themselves.
     """
     first = np.linspace(0, n, _COMMUNITIES + 1).astype(np.int64)
     sizes = np.diff(first)
@@ -86,12 +87,12 @@ def stochastic_block(n: int, rng: np.random.Generator) -> Pairs:
 
 
 def watts_strogatz(n: int, rng: np.random.Generator) -> Pairs:
-    """A ring of which each operation is joined to its next two; a share of the edges gets another, random end."""
+    """A ring that joins each operation to its next two; a share of the edges gets a new, random end."""
     return _pairs(nx.watts_strogatz_graph(n, min(2 * EDGES_PER_OPERATION, n - 1), _REWIRED, seed=rng))
 
 
 def barabasi_albert(n: int, rng: np.random.Generator) -> Pairs:
-    """Operations come one by one and read two results, each with a probability proportional to its present edges."""
+    """Operations are added one by one; each reads two results with probabilities proportional to their edges so far."""
     return _pairs(nx.barabasi_albert_graph(n, min(EDGES_PER_OPERATION, n - 1), seed=rng))
 
 

@@ -1,4 +1,4 @@
-"""Operations and edges in any order -> a topological order that is always the same one, and sorted edges."""
+"""Operations and edges in any order -> one deterministic topological order, and sorted edges."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ _SHOWN = 8  # operations of a cycle that a message names
 def topological_order(
     name: str, labels: Sequence[str], sources: np.ndarray, targets: np.ndarray
 ) -> tuple[np.ndarray, Edges]:
-    """Which operation comes as number i, (n,) int64, and the edges between the new numbers.
+    """The operation in each position, (n,) int64, and the edges between positions.
 
-    Of the operations that are ready the smallest number comes first, so operations that are in a topological order
-    keep it. Duplicate edges count once. O((n + E) log n). name, labels: of the graph and its operations, for messages.
-    Raises ValueError where an edge names an operation that does not exist, or edges form a cycle.
+    Of the ready operations the one with the smallest number comes first, so operations in a topological order keep it.
+    Duplicate edges count once. O((n + E) log n). name, labels: names of the graph and of its operations for messages.
+    Raises ValueError if an edge names an operation that does not exist, or if edges form a cycle.
     """
     n = len(labels)
-    for ends, other in ((sources, targets), (targets, sources)):
+    for ends, opposite_ends in ((sources, targets), (targets, sources)):
         if len(wrong := np.flatnonzero((ends < 0) | (ends >= n))):
             edge = wrong[0]
-            there = labels[other[edge]] if 0 <= other[edge] < n else other[edge]
+            opposite = opposite_ends[edge]
+            label = labels[opposite] if 0 <= opposite < n else opposite
             raise ValueError(
-                f"graph {name}: an edge joins operation {there} and operation {ends[edge]}, "
-                f"which does not exist; there are {n}"
+                f"graph {name}: an edge joins operation {label} and operation {ends[edge]}, "
+                f"which does not exist; there are {n} operations"
             )
     children = _edges(n, sources, targets)
     order = _ready_first(children)
@@ -39,7 +40,7 @@ def topological_order(
         raise ValueError(
             f"graph {name}: operation {cycle[0]} needs its own result: "
             + " -> ".join([*cycle[:_SHOWN], "..." if len(cycle) > _SHOWN else cycle[0]])
-            + "; take one of these edges out"
+            + "; remove one of these edges"
         )
     number = np.empty(n, np.int64)
     number[order] = np.arange(n)
@@ -53,7 +54,7 @@ def _edges(n: int, sources: np.ndarray, targets: np.ndarray) -> Edges:
 
 
 def _ready_first(children: Edges) -> np.ndarray:
-    """A topological order of all operations that no cycle stands before."""
+    """A topological order of all operations that do not depend on a cycle."""
     offsets, targets = children.offsets.tolist(), children.targets.tolist()
     waiting = np.bincount(children.targets, minlength=len(offsets) - 1).tolist()
     ready = [i for i, parents in enumerate(waiting) if parents == 0]
@@ -69,15 +70,15 @@ def _ready_first(children: Edges) -> np.ndarray:
 
 
 def _cycle(children: Edges, waiting: np.ndarray) -> list[int]:
-    """A cycle among operations of which each waits for another one, from its smallest number on, along its edges."""
+    """A cycle along its edges, from its smallest number on; waiting: (n,), operations that depend on a cycle."""
     parents = children.reversed()
-    at = int(np.flatnonzero(waiting)[0])
+    current = int(np.flatnonzero(waiting)[0])
     path: dict[int, None] = {}
-    while at not in path:
-        path[at] = None
-        before = parents.targets[parents.offsets[at] : parents.offsets[at + 1]]
-        at = int(before[waiting[before]][0])
-    backwards = list(path)[list(path).index(at) :]
+    while current not in path:
+        path[current] = None
+        before = parents.targets[parents.offsets[current] : parents.offsets[current + 1]]
+        current = int(before[waiting[before]][0])
+    backwards = list(path)[list(path).index(current) :]
     cycle = backwards[::-1]
-    first = cycle.index(min(cycle))
-    return cycle[first:] + cycle[:first]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]

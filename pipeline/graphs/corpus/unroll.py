@@ -1,4 +1,4 @@
-"""A long recurrent graph from one step of it: the step is repeated, and states join each step with the next."""
+"""A long recurrent graph from one of its steps: the step is repeated, and states join each step with the next."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
 
-CARRIED_IN, CARRIED_OUT = "carried_in", "carried_out"  # operations of a cell that stand for the ends of its states
+CARRIED_IN, CARRIED_OUT = "carried_in", "carried_out"  # operations of a cell that stand for a state's input and output
 
 
 def without_states(cell: Graph) -> tuple[Graph, np.ndarray]:
-    """The cell without the operations that stand for states, and its state edges, (k, 2).
+    """The cell without the operations that stand for states, and its state edges, (k, 2) int64.
 
-    A state edge (i, j) says that operation j of a step needs the result of operation i of the step before.
-    Raises ValueError where a state has no two ends.
+    A state edge (i, j) means that operation j of a step needs the result of operation i of the previous step.
+    Raises ValueError if a state does not have exactly one input and one output.
     """
     kinds, numbers = np.array(cell.kinds, object), np.array(cell.layers, object)
     sources, targets = cell.children.sources, cell.children.targets
@@ -22,9 +22,9 @@ def without_states(cell: Graph) -> tuple[Graph, np.ndarray]:
     for state in sorted(set(numbers[entering | leaving])):
         ends = np.flatnonzero(entering & (numbers == state)), np.flatnonzero(leaving & (numbers == state))
         if len(ends[0]) != 1 or len(ends[1]) != 1:
-            raise ValueError(f"graph {cell.name}: state {state} does not enter and leave the cell once")
+            raise ValueError(f"graph {cell.name}: state {state} does not enter the cell once and leave it once")
         producers, readers = sources[targets == ends[1][0]], targets[sources == ends[0][0]]
-        # A state that a step hands on without reading it would need edges over more than one step.
+        # A state that a step passes on without reading it would need edges over more than one step.
         if entering[producers].any() or leaving[readers].any():
             raise ValueError(f"graph {cell.name}: state {state} passes through the cell without an operation")
         edges += [(i, j) for i in producers.tolist() for j in readers.tolist()]
@@ -45,13 +45,13 @@ def without_states(cell: Graph) -> tuple[Graph, np.ndarray]:
 
 
 def unroll(cell: Graph, state_edges: np.ndarray, steps: int, variant: str = "forward") -> Graph:
-    """`steps` times the cell, joined by its state edges, (k, 2): operation i of step t is number t x n + i.
+    """`steps` copies of the cell, joined by its state edges, (k, 2); operation i of step t has number t x n + i.
 
-    Weights are kept by the operations of the first step alone. O(steps x (operations + edges)). Raises ValueError for
-    less than one step.
+    Only the operations of the first step have weights. O(steps x (operations + edges)). Raises ValueError for less
+    than one step.
     """
     if steps < 1:
-        raise ValueError(f"{steps} steps of graph {cell.name}; there must be one at least")
+        raise ValueError(f"{steps} steps of graph {cell.name}; there must be at least one")
     n = len(cell)
     step = n * np.arange(steps)[:, None]
     sources, targets = cell.children.sources, cell.children.targets
@@ -67,14 +67,14 @@ def unroll(cell: Graph, state_edges: np.ndarray, steps: int, variant: str = "for
 
 
 def _repeated(cell: Graph, chosen: np.ndarray, steps: int) -> Operations:
-    kept = np.tile(cell.bytes_kept[chosen], steps)
-    kept[len(chosen) :] = 0
+    weight_bytes = np.tile(cell.bytes_kept[chosen], steps)
+    weight_bytes[len(chosen) :] = 0
     return Operations(
         kinds=[cell.kinds[i] for i in chosen] * steps,
         flops=np.tile(cell.flops[chosen], steps),
         bytes_read=np.tile(cell.bytes_read[chosen], steps),
         bytes_written=np.tile(cell.bytes_written[chosen], steps),
-        bytes_kept=kept,
+        bytes_kept=weight_bytes,
         layers=[cell.layers[i] for i in chosen] * steps,
         seconds=np.tile(cell.seconds[chosen], steps) if len(cell.seconds) else None,
     )

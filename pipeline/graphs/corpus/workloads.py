@@ -1,10 +1,10 @@
 """Profiled workloads and their splits, as JSON files of Tarnawski et al., NeurIPS 2020 (MIT licence).
 
 A workload: `maxSizePerFPGA` (bytes), `maxFPGAs`, `maxCPUs`; `nodes` with `id`, `supportedOnFpga`, `cpuLatency` and
-`fpgaLatency` (milliseconds), `isBackwardNode`, `colorClass` (nodes of the same one must share a device), `size`
+`fpgaLatency` (milliseconds), `isBackwardNode`, `colorClass` (nodes of the same class must share a device), `size`
 (bytes); `edges` with `sourceId`, `destId`, `cost`: milliseconds to move the source's result between an accelerator and
-host memory, the same on all edges of a source. An "FPGA" is any accelerator. Keys that are not named here are not read.
-A split: `{"cpus": [{"nodes": [ids]}], "fpgas": [{"nodes": [ids]}]}`; CPUs are alike and never busy.
+host memory, equal on all edges of a source. An "FPGA" is any accelerator. All other keys are ignored.
+A split: `{"cpus": [{"nodes": [ids]}], "fpgas": [{"nodes": [ids]}]}`; all CPUs are equal, and nodes never wait for one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pipeline.graphs.corpus.source_files import content
 from pipeline.tables import replacing
 
 MOST_DEVICES = 4096
-CPU = -1  # where a node is that no accelerator runs
-_LARGEST = 2**28  # bytes; 100,000 nodes take a tenth of them
-_LINK = 2.0**31 / 1000  # bytes per millisecond at which the authors computed the cost of an edge from its size
+CPU = -1  # the placement of a node that runs on a CPU
+_LARGEST = 2**28  # bytes of a file; 100,000 nodes take a tenth of them
+_LINK = 2.0**31 / 1000  # bytes per millisecond; the authors computed the cost of an edge from its size at this rate
 
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Name = Annotated[int, Field(ge=-(2**31), lt=2**31)]
@@ -34,7 +34,7 @@ Count = Annotated[int, Field(ge=0, le=MOST_DEVICES)]
 
 
 class WorkloadError(ValueError):
-    """A file is no workload, or no split of it; the message names file and node."""
+    """A file is not a workload, or not a split of the workload; the message names file and node."""
 
 
 class _Part(BaseModel):
@@ -78,16 +78,16 @@ class _Split(_Part):
 
 @dataclass(frozen=True)
 class Workload:
-    """A profiled graph and what devices there are for it. `graph.seconds` are those on an accelerator, if it can."""
+    """A profiled graph and its devices. `graph.seconds`: on an accelerator if it supports the operation, else CPU."""
 
     graph: Graph
-    ids: np.ndarray  # (n,) int64: what the file calls each operation
-    colors: np.ndarray  # (n,) int32: operations of the same one must share a device; -1: none
-    supported: np.ndarray  # (n,) bool: on accelerators; others run on CPUs alone
-    backward: np.ndarray  # (n,) bool: belongs to the backward pass
+    ids: np.ndarray  # (n,) int64: each operation's id in the file
+    colors: np.ndarray  # (n,) int32: operations of the same color must share a device; -1: no color
+    supported: np.ndarray  # (n,) bool: accelerators can run the operation; otherwise only CPUs can
+    backward: np.ndarray  # (n,) bool: the operation belongs to the backward pass
     cpu_seconds: np.ndarray  # (n,) float64
     accelerator_seconds: np.ndarray  # (n,) float64
-    transfer_seconds: np.ndarray  # (n,) float64: of each result between an accelerator and host memory
+    transfer_seconds: np.ndarray  # (n,) float64: time to move each result between an accelerator and host memory
     accelerators: int
     cpus: int
     memory: float  # bytes of each accelerator
@@ -97,36 +97,38 @@ class Workload:
 
 
 def read_workload(path: Path, family: str | None = None) -> Workload:
-    """The workload of a file; its name is the file's. Raises WorkloadError naming file and node."""
+    """The workload of a file; its graph has the file's name. Raises WorkloadError that names file and node."""
     file = _parsed(_File, path)
     ids = [node.id for node in file.nodes]
     if len(set(ids)) < len(ids):
         twice = next(i for i, count in Counter(ids).items() if count > 1)
-        raise WorkloadError(f"{path}: node {twice} is there more than once; give each an id of its own")
-    number = {name: i for i, name in enumerate(ids)}
+        raise WorkloadError(f"{path}: the id {twice} belongs to more than one node; give each node a different id")
+    numbers = {name: i for i, name in enumerate(ids)}
     transfer, size = np.zeros(len(ids)), np.zeros(len(ids))
-    seen: dict[int, float] = {}
+    costs: dict[int, float] = {}  # of each source's first edge
     for edge in file.edges:
         for end in (edge.sourceId, edge.destId):
-            if end not in number:
+            if end not in numbers:
                 raise WorkloadError(
                     f"{path}: edge {edge.sourceId} -> {edge.destId}: there is no node {end}; correct the edge"
                 )
-        # As the published program: costs that differ by less are the same one, printed twice.
-        if abs(seen.setdefault(edge.sourceId, edge.cost) - edge.cost) > 1e-6:
+        # The published program also treats costs that differ by less as equal.
+        if abs(costs.setdefault(edge.sourceId, edge.cost) - edge.cost) > 1e-6:
             raise WorkloadError(
-                f"{path}: the edges of node {edge.sourceId} have different costs; its result is one, so give them one"
+                f"{path}: the edges of node {edge.sourceId} have different costs, but they move the same result; "
+                "give them the same cost"
             )
-        source = number[edge.sourceId]
+        source = numbers[edge.sourceId]
         transfer[source] = edge.cost / 1000
         size[source] = max(size[source], _LINK * edge.cost if edge.size is None else edge.size)
     supported = np.array([node.supportedOnFpga for node in file.nodes], bool)
     on_cpu = np.array([node.cpuLatency for node in file.nodes]) / 1000
     on_accelerator = np.array([node.fpgaLatency for node in file.nodes]) / 1000
     read = np.zeros(len(ids))
-    arcs = np.array([(number[edge.sourceId], number[edge.destId]) for edge in file.edges], np.int64).reshape(-1, 2)
-    arcs = np.unique(arcs, axis=0)
-    np.add.at(read, arcs[:, 1], size[arcs[:, 0]])
+    pairs = np.array([(numbers[edge.sourceId], numbers[edge.destId]) for edge in file.edges], np.int64).reshape(-1, 2)
+    pairs = np.unique(pairs, axis=0)
+    sources, targets = pairs[:, 0], pairs[:, 1]
+    np.add.at(read, targets, size[sources])
     operations = Operations(
         kinds=["profiled"] * len(ids),
         flops=np.zeros(len(ids)),
@@ -138,12 +140,12 @@ def read_workload(path: Path, family: str | None = None) -> Workload:
         labels=[f"{node.id} ({node.name})" if node.name else str(node.id) for node in file.nodes],
     )
     try:
-        made, order = graph(path.stem, family or path.stem, "profiled", operations, arcs[:, 0], arcs[:, 1])
+        profiled, order = graph(path.stem, family or path.stem, "profiled", operations, sources, targets)
     except ValueError as error:
         raise WorkloadError(f"{path}: {error}") from error
     colors = np.array([-1 if node.colorClass is None else node.colorClass for node in file.nodes], np.int32)
     return Workload(
-        graph=made,
+        graph=profiled,
         ids=np.array(ids, np.int64)[order],
         colors=colors[order],
         supported=supported[order],
@@ -158,26 +160,29 @@ def read_workload(path: Path, family: str | None = None) -> Workload:
 
 
 def read_split(path: Path, workload: Workload) -> np.ndarray:
-    """The accelerator of each operation, or CPU: (n,) int32. Raises WorkloadError naming file and node."""
+    """The accelerator of each operation, or CPU: (n,) int32. Raises WorkloadError that names file and node."""
     split = _parsed(_Split, path)
-    number = {name: i for i, name in enumerate(workload.ids.tolist())}
-    placement = np.full(len(workload), CPU - 1, np.int32)
+    numbers = {name: i for i, name in enumerate(workload.ids.tolist())}
+    nowhere = CPU - 1
+    placement = np.full(len(workload), nowhere, np.int32)
     for device, part in [*((CPU, part) for part in split.cpus), *enumerate(split.fpgas)]:
         for name in part.nodes:
-            if name not in number:
+            if name not in numbers:
                 raise WorkloadError(f"{path}: the workload {workload.graph.name} has no node {name}")
-            if placement[number[name]] != CPU - 1:
+            if placement[numbers[name]] != nowhere:
                 raise WorkloadError(f"{path}: node {name} is on more than one device")
-            placement[number[name]] = device
+            placement[numbers[name]] = device
     if len(missing := np.flatnonzero(placement < CPU)):
-        raise WorkloadError(f"{path}: node {workload.ids[missing[0]]} is on no device ({len(missing)} nodes are not)")
+        raise WorkloadError(
+            f"{path}: node {workload.ids[missing[0]]} is on no device ({len(missing)} such nodes); add it to a device"
+        )
     return placement
 
 
 def write_split(path: Path, workload: Workload, placement: np.ndarray) -> None:
-    """Write the accelerator of each operation, or CPU, (n,), in the published form: whole, or not at all.
+    """Write `placement`, (n,), the accelerator of each operation or CPU, in the published form: whole or not at all.
 
-    Raises ValueError naming the node whose accelerator does not exist or does not support it.
+    Raises ValueError that names the node if its accelerator does not exist or does not support it.
     """
     wrong = (placement < CPU) | (placement >= workload.accelerators) | ((placement > CPU) & ~workload.supported)
     if wrong.any():
@@ -191,15 +196,15 @@ def write_split(path: Path, workload: Workload, placement: np.ndarray) -> None:
 
 
 def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequence[str] | None = None) -> str:
-    """A split in the published form, as JSON: the ids, (n,), on CPUs and on each accelerator.
+    """A split in the published form, as JSON: the ids on CPUs and on each accelerator. ids, placement: (n,).
 
-    names: (n,), where ids alone do not tell what they are: a further key of each device, as long as `nodes`.
+    names: (n,), if ids alone do not identify the nodes: each device gets a further key `names`, as long as `nodes`.
     """
 
     def part(device: int) -> dict[str, list[object]]:
-        here = np.flatnonzero(placement == device).tolist()
-        nodes: dict[str, list[object]] = {"nodes": ids[here].tolist()}
-        return nodes if names is None else nodes | {"names": [names[i] for i in here]}
+        members = np.flatnonzero(placement == device).tolist()
+        nodes: dict[str, list[object]] = {"nodes": ids[members].tolist()}
+        return nodes if names is None else nodes | {"names": [names[i] for i in members]}
 
     return json.dumps({"cpus": [part(CPU)], "fpgas": [part(device) for device in range(devices)]}) + "\n"
 
@@ -209,25 +214,25 @@ Kind = TypeVar("Kind", bound=_Part)
 
 def _parsed(kind: type[Kind], path: Path) -> Kind:
     try:
-        data = content(path, _LARGEST)
+        file_content = content(path, _LARGEST)
     except ValueError as error:
         raise WorkloadError(str(error)) from error
     try:
-        parsed = json.loads(data)
+        parsed = json.loads(file_content)
     except (ValueError, RecursionError) as error:
-        raise WorkloadError(f"{path}: this is no JSON, or only a part of it: {error}; write it again") from error
+        raise WorkloadError(f"{path}: this is not complete JSON: {error}; write the file again") from error
     try:
         return kind.model_validate(parsed)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise WorkloadError(f"{path}: {_place(parsed, fault['loc'])}: {fault['msg']}; correct it") from error
+        raise WorkloadError(f"{path}: {_location(parsed, fault['loc'])}: {fault['msg']}; correct it") from error
 
 
-def _place(parsed: object, place: tuple[int | str, ...]) -> str:
-    """Where a fault is, with the node's id or the edge's ends where they can be told."""
-    words = ".".join(str(part) for part in place) or "(whole file)"
-    if isinstance(parsed, dict) and len(place) > 1 and isinstance(place[1], int):
-        part = parsed[place[0]][place[1]]
+def _location(parsed: object, keys: tuple[int | str, ...]) -> str:
+    """Where a fault is in the file, with the node's id or the edge's ends if the file has them."""
+    words = ".".join(str(key) for key in keys) or "(whole file)"
+    if isinstance(parsed, dict) and len(keys) > 1 and isinstance(keys[1], int):
+        part = parsed[keys[0]][keys[1]]
         if isinstance(part, dict):
             names = [f"{key} {part[key]}" for key in ("id", "sourceId", "destId") if key in part]
             return f"{words} ({', '.join(names)})" if names else words

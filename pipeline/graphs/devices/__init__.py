@@ -1,1 +1,1 @@
-"""Devices and links, how long a schedule takes on them and how much memory it needs; targets."""
+"""Devices and links: run time and memory of a schedule on them, and the targets that schedules are judged on."""

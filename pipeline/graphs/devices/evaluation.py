@@ -1,4 +1,4 @@
-"""Makespan and memory of many schedules at a time: what methods that search with a limit of memory are judged by."""
+"""Makespan and memory of many schedules at a time, for methods that search under a memory limit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pipeline.graphs.problems.problem import Problem
 
 @dataclass(frozen=True)
 class Evaluated:
-    """S schedules of a problem, and what they cost."""
+    """S schedules of a problem and their costs."""
 
     orders: np.ndarray  # (S, n) int32
     placements: np.ndarray  # (S, n) int32
-    seconds: np.ndarray  # (S,) makespan, whether or not the memory holds it
+    seconds: np.ndarray  # (S,) makespan, even if the schedule does not fit the memory
     ends: np.ndarray  # (S, n) seconds at which operations end
-    peaks: np.ndarray  # (S, m) bytes, the most that each device holds at a time
+    peaks: np.ndarray  # (S, m) most bytes that each device holds at a time
     memory: float  # bytes of each device
 
     def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
-        """Some of the schedules."""
+        """The chosen schedules."""
         return Evaluated(
             self.orders[chosen],
             self.placements[chosen],
@@ -35,24 +35,24 @@ class Evaluated:
 
     @property
     def fits(self) -> np.ndarray:
-        """(S,) whether no device ever holds more than its memory."""
+        """(S,) bool: no device ever holds more than its memory."""
         return np.all(self.peaks <= self.memory, axis=1)
 
     @property
     def costs(self) -> np.ndarray:
-        """(S,) seconds; infinite where the memory does not hold the schedule."""
+        """(S,) seconds; infinite if the schedule does not fit the memory."""
         return np.where(self.fits, self.seconds, np.inf)
 
     @property
     def excess(self) -> np.ndarray:
-        """(S,) what the devices hold above their memory, as a share of it, in sum; 0 where it fits."""
+        """(S,) sum over the devices of what they hold above their memory, as a share of it; 0 if the schedule fits."""
         return np.maximum(self.peaks / self.memory - 1, 0.0).sum(1)
 
 
 def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> Evaluated:
     """Simulate S schedules; orders, placements: (S, n). Equal to `simulator.makespans` and `simulator.peaks`.
 
-    Raises ValueError naming the schedule that is none.
+    Raises ValueError that names the first invalid schedule.
     """
     orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
     parents, children, transfers = problem.parents, problem.children, problem.transfers
@@ -60,7 +60,7 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     ends = np.full(placements.shape, np.nan)
     fault = run(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, orders, placements, ends)
     if fault >= 0:
-        raise ValueError(f"schedule {fault // len(problem)} is none: in slot {fault % len(problem)}")
+        raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
     peaks = np.zeros((len(placements), problem.devices))
     _peaks(
         children.offsets,
@@ -88,12 +88,12 @@ def _peaks(
     ends: np.ndarray,
     peaks: np.ndarray,
 ) -> None:
-    """Fill peaks, (S, m): what is held from when to when follows the rules of `simulator.held`."""
+    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`."""
     n_devices, n = peaks.shape[1], len(seconds)
-    most = n + min(len(children), n * (n_devices - 1))  # results, and their copies on other devices
-    times, changes, where = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
+    most = n + min(len(children), n * (n_devices - 1))  # results and their copies on other devices
+    times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
     begins = np.empty(most)
-    last = np.empty(n_devices)  # when the last reader of a result on each device ends
+    last = np.empty(n_devices)  # end of a result's last reader on each device
     for s in range(len(placements)):
         placement, end = placements[s], ends[s]
         count = 0
@@ -102,27 +102,27 @@ def _peaks(
             for edge in range(offsets[i], offsets[i + 1]):
                 device = placement[children[edge]]
                 last[device] = max(last[device], end[children[edge]])
-            here = max(end[i], last[placement[i]])
+            release = max(end[i], last[placement[i]])  # of the result on the device that computes it
             for device in range(n_devices):
                 if device != placement[i] and last[device] >= 0.0:
-                    here = max(here, end[i] + delays[i])
+                    release = max(release, end[i] + delays[i])
                     begins[count], times[count] = end[i], last[device]
-                    changes[count], where[count] = -sizes[i], device
+                    changes[count], devices[count] = -sizes[i], device
                     count += 1
-            begins[count], times[count] = end[i] - seconds[i], here
-            changes[count], where[count] = -sizes[i], placement[i]
+            begins[count], times[count] = end[i] - seconds[i], release
+            changes[count], devices[count] = -sizes[i], placement[i]
             count += 1
-        # What is freed at a time is free at that time: it stands first, and the sort is stable.
+        # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
         times[count : 2 * count] = begins[:count]
         changes[count : 2 * count] = -changes[:count]
-        where[count : 2 * count] = where[:count]
-        held = np.zeros(n_devices)
+        devices[count : 2 * count] = devices[:count]
+        in_use = np.zeros(n_devices)
         for i in range(n):
-            held[placement[i]] += weights[i]
-        peaks[s] = held
-        kept = held.copy()
-        held[:] = 0.0
+            in_use[placement[i]] += weights[i]
+        peaks[s] = in_use
+        device_weights = in_use.copy()
+        in_use[:] = 0.0
         for event in np.argsort(times[: 2 * count], kind="mergesort"):
-            device = where[event]
-            held[device] += changes[event]
-            peaks[s, device] = max(peaks[s, device], kept[device] + held[device])
+            device = devices[event]
+            in_use[device] += changes[event]
+            peaks[s, device] = max(peaks[s, device], device_weights[device] + in_use[device])

@@ -1,7 +1,7 @@
-"""Targets by name: the proxy, three whose strengths are frozen, and links with real figures.
+"""Targets by name: the proxy, three targets with frozen strengths, and links with real figures.
 
-The strengths are read from `frozen/`, a table in git that `python -m benchmarks.frozen_targets` made of development
-graphs before any method was compared. What is hidden on `noisy` follows from the graph's own hash.
+The strengths come from a table in `frozen/`, which `python -m benchmarks.frozen_targets` made of development graphs
+before any method was compared. The hidden run times of `noisy` follow from the graph's hash.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ FROZEN = Path(__file__).parent / "frozen"
 
 
 def strengths(folder: Path = FROZEN) -> dict[str, float]:
-    """Noise, slope and delay by the name of their target. Raises ValueError naming the file where one is missing."""
+    """Noise, slope and delay by the name of their target. Raises ValueError that names the file if one is missing."""
     path = folder / "graph_targets.csv"
     try:
         table = pd.read_csv(path).set_index("target")["strength"]
     except (OSError, KeyError, ValueError) as error:
-        raise ValueError(f"{path}: no table of frozen targets ({error}); restore it from git") from error
+        raise ValueError(f"{path}: this is not a table of frozen targets ({error}); restore it from git") from error
     if missing := sorted({str(name) for name in GraphTarget} - {str(GraphTarget.PROXY)} - set(table.index)):
-        raise ValueError(f"{path}: no strength of {missing}; restore it from git")
+        raise ValueError(f"{path}: the strengths of {missing} are missing; restore it from git")
     return {str(name): float(value) for name, value in table.items()}
 
 
 def hidden_of(graph_id: str, problem: Problem) -> np.ndarray:
-    """What is hidden of the run times of the graph with this hash, (draws, n)."""
+    """The hidden part of the run times of the graph with this hash, (draws, n)."""
     return targets.hidden(problem, np.random.default_rng(list(bytes.fromhex(graph_id))))
 
 
 def target_of(
     name: str, graph_id: str, problem: Problem, frozen: Mapping[str, float], links: Mapping[str, Link]
 ) -> Target:
-    """The target of this name of a graph on its devices. Raises ValueError for a name that does not exist."""
+    """The target `name` for a graph on its devices. Raises ValueError for a name that does not exist."""
     match name:
         case GraphTarget.PROXY:
             return targets.proxy(problem)
@@ -52,5 +52,5 @@ def target_of(
         case GraphTarget.LATENCY:
             return targets.latency(problem, frozen[name])
     if name not in links:
-        raise ValueError(f"no target {name!r}; there are {', '.join([*GraphTarget, *links])}")
+        raise ValueError(f"no target {name!r}; the targets are {', '.join([*GraphTarget, *links])}")
     return targets.linked(problem, links[name])

@@ -1,4 +1,4 @@
-"""When everything of a schedule happens: operations on devices, and results on their way between them."""
+"""All times of a schedule: of operations on devices, and of results on their way between devices."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Timeline:
     begins: np.ndarray  # (n,)
     ends: np.ndarray  # (n,)
     results: np.ndarray  # (K,) operation whose result is sent
-    receivers: np.ndarray  # (K,) device that it is sent to; it is sent once for all readers there
-    arrivals: np.ndarray  # (K,) it is sent when its operation ends
+    receivers: np.ndarray  # (K,) device that receives it, once for all readers on this device
+    arrivals: np.ndarray  # (K,); a result departs when its operation ends
 
     @property
     def senders(self) -> np.ndarray:
-        """(K,) device that each result is sent from."""
+        """(K,) device that sends each result."""
         return self.placement[self.results]
 
     @property
     def departures(self) -> np.ndarray:
-        """(K,) seconds at which each result is sent."""
+        """(K,) seconds at which each result departs."""
         return self.ends[self.results]
 
     @property
@@ -38,7 +38,7 @@ class Timeline:
 
 
 def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Timeline:
-    """The times of one schedule; order and placement: (n,). Transfers by operation, then by receiver.
+    """The times of one schedule; order and placement: (n,). Transfers are sorted by operation, then by receiver.
 
     Raises ValueError as `simulator.makespans`.
     """

@@ -1,25 +1,25 @@
-"""How much memory each device holds over the time of a schedule."""
+"""Memory use of each device over the time of a schedule."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pipeline.graphs.devices.simulator import held
+from pipeline.graphs.devices.simulator import residencies
 from pipeline.graphs.problems.problem import Problem
 
 
 def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Of each device the seconds at which it holds more or less than before, ascending, and the bytes from then on.
+    """For each device: the seconds at which its memory use changes, ascending, and the bytes from then on.
 
-    The first is second 0, with the weights that are placed there.
+    The first time is second 0, when the weights of the device's operations are in its memory.
     """
-    begins, ends, sizes, devices = held(problem, order, placement)
+    results = residencies(problem, order, placement)
     weights = np.bincount(placement, problem.weights, problem.devices)
     curves = []
     for device in range(problem.devices):
-        there = devices == device
-        times = np.r_[0.0, begins[there], ends[there]]
-        changes = np.r_[weights[device], sizes[there], -sizes[there]]
-        seconds, which = np.unique(times, return_inverse=True)
-        curves.append((seconds, np.cumsum(np.bincount(which, changes, len(seconds)))))
+        inside = results.devices == device
+        times = np.r_[0.0, results.begins[inside], results.ends[inside]]
+        changes = np.r_[weights[device], results.sizes[inside], -results.sizes[inside]]
+        seconds, step = np.unique(times, return_inverse=True)
+        curves.append((seconds, np.cumsum(np.bincount(step, changes, len(seconds)))))
     return curves

@@ -1,1 +1,1 @@
-"""Schedules built operation by operation: many at once in torch, and one at a time for other people's agents."""
+"""Environments in which agents build schedules operation by operation: many at once in torch, or one in gymnasium."""

@@ -1,18 +1,19 @@
-"""Many schedules of one computation graph, built side by side, one operation each at a step; no loop over schedules.
+"""Many schedules of one computation graph, built side by side: a step adds an operation to each, without a loop.
 
 A state is a partial schedule: a sequence of operations on each device, in which all parents of an operation are
-scheduled before it. Devices are alike, so states are taken up to their names: of the devices without an operation only
-the first may be chosen. Then different actions lead to different states, and a state has as many parents as operations
-can be removed from it: the last one of a device, where no child of it is scheduled. The forward actions of Zhang et al.
-2023 (section 4.1), with transfers (section 4.3): an operation starts as soon as its device is free and all results that
-it needs have arrived there.
+scheduled before it. Devices are identical, so states that differ only in the numbers of devices are the same: of the
+devices without an operation only the first may be chosen. Then different actions lead to different states, and a state
+has as many parents as operations can be removed from it: the last operation of a device, if none of its children is
+scheduled. The actions are the forward actions of Zhang et al. 2023 (section 4.1), with transfers (section 4.3): an
+operation starts as soon as its device is free and all results that it needs have arrived there.
 
-`Sequence` says in which sequence operations may be added:
+`Sequence` is the sequence in which operations may be added:
 
-- `any`, the paper's: a schedule is reached along many trajectories;
-- `by_start`: none may start before the last one did, of those that start together numbers ascend. Then a schedule has
-  one trajectory and every state one parent (operations that take no time apart, which may follow each other on a device
-  in any sequence). There always is an action: the device of the last operation is not free before it started.
+- `any`, as in the paper: many trajectories lead to a schedule;
+- `by_start`: an operation may not start before the previously added one; of operations that start at the same time,
+  numbers ascend. Then a schedule has one trajectory and every state has one parent (except for operations that take no
+  time, which may follow each other on a device in any sequence). There is always an action: the device of the last
+  operation is not free before that operation started.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ import torch
 from pipeline.graphs.problems.problem import Problem
 
 Sequence = Literal["any", "by_start"]
-_OF_A_STATE = ("waiting", "placement", "ends", "needed", "arrivals", "free", "last", "now", "added")
+_STATE_NAMES = ("waiting", "placement", "ends", "needed", "arrivals", "free", "last", "now", "added")
 
 
 class Environment:
-    """B partial schedules of a problem of n operations on m devices, all empty at first, changed by `step`.
+    """B partial schedules of n operations on m devices, all empty at first; `step` changes them.
 
     Times are float64 seconds, the same as those of the simulator (devices/simulator.py), bit by bit.
     """
 
-    _of_a_state: tuple[str, ...] = _OF_A_STATE
+    _state_names: tuple[str, ...] = _STATE_NAMES
 
     def __init__(
         self, problem: Problem, batch: int, sequence: Sequence = "any", device: torch.device | str = "cpu"
@@ -45,43 +46,43 @@ class Environment:
         self.sequence: Sequence = sequence
         self.batch, self.operations, self.devices = batch, n, m
 
-        def moved(values: np.ndarray) -> torch.Tensor:
+        def tensor(values: np.ndarray) -> torch.Tensor:
             return torch.from_numpy(np.array(values)).to(device)
 
-        self.seconds = moved(problem.seconds)  # (n,)
-        self._delays = moved(transfers.slope * problem.sizes + transfers.delay)  # (n,)
+        self.seconds = tensor(problem.seconds)  # (n,)
+        self._delays = tensor(transfers.slope * problem.sizes + transfers.delay)  # (n,)
         self._children, self._parents = (
-            (moved(edges.offsets.astype(np.int64)), moved(edges.targets.astype(np.int64)))
+            (tensor(edges.offsets.astype(np.int64)), tensor(edges.targets.astype(np.int64)))
             for edges in (problem.children, problem.parents)
         )
         self._rows = torch.arange(batch, device=device)
         self._numbers = torch.arange(m, device=device)
         self._less = torch.tensor(-1, dtype=torch.int32, device=device)
-        parents = moved(np.diff(problem.parents.offsets))
-        self.waiting = parents.repeat(batch, 1)  # (B, n) parents that are not scheduled; -1 once it is itself
+        parents = tensor(np.diff(problem.parents.offsets))
+        self.waiting = parents.repeat(batch, 1)  # (B, n) unscheduled parents; -1 once the operation is scheduled
         self.placement = torch.full((batch, n), -1, device=device)  # (B, n) device, -1 before it is scheduled
         self.ends = torch.full((batch, n), torch.nan, dtype=torch.float64, device=device)  # (B, n)
-        self.needed = torch.zeros((batch, n), dtype=torch.bool, device=device)  # (B, n) has a scheduled child
-        self.arrivals = torch.zeros((batch, n, m), dtype=torch.float64, device=device)  # of all its inputs so far
-        self.free = torch.zeros((batch, m), dtype=torch.float64, device=device)  # (B, m) end of the last operation
-        self.last = torch.full((batch, m), -1, device=device)  # (B, m) last operation, -1 of an empty device
+        self.needed = torch.zeros((batch, n), dtype=torch.bool, device=device)  # (B, n): a child is scheduled
+        self.arrivals = torch.zeros((batch, n, m), dtype=torch.float64, device=device)  # of all inputs so far
+        self.free = torch.zeros((batch, m), dtype=torch.float64, device=device)  # (B, m): end of the last operation
+        self.last = torch.full((batch, m), -1, device=device)  # (B, m) last operation; -1 if the device is empty
         self.now = torch.zeros(batch, dtype=torch.float64, device=device)  # (B,) start of the operation added last
         self.added = torch.full((batch,), -1, device=device)  # (B,) the operation added last
 
     @property
     def makespan(self) -> torch.Tensor:
-        """(B,) seconds of what is scheduled so far."""
+        """(B,) seconds of the partial schedules."""
         return self.free.max(1).values
 
     @property
     def speedup(self) -> torch.Tensor:
-        """(B,) the reward of schedules that are whole: sum of run times / makespan, 0 where nothing takes time."""
+        """(B,) the reward of complete schedules: sum of run times / makespan; 0 if no operation takes time."""
         makespan = self.makespan
         return torch.where(makespan > 0, self.seconds.sum() / makespan, 0.0)
 
     @property
     def usable(self) -> torch.Tensor:
-        """(B, m) bool: devices with an operation, and the first without one."""
+        """(B, m) bool: devices with an operation, and the first empty one."""
         return self._numbers <= (self.last >= 0).sum(1, keepdim=True)
 
     @property
@@ -90,12 +91,12 @@ class Environment:
         return ~self.waiting.bool()
 
     def starts(self, rows: torch.Tensor, operations: torch.Tensor) -> torch.Tensor:
-        """When operation operations[k] of schedule rows[k] would start on each device: (K, m) seconds."""
+        """Start of operation operations[k] of schedule rows[k] if it is added to each device: (K, m) seconds."""
         arrivals = self.arrivals.view(-1, self.devices).index_select(0, rows * self.operations + operations)
         return torch.maximum(self.free.index_select(0, rows), arrivals)
 
     def allowed(self, rows: torch.Tensor, operations: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
-        """(K, m) bool: where a ready operation may be added, given when it would start on each device."""
+        """(K, m) bool: devices that a ready operation may be added to. starts: (K, m), its start on each device."""
         usable = self.usable.index_select(0, rows)
         if self.sequence == "any":
             return usable
@@ -105,7 +106,7 @@ class Environment:
 
     @property
     def actions(self) -> torch.Tensor:
-        """(B, n, m) bool: which operation may be added to which device."""
+        """(B, n, m) bool: the operation may be added to the device."""
         actions = torch.zeros(self.arrivals.shape, dtype=torch.bool, device=self.arrivals.device)
         rows, operations = self.ready.nonzero(as_tuple=True)
         actions[rows, operations] = self.allowed(rows, operations, self.starts(rows, operations))
@@ -113,34 +114,34 @@ class Environment:
 
     @property
     def removable(self) -> torch.Tensor:
-        """(B, m) bool: devices whose last operation has no scheduled child, so that it may be what was added last."""
+        """(B, m) bool: devices whose last operation has no scheduled child, so that it may have been added last."""
         return (self.last >= 0) & ~self.needed.gather(1, self.last.clamp_min(0))
 
     def random_actions(self, uniforms: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """An allowed action of each schedule, all as likely: operations and devices, (B,) each; there must be one.
+        """A random allowed action of each schedule, uniformly: operations and devices, (B,) each.
 
-        uniforms: (B,) float64, of [0, 1).
+        uniforms: (B,) float64 in [0, 1). Every schedule must have an allowed action.
         """
         rows, operations = self.ready.nonzero(as_tuple=True)
         allowed = self.allowed(rows, operations, self.starts(rows, operations))
-        which, devices = allowed.nonzero(as_tuple=True)  # by schedule
+        pairs, devices = allowed.nonzero(as_tuple=True)  # sorted by schedule
         schedules = torch.arange(self.batch + 1, device=rows.device)
-        first = torch.searchsorted(rows.index_select(0, which), schedules)  # action of each, and their number
+        first = torch.searchsorted(rows.index_select(0, pairs), schedules)  # first action of each, then their number
         counts = first.diff()
         ranks = torch.minimum((uniforms * counts).long(), counts - 1)  # the product may be rounded up
         chosen = first[:-1] + ranks
-        return operations[which[chosen]], devices[chosen]
+        return operations[pairs[chosen]], devices[chosen]
 
-    def taken(self, rows: torch.Tensor) -> Self:
-        """An environment of the states rows[k], (K,), on their own from here on; one may be taken several times."""
-        taken = copy(self)
-        taken.batch, taken._rows = len(rows), torch.arange(len(rows), device=rows.device)
-        for name in self._of_a_state:
-            setattr(taken, name, getattr(self, name).index_select(0, rows))
-        return taken
+    def selected(self, rows: torch.Tensor) -> Self:
+        """A new environment with copies of the states rows[k], (K,); a state may be selected several times."""
+        selected = copy(self)
+        selected.batch, selected._rows = len(rows), torch.arange(len(rows), device=rows.device)
+        for name in self._state_names:
+            setattr(selected, name, getattr(self, name).index_select(0, rows))
+        return selected
 
     def step(self, operation: torch.Tensor, device: torch.Tensor) -> None:
-        """Add a ready operation to a usable device in every schedule, (B,) each. Actions are not checked here."""
+        """Add a ready operation to a usable device in every schedule, (B,) each. Actions are not checked."""
         rows = self._rows
         start = torch.maximum(self.free[rows, device], self.arrivals[rows, operation, device])
         end = start + self.seconds[operation]
@@ -151,20 +152,20 @@ class Environment:
         self.now, self.added = start, operation
         self.needed[_neighbours(self._parents, operation)] = True
         self.waiting[rows, operation] = -1
-        of, children = _neighbours(self._children, operation)
-        edges = of * self.operations + children  # rows of (B n,)
+        edge_rows, children = _neighbours(self._children, operation)
+        edges = edge_rows * self.operations + children  # indices of (B n,)
         self.waiting.view(-1).index_add_(0, edges, self._less.expand(len(edges)))
-        arrives = (end + self._delays[operation])[:, None].repeat(1, self.devices)
-        arrives[rows, device] = end
-        places = edges[:, None].expand(-1, self.devices)
-        self.arrivals.view(-1, self.devices).scatter_reduce_(0, places, arrives.index_select(0, of), "amax")
+        arrivals = (end + self._delays[operation])[:, None].repeat(1, self.devices)
+        arrivals[rows, device] = end
+        indices = edges[:, None].expand(-1, self.devices)
+        self.arrivals.view(-1, self.devices).scatter_reduce_(0, indices, arrivals.index_select(0, edge_rows), "amax")
 
 
 def _neighbours(edges: tuple[torch.Tensor, torch.Tensor], operation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows b and operations k of all edges from operation[b] to k."""
+    """Rows b and operations k of all edges from operation[b] to k, (E',) each."""
     offsets, targets = edges
     first = offsets.index_select(0, operation)
     counts = offsets.index_select(0, operation + 1) - first
-    of = torch.repeat_interleave(counts)
-    before = first + counts - counts.cumsum(0)  # what is added to a number among all edges for that of `targets`
-    return of, targets.index_select(0, torch.arange(len(of), device=of.device) + before.index_select(0, of))
+    rows = torch.repeat_interleave(counts)
+    shifts = first + counts - counts.cumsum(0)  # index in `targets` minus index among the returned edges, of each row
+    return rows, targets.index_select(0, torch.arange(len(rows), device=rows.device) + shifts.index_select(0, rows))

@@ -1,9 +1,9 @@
-"""The batched environment for tensors on a CPU, compiled: the same states, bit by bit, a hundred times as fast.
+"""The batched environment for tensors on a CPU, compiled: the same states bit by bit, a hundred times as fast.
 
-`batched.py` is the reference, and says what states and actions are. There each step asks anew which operations are
-ready and where they may be added; here a step changes only what the added operation does: its own entries, those of
-its children, and what is allowed. Schedules are shared among the threads that numba may use. Nothing is added up
-across them, so numbers do not depend on how many there are.
+`batched.py` is the reference, and defines states and actions. There each step computes anew which operations are ready
+and where they may be added; here a step changes only the entries of the added operation, those of its children, and
+the allowed actions. The schedules are divided among numba's threads. No sum crosses threads, so results do not depend
+on their number.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ from pipeline.graphs.environment.batched import Environment, Sequence
 from pipeline.graphs.problems.problem import Problem
 from pipeline.operators.threads import share
 
-_ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # a bit of each of eight bytes
-_TOP, _BITS = np.uint64(56), np.uint64(7)  # shifts: to the last byte; from the highest bit of a byte to the lowest
+_ONES, _HIGH = (
+    np.uint64(0x0101010101010101),
+    np.uint64(0x8080808080808080),
+)  # lowest and highest bit of each of eight bytes
+_TOP, _BITS = (
+    np.uint64(56),
+    np.uint64(7),
+)  # shifts: of the last byte to the first; of a byte's highest bit to its lowest
 
 
 class _Graph(NamedTuple):
-    """The n operations."""
+    """The n operations and E edges."""
 
     seconds: np.ndarray  # (n,)
     delays: np.ndarray  # (n,) seconds until the result is on another device
@@ -43,20 +49,20 @@ class _States(NamedTuple):
     arrivals: np.ndarray  # (B, n, m)
     free: np.ndarray  # (B, m)
     last: np.ndarray  # (B, m)
-    ready: np.ndarray  # (B, n) int32: by_start the ready operations, in any sequence, in the first `counts`
-    counts: np.ndarray  # (B,) int32: of ready operations
-    used: np.ndarray  # (B,) int32: devices with an operation
-    actions: np.ndarray  # (B, 8 W) uint8: operation * m + device; zeros behind the last one
-    allowed: np.ndarray  # (B,) int32: how many actions are
+    ready: np.ndarray  # (B, n) int32: if by_start, the first `counts` entries are the ready operations in any sequence
+    counts: np.ndarray  # (B,) int32: number of ready operations
+    used: np.ndarray  # (B,) int32: number of devices with an operation
+    actions: np.ndarray  # (B, 8 W) uint8: 1 if allowed; index operation * m + device, padded with zeros
+    allowed: np.ndarray  # (B,) int32: number of allowed actions
 
 
 class CompiledEnvironment(Environment):
-    """As `Environment` on a CPU. What is allowed is kept from step to step, beside the states.
+    """`Environment` on a CPU that stores the allowed actions beside the states, and updates them in each step.
 
-    Raises ValueError for an action that is not allowed, or where none is left; the states are of no use any more then.
+    Raises ValueError for an action that is not allowed, or if no action is left; the states are invalid afterwards.
     """
 
-    _of_a_state = (*Environment._of_a_state, "_ready", "_counts", "_used", "_actions", "_allowed")
+    _state_names = (*Environment._state_names, "_ready", "_counts", "_used", "_actions", "_allowed")
 
     def __init__(self, problem: Problem, batch: int, sequence: Sequence = "any") -> None:
         super().__init__(problem, batch, sequence)
@@ -77,8 +83,8 @@ class CompiledEnvironment(Environment):
 
     def _share_memory(self) -> None:
         shared = ("waiting", "placement", "ends", "arrivals", "free", "last")
-        own = ("_ready", "_counts", "_used", "_actions", "_allowed")
-        arrays = {name.strip("_"): getattr(self, name).numpy() for name in (*shared, *own)}
+        added = ("_ready", "_counts", "_used", "_actions", "_allowed")
+        arrays = {name.strip("_"): getattr(self, name).numpy() for name in (*shared, *added)}
         self._states = _States(needed=self.needed.numpy().view(np.uint8), **arrays)
 
     @property
@@ -86,18 +92,18 @@ class CompiledEnvironment(Environment):
         n, m = self.operations, self.devices
         return self._actions[:, : n * m].view(torch.bool).unflatten(1, (n, m))
 
-    def taken(self, rows: torch.Tensor) -> Self:
-        taken = super().taken(rows)
-        taken._share_memory()
-        return taken
+    def selected(self, rows: torch.Tensor) -> Self:
+        selected = super().selected(rows)
+        selected._share_memory()
+        return selected
 
     def random_actions(self, uniforms: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         operations, devices = (torch.empty(self.batch, dtype=torch.int64) for _ in range(2))
         if not self._states.allowed.all():
-            raise ValueError("a schedule is whole: no action is left")
+            raise ValueError("a schedule is complete: no action is left")
         words = self._states.actions.view(np.uint64)
-        given = (self._states.allowed, uniforms.numpy(), self.devices, operations.numpy(), devices.numpy())
-        share(_draw, words, *given)
+        arguments = (self._states.allowed, uniforms.numpy(), self.devices, operations.numpy(), devices.numpy())
+        share(_draw, words, *arguments)
         return operations, devices
 
     def step(self, operation: torch.Tensor, device: torch.Tensor) -> None:
@@ -118,9 +124,10 @@ def _step(
     states: _States,
     by_start: bool,
 ) -> None:
-    """actions: those of `states`; operations, devices, now: (B,), of which `now` is filled.
+    """Add operations[s] to devices[s] in every schedule s. actions: those of `states`; now: (B,), filled with starts.
 
-    Entries are written [s, k], never as rows of their own: numba counts the users of each row, as slow as all the rest.
+    Entries are written as [s, k], never through a row view: numba counts references to views, which takes as long as
+    all the rest.
     """
     m = states.free.shape[1]
     free, arrivals, waiting, ready = states.free, states.arrivals, states.waiting, states.ready
@@ -131,8 +138,8 @@ def _step(
         begins = max(free[s, device], arrivals[s, i, device])
         end = begins + graph.seconds[i]
         now[s] = begins
-        opened = states.last[s, device] < 0
-        states.used[s] += opened
+        was_empty = states.last[s, device] < 0
+        states.used[s] += was_empty
         usable = min(states.used[s] + 1, m)
         states.placement[s, i] = device
         states.ends[s, i] = end
@@ -143,43 +150,43 @@ def _step(
             states.needed[s, graph.parents[edge]] = 1
         for d in range(m):
             actions[s, i * m + d] = 0
-        arrives = end + graph.delays[i]
+        arrival_elsewhere = end + graph.delays[i]
         count = states.counts[s]
         for edge in range(graph.child_offsets[i], graph.child_offsets[i + 1]):
             child = graph.children[edge]
             waiting[s, child] -= 1
             is_ready = waiting[s, child] == 0
-            ready[s, count] = child  # there is room: a child was not ready, so not all n operations are
+            ready[s, count] = child  # there is room: the child was not ready, so less than n operations were
             count += is_ready
             for d in range(m):
-                there = end if d == device else arrives
-                arrivals[s, child, d] = there if there > arrivals[s, child, d] else arrivals[s, child, d]
+                earliest = end if d == device else arrival_elsewhere
+                arrivals[s, child, d] = earliest if earliest > arrivals[s, child, d] else arrivals[s, child, d]
                 actions[s, child * m + d] = is_ready & (d < usable)
-        allowed, kept = 0, 0
+        allowed, ready_count = 0, 0
         if by_start:
             for r in range(count):
-                ready[s, kept] = ready[s, r]
-                kept += ready[s, r] != i
+                ready[s, ready_count] = ready[s, r]
+                ready_count += ready[s, r] != i
             for d in range(usable):
-                is_free = free[s, d]
-                if d == device or is_free > begins:  # behind what was added last, or later
-                    for r in range(kept):
+                free_at = free[s, d]
+                if d == device or free_at > begins:  # after the last added operation on its device, or later
+                    for r in range(ready_count):
                         actions[s, ready[s, r] * m + d] = 1
-                    allowed += kept
+                    allowed += ready_count
                 else:
-                    for r in range(kept):
+                    for r in range(ready_count):
                         k = ready[s, r]
-                        there = arrivals[s, k, d] if arrivals[s, k, d] > is_free else is_free
-                        fits = (there > begins) | ((there == begins) & (k > i))
-                        actions[s, k * m + d] = fits
-                        allowed += fits
-        else:  # the list is not kept: it is needed once for each device
-            kept = count - 1
-            allowed = kept * usable
-            if opened:
+                        earliest = arrivals[s, k, d] if arrivals[s, k, d] > free_at else free_at
+                        is_allowed = (earliest > begins) | ((earliest == begins) & (k > i))
+                        actions[s, k * m + d] = is_allowed
+                        allowed += is_allowed
+        else:  # the list of ready operations is not updated: it would be read only once for each device
+            ready_count = count - 1
+            allowed = ready_count * usable
+            if was_empty:
                 for k in range(waiting.shape[1]):
                     actions[s, k * m + usable - 1] |= waiting[s, k] == 0
-        states.counts[s] = kept
+        states.counts[s] = ready_count
         states.allowed[s] = allowed
 
 
@@ -194,16 +201,16 @@ def _draw(
     operations: np.ndarray,
     devices: np.ndarray,
 ) -> None:
-    """words: (B, W) uint64, eight actions each; counts, uniforms: (B,); operations, devices: (B,), filled."""
+    """Fill operations and devices, (B,). words: (B, W) uint64 of eight actions each; counts, uniforms: (B,)."""
     for s in range(start, len(words), stride):
-        left = np.uint64(min(int(uniforms[s] * counts[s]), counts[s] - 1))  # the product may be rounded up
+        rank = np.uint64(min(int(uniforms[s] * counts[s]), counts[s] - 1))  # the product may be rounded up
         word = 0
-        sums = words[s, 0] * _ONES  # byte k: of the bytes up to k
-        while sums >> _TOP <= left:
-            left -= sums >> _TOP
+        sums = words[s, 0] * _ONES  # byte k: sum of the bytes up to k
+        while sums >> _TOP <= rank:
+            rank -= sums >> _TOP
             word += 1
             sums = words[s, word] * _ONES
-        at_most = (((left * _ONES) | _HIGH) - sums) & _HIGH  # of each byte: whether its sum is at most what is left
+        at_most = (((rank * _ONES) | _HIGH) - sums) & _HIGH  # highest bit of each byte: its sum is at most the rank
         action = 8 * word + np.int64(((at_most >> _BITS) * _ONES) >> _TOP)
         operation = action // m
         operations[s] = operation

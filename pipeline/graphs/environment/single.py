@@ -1,7 +1,7 @@
-"""One schedule of one computation graph, built operation by operation: a gymnasium environment for any agent.
+"""A gymnasium environment for any agent: one schedule of a computation graph, built operation by operation.
 
-The same states and actions as those of `batched.py`, which says what they are, written once more in plain Python and
-NumPy: the reference that the batched environment is tested against.
+`batched.py` defines the states and actions. This module implements them again in plain Python and NumPy; tests compare
+the batched environment with it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from pipeline.graphs.environment.batched import Sequence
 from pipeline.graphs.problems.problem import Problem
 
 Observation = dict[str, np.ndarray]
-_ROUNDING = 1 + 1e-9  # of sums of the same seconds in another sequence
+_ROUNDING = 1 + 1e-9  # sums of the same seconds in different sequences differ by less
 
 
 class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
-    """A schedule of n operations on m devices. Action: operation * m + device. Nothing is drawn: seeds change nothing.
+    """A schedule of n operations on m devices. Action: operation * m + device. Nothing is random: seeds have no effect.
 
-    Observation, -1 where there is nothing yet:
+    Observation; -1 stands for no device, no time or no operation yet:
 
     - seconds (n,): run time of each operation;
     - placement (n,), ends (n,): device of each operation, and the second at which it ends;
-    - arrivals (n, m): when what an operation needs of scheduled ones is on each device;
-    - free (m,), last (m,): when each device is done, and the operation that it runs last;
+    - arrivals (n, m): the second at which all results of scheduled operations that an operation needs are on a device;
+    - free (m,), last (m,): the second at which each device becomes free, and its last operation;
     - action_mask (n * m,): 1 for actions that are allowed; also in `info`.
 
-    The reward is 0 until the last step, and then the speedup, sum of run times / makespan (0 where nothing takes time);
-    `info` has the makespan. Raises ValueError for a problem without operations, or an action that is not allowed.
+    The reward is 0 until the last step; then it is the speedup, sum of run times / makespan (0 if no operation takes
+    time), and `info` has the makespan. Raises ValueError for a problem without operations, or an action that is not
+    allowed.
     """
 
     def __init__(self, problem: Problem, sequence: Sequence = "any") -> None:
@@ -39,7 +40,7 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         if n == 0:
             raise ValueError("a graph without operations has no action")
         if sequence not in get_args(Sequence):
-            raise ValueError(f"no sequence {sequence!r}; there are {', '.join(get_args(Sequence))}")
+            raise ValueError(f"no sequence {sequence!r}; the sequences are {', '.join(get_args(Sequence))}")
         transfers = problem.transfers
         self.problem, self.sequence = problem, sequence
         self._seconds: list[float] = problem.seconds.tolist()
@@ -49,7 +50,7 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
             [part.tolist() for part in np.split(edges.targets, edges.offsets[1:-1])]
             for edges in (problem.children, problem.parents)
         )
-        # The longest path to any arrival has each operation once, with its delay once.
+        # The longest path to an arrival contains each operation at most once, with its delay at most once.
         latest = (self._work + sum(self._delays)) * _ROUNDING
         self.action_space = spaces.Discrete(n * m)
         self.observation_space = spaces.Dict(
@@ -69,24 +70,26 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         n, m = len(self.problem), self.problem.devices
         self._placement, self._ends = np.full(n, -1), np.full(n, -1.0)
         self._arrivals, self._free, self._last = np.zeros((n, m)), np.zeros(m), np.full(m, -1)
-        self._waiting = [len(parents) for parents in self._parents]  # parents of each operation not scheduled yet
-        self._ready = {i for i in range(n) if not self._waiting[i]}  # not scheduled, but all parents are
-        self._used = 0  # devices with an operation: those of lowest number
+        self._waiting = [len(parents) for parents in self._parents]  # unscheduled parents of each operation
+        self._ready = {i for i in range(n) if not self._waiting[i]}  # unscheduled, but all parents are scheduled
+        self._used = 0  # number of devices with an operation, which have the lowest numbers
         self._now, self._added = 0.0, -1  # start and number of the operation added last
         self._mask = self._allowed()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin with an empty schedule; there are no options."""
+        """Start with an empty schedule; there are no options."""
         super().reset(seed=seed)
         self._begin()
-        return self._observation(), self._info()
+        return self._observation(), self._details()
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Add an operation to a device: it starts as soon as the device is free and all that it needs is there."""
+        """Add an operation to a device: it starts once the device is free and all results that it needs are there."""
         if action not in self.action_space:
-            raise ValueError(f"no action {action}; there are {len(self._mask)}, operation * devices + device")
+            raise ValueError(
+                f"no action {action}; an action is operation * devices + device, less than {len(self._mask)}"
+            )
         operation, device = divmod(int(action), self.problem.devices)
         if not self._mask[action]:
             raise ValueError(
@@ -99,19 +102,19 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         self._free[device], self._last[device] = end, operation
         self._now, self._added = start, operation
         self._ready.remove(operation)
-        arrives = np.full(self.problem.devices, end + self._delays[operation])
-        arrives[device] = end
+        arrivals = np.full(self.problem.devices, end + self._delays[operation])
+        arrivals[device] = end
         for child in self._children[operation]:
-            np.maximum(self._arrivals[child], arrives, out=self._arrivals[child])
+            np.maximum(self._arrivals[child], arrivals, out=self._arrivals[child])
             self._waiting[child] -= 1
             if not self._waiting[child]:
                 self._ready.add(child)
         self._mask = self._allowed()
-        info = self._info()
-        if not (done := bool((self._placement >= 0).all())):
-            return self._observation(), 0.0, False, False, info
-        info["makespan"] = makespan = float(self._free.max())
-        return self._observation(), self._work / makespan if makespan else 0.0, done, False, info
+        details = self._details()
+        if not (complete := bool((self._placement >= 0).all())):
+            return self._observation(), 0.0, False, False, details
+        details["makespan"] = makespan = float(self._free.max())
+        return self._observation(), self._work / makespan if makespan else 0.0, complete, False, details
 
     def _start(self, operation: int, device: int) -> float:
         return max(float(self._free[device]), float(self._arrivals[operation, device]))
@@ -120,7 +123,7 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         """The mask of actions, (n * m,) int8."""
         m = self.problem.devices
         mask = np.zeros(len(self.problem) * m, np.int8)
-        usable = min(self._used + 1, m)  # of the empty devices the first
+        usable = min(self._used + 1, m)  # devices with an operation, and the first empty one
         for operation in self._ready:
             for device in range(usable):
                 if self.sequence == "any" or self._in_sequence(operation, device):
@@ -128,7 +131,7 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         return mask
 
     def _in_sequence(self, operation: int, device: int) -> bool:
-        """Whether it would start after the operation added last, or together with it and have the right to."""
+        """Whether `by_start` allows the operation after the one added last."""
         start = self._start(operation, device)
         if start != self._now:
             return start > self._now
@@ -158,5 +161,5 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
             "action_mask": self._mask.copy(),
         }
 
-    def _info(self) -> dict[str, Any]:
+    def _details(self) -> dict[str, Any]:
         return {"action_mask": self._mask.copy()}

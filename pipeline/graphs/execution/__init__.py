@@ -1,1 +1,1 @@
-"""Computation graphs really executed on two cores of this machine, in a schedule's order and placement, and timed."""
+"""Execution of computation graphs on two cores of this machine, in a schedule's order and placement, with times."""

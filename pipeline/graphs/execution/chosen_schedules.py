@@ -1,4 +1,4 @@
-"""Which schedules are executed: the best by proxy of every method and seed, and of those that are alike one."""
+"""The schedules to execute: the best ones by proxy of every method and seed; equal schedules are executed once."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _BEST, _PROXY = "best", "proxy"
 
 @dataclass(frozen=True)
 class Scheduled:
-    """The schedules of one graph, (S, n) each, and the rows of `graph_timings` that each one stands for."""
+    """The distinct schedules of one graph, and the rows of `graph_timings` that each of them stands for."""
 
     graph: Graph
-    orders: np.ndarray
-    placements: np.ndarray
-    rows: list[list[dict[Hashable, Any]]]  # S: graph_id, method, seed, schedule; several where methods agree
+    orders: np.ndarray  # (S, n)
+    placements: np.ndarray  # (S, n)
+    rows: list[list[dict[Hashable, Any]]]  # S: graph_id, method, seed, schedule; several if methods agree
 
 
 def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Scheduled]:
-    """What is to be executed, graph by graph; of schedules with the same two programs, one.
+    """The schedules to execute, graph by graph; of schedules with the same two programs only one.
 
-    schedules: columns graph_id, method, seed, schedule (its number), order, placement.
-    Raises ValueError naming a graph that is missing.
+    schedules: columns graph_id, method, seed, schedule (a number), order, placement.
+    Raises ValueError that names a missing graph.
     """
-    found = []
+    scheduled = []
     for graph_id, of_graph in schedules.groupby("graph_id", sort=True):
         if graph_id not in graphs:
-            raise ValueError(f"schedules of graph {graph_id} are to be executed, and the graph is in no table given")
+            raise ValueError(f"no table has the graph {graph_id}, whose schedules are to be executed; add its table")
         distinct: dict[tuple[bytes, bytes], list[int]] = {}
         orders = [np.asarray(order, np.int32) for order in of_graph["order"]]
         placements = [np.asarray(placement, np.int32) for placement in of_graph["placement"]]
@@ -45,7 +45,7 @@ def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Schedu
             distinct.setdefault(chains(order, placement), []).append(number)
         names = of_graph[["graph_id", "method", "seed", "schedule"]].to_dict("records")
         first = [numbers[0] for numbers in distinct.values()]
-        found.append(
+        scheduled.append(
             Scheduled(
                 graphs[str(graph_id)],
                 np.stack([orders[i] for i in first]),
@@ -53,25 +53,25 @@ def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Schedu
                 [[names[i] for i in numbers] for numbers in distinct.values()],
             )
         )
-    return found
+    return scheduled
 
 
 def best_schedules(paths: Sequence[Path], count: int) -> pd.DataFrame:
-    """Of each graph the best `count` schedules of every table `graph_schedules`: what `collect` takes.
+    """The best `count` schedules of each graph in every table `graph_schedules`, as `collect` expects them.
 
-    Of a method that was told several targets, those that it made for the proxy; one that was told a single link has
-    no others. Raises ValueError where there are none.
+    A method that sees several targets contributes its schedules for the proxy, a method that sees a single link those
+    for the link. Raises ValueError if there are no such schedules.
     """
-    found = [schedules for path in sorted(paths) for schedules in _of_table(path, count)]
-    if not found:
-        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule for the proxy, or for a single link")
-    return pd.concat(found)
+    frames = [frame for path in sorted(paths) for frame in _schedules_of_table(path, count)]
+    if not frames:
+        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule for the proxy or for a single link")
+    return pd.concat(frames)
 
 
-def _of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
-    said, table = place(path, "graph_schedules"), tables.read("graph_schedules", path)
-    told = set(table["sees"])
-    executed = told.pop() if len(told) == 1 else _PROXY
+def _schedules_of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
+    fields, table = place(path, "graph_schedules"), tables.read("graph_schedules", path)
+    seen_targets = set(table["sees"])
+    executed = seen_targets.pop() if len(seen_targets) == 1 else _PROXY
     for row in table.to_dict("records"):
         if row["sees"] != executed or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
             continue
@@ -80,8 +80,8 @@ def _of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame(
             {
                 "graph_id": row["graph_id"],
-                "method": said["method"],
-                "seed": int(said["seed"]),
+                "method": fields["method"],
+                "seed": int(fields["seed"]),
                 "schedule": range(min(count, shape[0])),
                 "order": list(orders[:count]),
                 "placement": list(placements[:count]),

@@ -1,9 +1,9 @@
-"""Small operations are merged until each takes at least some time, and the graph stays a DAG.
+"""Merges small operations until each takes a minimum time; the graph stays a DAG.
 
-Merging two operations makes a cycle where another path joins them. Take any topological order. An operation and the
-last of its parents in this order have no other path: it would come in by a later parent. The merged operation takes
-that parent's place, and the order stays topological. In the same way an operation merges with the first of its
-children, whose place it takes. So each merge is safe and none needs a search: O((n + E) log n).
+Merging two operations makes a cycle if a second path joins them. Take any topological order. No second path joins an
+operation and the last of its parents in this order, because it would enter through a later parent. The merged operation
+takes that parent's position, and the order stays topological. In the same way an operation merges with the first of its
+children and takes its position. So each merge is safe without a search: O((n + E) log n).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pipeline.graphs.problems.problem import Edges
 
 
 def groups(seconds: np.ndarray, children: Edges, least: float) -> np.ndarray:
-    """Which group each operation belongs to, (n,) int64; groups are numbered in a topological order of the quotient.
+    """Group of each operation, (n,) int64; groups are numbered in a topological order of the merged graph.
 
-    Every group takes at least `least` seconds, unless the whole graph takes less: then there is one group. The
-    lightest group goes first; it merges where the least parallelism is lost (`_partner`).
-    seconds: (n,) of each operation; children: edges to higher numbers.
+    Every group takes at least `least` seconds; if the whole graph takes less, there is one group. The lightest group is
+    merged first, with the neighbour that loses the least parallelism (`_partner`).
+    seconds: (n,) run time of each operation; children: edges to higher numbers.
     """
     n = len(seconds)
     parents = children.reversed()
     above = [set(row.tolist()) for row in np.split(parents.targets, parents.offsets[1:-1])] if n else []
     below = [set(row.tolist()) for row in np.split(children.targets, children.offsets[1:-1])] if n else []
     members = [[i] for i in range(n)]
-    place = list(range(n))  # in the topological order
+    position = list(range(n))  # in the topological order
     weight = seconds.tolist()
     alive = set(range(n))
     light = [(weight[i], i) for i in range(n)]
@@ -35,45 +35,45 @@ def groups(seconds: np.ndarray, children: Edges, least: float) -> np.ndarray:
     while len(alive) > 1:
         seconds_of, i = heapq.heappop(light)
         if i not in alive or seconds_of != weight[i]:
-            continue  # merged meanwhile
+            continue  # the group was merged after this entry was added
         if seconds_of >= least:
             break
-        partner = _partner(above[i], below[i], place, weight, above, below)
-        while partner is None:  # it has no neighbour: the lightest other group will do
-            other_weight, other = heapq.heappop(light)
-            if other != i and other in alive and other_weight == weight[other]:
-                partner = other
-        at = place[partner]
-        # The group with more neighbours keeps its number, so that each edge moves log n times at most.
-        gone, kept = sorted((partner, i), key=lambda j: (len(above[j]) + len(below[j]), j))
-        _join(above, below, kept, gone)
-        members[kept] += members[gone]
-        place[kept] = at
-        weight[kept] += weight[gone]
-        alive.remove(gone)
-        heapq.heappush(light, (weight[kept], kept))
-    chosen = np.empty(n, np.int64)
-    for number, i in enumerate(sorted(alive, key=lambda i: place[i])):
-        chosen[members[i]] = number
-    return chosen
+        partner = _partner(above[i], below[i], position, weight, above, below)
+        while partner is None:  # without neighbours, the group merges with the lightest of all remaining groups
+            candidate_weight, candidate = heapq.heappop(light)
+            if candidate != i and candidate in alive and candidate_weight == weight[candidate]:
+                partner = candidate
+        merged_position = position[partner]
+        # The group with more neighbours absorbs the other one, so that each edge moves at most log n times.
+        absorbed, merged = sorted((partner, i), key=lambda j: (len(above[j]) + len(below[j]), j))
+        _join(above, below, merged, absorbed)
+        members[merged] += members[absorbed]
+        position[merged] = merged_position
+        weight[merged] += weight[absorbed]
+        alive.remove(absorbed)
+        heapq.heappush(light, (weight[merged], merged))
+    group = np.empty(n, np.int64)
+    for number, i in enumerate(sorted(alive, key=lambda i: position[i])):
+        group[members[i]] = number
+    return group
 
 
 def _partner(
     parents: set[int],
     children: set[int],
-    place: list[int],
+    position: list[int],
     weight: list[float],
     above: list[set[int]],
     below: list[set[int]],
 ) -> int | None:
-    """What a group merges with: its last parent or its first child.
+    """The neighbour that a group merges with: its last parent or its first child; None without neighbours.
 
-    With its only parent it delays the parent's other children by its own few seconds; with its only child it starts
-    later by what the child's other parents take. Where it is one of a chain nothing is lost. Such a neighbour comes
-    first, of two the lighter one.
+    Merged with its only parent, the group delays the parent's remaining children by its own few seconds. Merged with
+    its only child, it starts later by the time of the child's remaining parents. A merge within a chain loses nothing,
+    so such a neighbour comes first; of two equal candidates the lighter one.
     """
-    last = max(parents, key=lambda j: place[j], default=None)
-    first = min(children, key=lambda j: place[j], default=None)
+    last = max(parents, key=lambda j: position[j], default=None)
+    first = min(children, key=lambda j: position[j], default=None)
     candidates = []
     if last is not None:
         candidates.append((len(parents) > 1, len(below[last]) > 1, weight[last], last))
@@ -82,12 +82,12 @@ def _partner(
     return min(candidates)[-1] if candidates else None
 
 
-def _join(above: list[set[int]], below: list[set[int]], kept: int, gone: int) -> None:
-    """All edges of `gone` become edges of `kept`, and those between the two vanish."""
-    for here, there in ((above, below), (below, above)):
-        for neighbour in here[gone]:
-            there[neighbour].discard(gone)
-            if neighbour != kept:
-                there[neighbour].add(kept)
-                here[kept].add(neighbour)
-        here[gone] = set()
+def _join(above: list[set[int]], below: list[set[int]], merged: int, absorbed: int) -> None:
+    """Make all edges of `absorbed` edges of `merged`, and remove those between the two."""
+    for neighbours, reverse in ((above, below), (below, above)):
+        for neighbour in neighbours[absorbed]:
+            reverse[neighbour].discard(absorbed)
+            if neighbour != merged:
+                reverse[neighbour].add(merged)
+                neighbours[merged].add(neighbour)
+        neighbours[absorbed] = set()

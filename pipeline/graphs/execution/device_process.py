@@ -1,4 +1,4 @@
-"""In a process of its own, pinned to one core: a device, which runs its part of schedules beside the other device."""
+"""A device: a process, pinned to one core, that runs its part of schedules at the same time as the other device."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Task:
     costs: Costs
     orders: np.ndarray  # (S, n)
     placements: np.ndarray  # (S, n)
-    sequence: np.ndarray  # (R,) which schedule each run is of
-    limit_seconds: float  # that a device waits for the other one
+    sequence: np.ndarray  # (R,) schedule of each run
+    limit_seconds: float  # longest time that a device waits for the other one
 
     @property
     def layout(self) -> Layout:
@@ -37,7 +37,7 @@ class Task:
 
 
 def serve(connection: Connection, device: int, core: int) -> None:
-    """Run the tasks that come until the connection ends; answer each with what went wrong, "" where nothing did."""
+    """Run all tasks that arrive until the connection ends; answer each with an error message, "" without an error."""
     os.sched_setaffinity(0, {core})
     torch.set_num_threads(1)
     connection.send("")
@@ -65,7 +65,7 @@ class _Device:
         self._limit = int(task.limit_seconds * 1e9)
 
     def run(self) -> None:
-        """All runs. The collector of garbage waits until they are over."""
+        """Execute all runs, with the garbage collector off."""
         programs = [self._program(order, placement) for order, placement in self._schedules()]
         gc.disable()
         try:
@@ -78,19 +78,19 @@ class _Device:
         return list(zip(self._task.orders, self._task.placements, strict=True))
 
     def _program(self, order: np.ndarray, placement: np.ndarray) -> tuple[list[Step], list[np.ndarray]]:
-        """The steps of a schedule, and where this device reads the result of each operation."""
-        here = [
+        """The steps of a schedule, and the array in which this device reads the result of each operation."""
+        readable = [
             result if placement[i] == self._device else self._copies[i].numpy()
             for i, result in enumerate(self._shared.results)
         ]
-        return program(self._task.parents, order, placement, self._device), here
+        return program(self._task.parents, order, placement, self._device), readable
 
-    def _run(self, run: int, steps: list[Step], here: list[np.ndarray]) -> None:
+    def _run(self, run: int, steps: list[Step], readable: list[np.ndarray]) -> None:
         shared, now = self._shared, time.monotonic_ns
         begins, ends, stamps = shared.begins[run], shared.ends[run], shared.stamps[run]
         shared.arrived[run, self._device] = now()
         self._wait(shared.arrived[run], 1 - self._device)
-        before = _switches()
+        switches_before = _switches()
         for step in steps:
             i = step.operation
             for parent in step.fetched:
@@ -99,15 +99,15 @@ class _Device:
             for parent in step.fetched:
                 self._copies[parent].copy_(self._results[parent])
             self._computations.compute(i)
-            stamps[i] = value = stamp(i, run, sum(int(here[parent][-1]) for parent in step.parents))
+            stamps[i] = value = stamp(i, run, sum(int(readable[parent][-1]) for parent in step.parents))
             self._results[i].fill_(value)
             ends[i] = now()
-        shared.disturbances[run, self._device] = _switches() - before
+        shared.disturbances[run, self._device] = _switches() - switches_before
 
     def _wait(self, moments: np.ndarray, index: int) -> None:
-        """Until the moment has come. Whoever else wants this core may have it meanwhile; the other one is left alone.
+        """Wait until moments[index] is set. Meanwhile other processes may use this core.
 
-        Raises TimeoutError where it does not come.
+        Raises TimeoutError after the time limit.
         """
         until = time.monotonic_ns() + self._limit
         while not moments[index]:
@@ -117,5 +117,5 @@ class _Device:
 
 
 def _switches() -> int:
-    """How often another process has taken this one's core, by force or because this one waited and let it."""
+    """Number of times that another process has taken this process's core, by preemption or while this one yielded."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw

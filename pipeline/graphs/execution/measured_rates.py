@@ -1,8 +1,8 @@
-"""What the two cores really did in a second: rates that explain the durations of the operations that were executed.
+"""Measured rates of the two cores: rates that explain the durations of the executed operations.
 
-duration = a + b FLOPs + c bytes swept + d bytes written + e bytes copied, no coefficient negative (Lawson & Hanson
-1974, by SciPy), by least squares of the relative error: each row is divided by its duration. Durations of an operation
-on a device are medians over all runs in which it copied the same bytes.
+duration = a + b FLOPs + c bytes swept + d bytes written + e bytes copied, with non-negative coefficients (Lawson &
+Hanson 1974, by SciPy) that minimise the squared relative error: each row is divided by its duration. The duration of an
+operation on a device is the median over all runs in which it copied the same number of bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.graphs.execution.programs import program
 
 @dataclass(frozen=True)
 class Observed:
-    """Operations of one graph in K situations: what each did and how long it took."""
+    """Work and durations of operations of one graph in K situations."""
 
     work: np.ndarray  # (K, 5): 1, FLOPs, bytes swept, bytes written, bytes copied
     seconds: np.ndarray  # (K,)
@@ -30,7 +30,10 @@ class Observed:
 def observed(
     executed: Graph, orders: np.ndarray, placements: np.ndarray, sequence: np.ndarray, record: Record
 ) -> Observed:
-    """Every operation with every number of bytes that it copied. orders, placements: (S, n); sequence: (R,)."""
+    """One situation for each operation and each number of bytes that it copied.
+
+    orders, placements: (S, n); sequence: (R,) schedule of each run of `record`.
+    """
     schedules, n = orders.shape
     parents = executed.children.reversed()
     copied = np.zeros((schedules, n))
@@ -51,10 +54,10 @@ def observed(
     return Observed(np.stack(work, 1), medians["seconds"].to_numpy())
 
 
-def rates(everything: Sequence[Observed]) -> dict[str, float]:
-    """Columns of table `machine_rates`; infinite where something took no time that could be seen."""
-    work = np.concatenate([observed.work for observed in everything])
-    seconds = np.concatenate([observed.seconds for observed in everything])
+def rates(graphs: Sequence[Observed]) -> dict[str, float]:
+    """Columns of table `machine_rates`; a rate is infinite if its work took no measurable time."""
+    work = np.concatenate([graph.work for graph in graphs])
+    seconds = np.concatenate([graph.seconds for graph in graphs])
     weighted = work / seconds[:, None]
     scale = np.maximum(weighted.max(0), np.finfo(float).tiny)
     coefficients = nnls(weighted / scale, np.ones(len(seconds)))[0] / scale

@@ -1,7 +1,7 @@
-"""A schedule as two programs, one a device: what each runs, in which sequence, and which results it fetches before.
+"""A schedule as two programs, one per device: its operations in sequence, and the results that each fetches first.
 
-Neither program waits in a circle: both follow one topological order, so of all operations that have not run, the first
-in that order has its parents' results, and its device stands at it.
+The programs cannot deadlock: both follow one topological order. So of all operations that have not run, the first in
+this order has its parents' results, and it is the next operation of its device.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ class Step:
 
 
 def program(parents: Edges, order: np.ndarray, placement: np.ndarray, device: int) -> list[Step]:
-    """What a device does in a schedule of n operations.
+    """The steps of a device in a schedule of n operations.
 
-    order, placement: (n,). Of a result that several operations of the device need, the first one fetches it.
+    order, placement: (n,). If several operations of the device need a result, the first of them fetches it.
     """
     steps = []
-    there: set[int] = set()
+    available: set[int] = set()  # results of the other device
     for i in order[placement[order] == device].tolist():
-        of = parents.targets[parents.offsets[i] : parents.offsets[i + 1]].tolist()
-        fetched = tuple(parent for parent in of if placement[parent] != device and parent not in there)
-        there.update(fetched)
-        steps.append(Step(i, fetched, tuple(of)))
+        needed = parents.targets[parents.offsets[i] : parents.offsets[i + 1]].tolist()
+        fetched = tuple(parent for parent in needed if placement[parent] != device and parent not in available)
+        available.update(fetched)
+        steps.append(Step(i, fetched, tuple(needed)))
     return steps
 
 
 def chains(order: np.ndarray, placement: np.ndarray) -> tuple[bytes, bytes]:
-    """What the two devices run: schedules that are alike in it have the same programs."""
+    """Operations of each device in sequence, as bytes: schedules with equal chains have the same programs."""
     first, second = (order[placement[order] == device].astype(np.int32).tobytes() for device in (0, 1))
     return first, second
 
 
 def stamp(operation: int, run: int, before: int) -> int:
-    """What an operation writes all over its result in a run. before: the sum of its parents' stamps.
+    """The number that an operation fills its result with in a run. before: the sum of its parents' stamps.
 
-    So a result is right only where every operation behind it has read the results of its parents of this run.
+    A stamp is right only if all operations that it depends on have read their parents' results of this run.
     """
     return (31 * before + operation + run + 1) % _PRIME
 
 
 def stamps(parents: Edges, runs: np.ndarray) -> np.ndarray:
-    """What all operations write where each reads what it should, (R, n) int64; runs: (R,) their numbers."""
+    """The right stamps of all operations, (R, n) int64; runs: (R,) numbers of the runs."""
     n = len(parents.offsets) - 1
     written = np.zeros((len(runs), n), np.int64)
     for i in range(n):
-        of = parents.targets[parents.offsets[i] : parents.offsets[i + 1]]
-        written[:, i] = (31 * written[:, of].sum(1) + i + runs + 1) % _PRIME
+        needed = parents.targets[parents.offsets[i] : parents.offsets[i + 1]]
+        written[:, i] = (31 * written[:, needed].sum(1) + i + runs + 1) % _PRIME
     return written

@@ -1,8 +1,8 @@
-"""Memory that the two processes and their parent share: when what began and ended, and what operations wrote.
+"""Memory that the two processes and their parent share: begin and end of each operation, and its result.
 
-An anonymous file: it has no name that could be left behind, and is gone with the last process that maps it. A moment
-of 0 has not come yet. So `ends` is what the other device waits for, too: a result is written before its moment is
-(x86-64 processors keep the order of stores).
+It is an anonymous file, which disappears with the last process that maps it. A time of 0 means that the event has not
+happened yet, so the other device can wait on `ends`: a result is written before its time is (x86-64 processors keep the
+order of stores).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Self
 import numpy as np
 
 _LINE = 64  # bytes of a cache line: no two results share one
-_WORD = 8
+_WORD = 8  # bytes
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things lie, of R runs of n operations."""
+    """Positions of the arrays for R runs of n operations."""
 
     runs: int
     written: np.ndarray  # (n,) bytes of each result
 
     @property
     def words(self) -> np.ndarray:
-        """(n,) int64: words of each result; one at least, for its stamp."""
+        """(n,) int64: words of each result; at least one, for its stamp."""
         return np.maximum(-(-self.written // _WORD), 1)
 
     @property
     def offsets(self) -> np.ndarray:
-        """(n + 1,) int64: bytes from the begin of the file to each result, and to the end."""
+        """(n + 1,) int64: bytes from the beginning of the file to each result, and to the end."""
         n = len(self.written)
         head = self.runs * (2 + 2 + 3 * n) * _WORD
         room = -(-self.words * _WORD // _LINE) * _LINE
@@ -49,10 +49,10 @@ class SharedMemory:
         head = np.frombuffer(self._map, np.int64, runs * (2 + 2 + 3 * n))
         arrived, disturbances, begins, ends, stamps = np.split(head, np.cumsum([2, 2, n, n]) * runs)
         self.arrived = arrived.reshape(runs, 2)  # when each device was ready for a run
-        self.disturbances = disturbances.reshape(runs, 2)  # how often another process had its core
-        self.begins = begins.reshape(runs, n)  # when an operation had what it waits for
+        self.disturbances = disturbances.reshape(runs, 2)  # number of times that another process used its core
+        self.begins = begins.reshape(runs, n)  # when an operation's inputs were ready
         self.ends = ends.reshape(runs, n)
-        self.stamps = stamps.reshape(runs, n)  # what it wrote
+        self.stamps = stamps.reshape(runs, n)  # the stamp that an operation wrote
         self.results = [
             np.frombuffer(self._map, np.int64, words, offset)
             for words, offset in zip(layout.words.tolist(), layout.offsets[:-1].tolist(), strict=True)
@@ -60,7 +60,7 @@ class SharedMemory:
 
     @classmethod
     def create(cls, layout: Layout) -> Self:
-        """All zeros. Raises OSError where the memory is not there."""
+        """New memory, all zeros. Raises OSError if there is not enough memory."""
         descriptor = os.memfd_create("executed graph")
         try:
             os.posix_fallocate(descriptor, 0, int(layout.offsets[-1]))

@@ -1,4 +1,4 @@
-"""What simulated targets say of the very schedules that are executed."""
+"""Simulated makespans of the executed schedules."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from pipeline.graphs.execution.chosen_schedules import Scheduled
 
 
 def simulate(scheduled: Sequence[Scheduled], targets: Callable[[Graph], Mapping[str, Target]]) -> pd.DataFrame:
-    """One row per schedule and target: graph_id, method, seed, schedule, target, seconds.
+    """One row per schedule and target, with columns graph_id, method, seed, schedule, target, seconds.
 
-    targets: by name, of a graph that is executed (its problem: `executable.problem`).
+    targets: function from an executed graph to its targets by name (its problem is `executable.problem`).
     """
     return pd.DataFrame(
         [
             {**row, "target": name, "seconds": seconds}
-            for of in scheduled
-            for name, target in targets(of.graph).items()
-            for rows, seconds in zip(of.rows, target.seconds(of.orders, of.placements).tolist(), strict=True)
+            for schedules in scheduled
+            for name, target in targets(schedules.graph).items()
+            for rows, seconds in zip(
+                schedules.rows, target.seconds(schedules.orders, schedules.placements).tolist(), strict=True
+            )
             for row in rows
         ],
         columns=["graph_id", "method", "seed", "schedule", "target", "seconds"],

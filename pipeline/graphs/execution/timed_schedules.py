@@ -1,7 +1,7 @@
 """Schedules of many graphs, executed by several pairs of processes: tables `graph_timings` and `machine_rates`.
 
-Each pair runs all graphs; a later pair is the control of an earlier one: the same schedules in other processes. Within
-a graph the runs of all schedules are shuffled, so that a disturbance from outside falls on any of them.
+Each pair runs all graphs. A later pair repeats the schedules of an earlier pair in new processes, as its control.
+Within a graph the runs of all schedules are shuffled, so that an external disturbance can fall on any of them.
 """
 
 from __future__ import annotations
@@ -19,41 +19,49 @@ from pipeline.graphs.execution.chosen_schedules import Scheduled
 from pipeline.graphs.execution.measured_rates import Observed, observed, rates
 from pipeline.graphs.execution.pair import Pair, Record
 
-_WARMING = 3  # runs that are not counted: caches, clocks and branch predictors find their state
+_WARMING = 3  # runs that do not count: caches, clocks and branch predictors warm up
 
 
 def execute(scheduled: Sequence[Scheduled], settings: ExecutionSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Tables `graph_timings` and `machine_rates`, the latter without a date.
+    """Tables `graph_timings` and `machine_rates`, the second without a date.
 
-    Raises ExecutionError where this machine cannot execute graphs, or loses a process.
+    Raises ExecutionError if this machine cannot execute graphs, or if a process fails.
     """
     timings, measured = [], []
     progress = tqdm(total=settings.processes * len(scheduled), desc="graphs executed", unit="graph", file=sys.stderr)
     with progress:
         for process in range(settings.processes):
             with Pair(settings.limit_seconds) as pair:
-                everything: list[Observed] = []
-                for number, of in enumerate(scheduled):
+                observations: list[Observed] = []
+                for number, schedules in enumerate(scheduled):
                     rng = np.random.default_rng([settings.seed, process, number])
-                    sequence = runs(len(of.orders), settings.repeats, rng)
-                    record = pair.run(of.graph, of.orders, of.placements, sequence)
-                    timings += _rows(of, process, sequence, record)
-                    everything.append(observed(of.graph, of.orders, of.placements, sequence, record))
+                    sequence = runs(len(schedules.orders), settings.repeats, rng)
+                    record = pair.run(schedules.graph, schedules.orders, schedules.placements, sequence)
+                    timings += _rows(schedules, process, sequence, record)
+                    observations.append(
+                        observed(schedules.graph, schedules.orders, schedules.placements, sequence, record)
+                    )
                     progress.update()
-            measured.append({"process": process, **rates(everything)})
+            measured.append({"process": process, **rates(observations)})
     return pd.DataFrame(timings), pd.DataFrame(measured)
 
 
 def runs(schedules: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
-    """Which schedule each run is of: some to warm up, then every schedule once, shuffled, and so on."""
+    """The schedule of each run: some runs to warm up, then `repeats` rounds of all schedules, each shuffled."""
     rounds = [rng.permutation(schedules) for _ in range(repeats)]
     return np.concatenate([rng.integers(0, schedules, _WARMING), *rounds])
 
 
-def _rows(of: Scheduled, process: int, sequence: np.ndarray, record: Record) -> list[dict[Hashable, Any]]:
+def _rows(scheduled: Scheduled, process: int, sequence: np.ndarray, record: Record) -> list[dict[Hashable, Any]]:
     counted = zip(sequence.tolist(), record.makespans.tolist(), record.disturbances.tolist(), strict=True)
     return [
-        {**row, "process": process, "repeat": run // len(of.rows), "seconds": seconds, "disturbances": disturbances}
+        {
+            **row,
+            "process": process,
+            "repeat": run // len(scheduled.rows),
+            "seconds": seconds,
+            "disturbances": disturbances,
+        }
         for run, (schedule, seconds, disturbances) in enumerate(list(counted)[_WARMING:])
-        for row in of.rows[schedule]
+        for row in scheduled.rows[schedule]
     ]

@@ -2,4 +2,6 @@
 
 from pathlib import Path
 
-SHIPPED = Path(__file__).parent / "shipped" / "policy.safetensors"  # made by the rule `ship_policy`; its card beside it
+SHIPPED = (
+    Path(__file__).parent / "shipped" / "policy.safetensors"
+)  # the rule `ship_policy` writes it; README.md beside it describes it

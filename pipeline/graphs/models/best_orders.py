@@ -1,4 +1,4 @@
-"""Small computation graphs with the best orders known of them, as table job_examples holds them."""
+"""Small computation graphs with the best known order of each, as table job_examples holds them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.graphs.problems.problem import Edges, Problem
 
 
 class BestOrder(NamedTuple):
-    """A graph of n operations without transfers, and the best order known of it."""
+    """A graph of n operations without transfers, and its best known order."""
 
     graph_id: str
     family: str
@@ -25,7 +25,7 @@ class BestOrder(NamedTuple):
 def read_best_orders(path: Path, most: int) -> list[BestOrder]:
     """The rows of a table.
 
-    Raises TableError where it is none, ValueError for a graph that has not 1 to `most` operations.
+    Raises TableError if the file is no such table, ValueError for a graph without operations or with more than `most`.
     """
     orders = []
     for row in tables.read("job_examples", path).to_dict("records"):

@@ -1,9 +1,9 @@
-"""Which schedules a policy draws, and how probable each is, exactly: for graphs of up to about seven operations.
+"""The exact probability of every schedule that a policy may draw, for graphs of up to about seven operations.
 
-A policy of a GFlowNet promises schedules in proportion to their reward R (Zhang et al. 2023, section 3). Draws alone
-cannot tell: where schedules are many, the counts of a perfect sampler lie as far from R / Z as those of a poor one. So
-P_F is pushed through all states, level by level; a level has the states with equally many scheduled operations. States
-and schedules are taken up to the names of devices, which no policy sees.
+A GFlowNet's policy promises schedules in proportion to their reward R (Zhang et al. 2023, section 3). Draws alone do
+not show this: if there are many schedules, the counts of a perfect sampler lie as far from R / Z as those of a poor
+one. Therefore P_F is pushed through all states, level by level; a level holds the states with equally many scheduled
+operations. States and schedules that differ only in the names of devices count as one, as no policy sees these names.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from pipeline.graphs.models.rollout import log_probabilities, trajectories
 from pipeline.graphs.models.topoformer import graph_view
 from pipeline.graphs.problems.problem import Problem
 
-_PART = 5000  # trajectories at a time
-_ROUNDING = 1e-5  # of float32: how far from 1 all probabilities together may be
+_PART = 5000  # trajectories that are drawn at a time
+_ROUNDING = 1e-5  # of float32: how far the sum of all probabilities may be from 1
 
 
 @dataclass(frozen=True)
 class ExactFlow:
-    """All X schedules of n operations, each once."""
+    """All X different schedules of n operations."""
 
-    orders: np.ndarray  # (X, n) int64: operation of each step of one trajectory that leads to it
+    orders: np.ndarray  # (X, n) int64: operation of each step, of one of the trajectories to the schedule
     placements: np.ndarray  # (X, n) int64: device of each operation
-    probability: np.ndarray  # (X,) float64: that the policy draws it
+    probability: np.ndarray  # (X,) float64: of being drawn by the policy
     makespans: np.ndarray  # (X,) float64 seconds
     log_rewards: np.ndarray  # (X,) float64: (speedup - devices) / sigma
 
@@ -45,36 +45,37 @@ class ExactFlow:
 
     @property
     def target(self) -> np.ndarray:
-        """(X,) R / Z: what the probabilities should be."""
+        """(X,) R / Z: the probabilities of a perfect policy."""
         return np.exp(self.log_rewards - self.log_z)
 
     @property
     def total_variation(self) -> float:
-        """Half the sum of all differences between probability and target: 0 to 1."""
+        """Half the sum of the absolute differences between probability and target: 0 to 1."""
         return float(np.abs(self.probability - self.target).sum() / 2)
 
 
 class Draws(NamedTuple):
-    """What a policy draws: D schedules."""
+    """D schedules drawn from a policy."""
 
-    counts: np.ndarray  # (X,) of each schedule of an ExactFlow
-    zetas: np.ndarray  # (D,) log R + log P_B - log P_F of the trajectories; the mean of their exponentials is Z
+    counts: np.ndarray  # (X,) how often each schedule of an ExactFlow was drawn
+    zetas: np.ndarray  # (D,) log R + log P_B - log P_F of each trajectory; the mean of their exponentials estimates Z
 
 
 class Level(NamedTuple):
     """S different states with t scheduled operations each."""
 
     environment: Environment  # of S states
-    observe: Callable[[], Any]  # what the policy sees of them
-    followers: torch.Tensor  # (S, n) operation behind each one on its device, -1 for the last, -2 if not scheduled
+    observe: Callable[[], Any]  # returns what the policy sees of them
+    followers: torch.Tensor  # (S, n) next operation on the same device, -1 for the last one, -2 if not scheduled
     orders: torch.Tensor  # (S, t)
-    probability: torch.Tensor  # (S,) float64: that a trajectory goes through the state
+    probability: torch.Tensor  # (S,) float64: of a trajectory that goes through the state
 
 
 def distribution(policy: Policy, problem: Problem, sigma: float, strengths: Strengths = PLAIN) -> ExactFlow:
-    """What the policy draws at this temperature. strengths: the transfers of the target, as it is told; no noise.
+    """The distribution of the policy's schedules at this temperature.
 
-    Raises ValueError where the probabilities do not sum to 1, and as `levels` does.
+    strengths: the transfers of the target, which the policy is told; its noise is not simulated.
+    Raises ValueError if the probabilities do not sum to 1, and as `levels` does.
     """
     problem = strengths.transferring(problem)
     *_, last = levels(policy, problem, sigma, strengths)
@@ -91,32 +92,33 @@ def distribution(policy: Policy, problem: Problem, sigma: float, strengths: Stre
 
 
 @torch.no_grad()
-def drawn(policy: Policy, problem: Problem, sigma: float, flow: ExactFlow, count: int, seed: int) -> Draws:
-    """That many schedules, and which of the policy's distribution for the proxy they are.
+def draw_schedules(policy: Policy, problem: Problem, sigma: float, flow: ExactFlow, count: int, seed: int) -> Draws:
+    """Draws that many schedules, and counts them by the schedules of the policy's distribution for the proxy.
 
-    Raises ValueError for a schedule that the distribution does not have.
+    Raises ValueError for a drawn schedule that the distribution does not contain.
     """
     graph, tails = policy.read(graph_view(problem)), torch.from_numpy(problem.tails.copy())
     generator = torch.Generator().manual_seed(seed)
     followers, zetas = [_followers(flow.orders, flow.placements)], []
     for begin in range(0, count, _PART):
         size = min(_PART, count - begin)
-        environment, told = Environment(problem, size, policy.settings.sequence), condition(problem, sigma, PLAIN, size)
-        made = trajectories(policy, graph, environment, tails, told, generator)
-        logs = log_probabilities(policy, graph, made, told)
+        environment = Environment(problem, size, policy.settings.sequence)
+        conditions = condition(problem, sigma, PLAIN, size)
+        rollouts = trajectories(policy, graph, environment, tails, conditions, generator)
+        logs = log_probabilities(policy, graph, rollouts, conditions)
         log_rewards = (problem.seconds.sum() / environment.makespan - problem.devices) / sigma
         zetas.append(log_partition(log_rewards, logs.forward.double(), logs.backward.double()).numpy())
-        followers.append(_followers(made.orders.numpy(), made.placements.numpy()))
+        followers.append(_followers(rollouts.orders.numpy(), rollouts.placements.numpy()))
     _, index = np.unique(np.concatenate(followers), axis=0, return_inverse=True)
-    known, of_draws = np.split(index.reshape(-1), [len(flow.orders)])
-    counts = np.bincount(of_draws, minlength=len(known))
-    if len(counts) > len(known):
-        raise ValueError(f"{len(counts) - len(known)} drawn schedules are none of the distribution's {len(known)}")
-    return Draws(counts[known], np.concatenate(zetas))
+    distribution_index, draw_index = np.split(index.reshape(-1), [len(flow.orders)])
+    counts = np.bincount(draw_index, minlength=len(distribution_index))
+    if len(counts) > len(distribution_index):
+        raise ValueError(f"{len(counts) - len(distribution_index)} drawn schedules are not in the distribution")
+    return Draws(counts[distribution_index], np.concatenate(zetas))
 
 
 def _followers(orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
-    """(X, n) the operation behind each one on its device, -1 for the last: a schedule up to the names of devices."""
+    """(X, n) next operation on the same device, -1 for the last one: a schedule but for the names of devices."""
     count, n = orders.shape
     rows, followers = np.arange(count), np.full((count, n), -1)
     last = np.full((count, n and int(placements.max()) + 1), -1)
@@ -130,30 +132,32 @@ def _followers(orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def levels(policy: Policy, problem: Problem, sigma: float, strengths: Strengths = PLAIN) -> list[Level]:
-    """The states of each level that the policy may reach; [0] the empty one, [n] whole schedules.
+    """The states of each level that the policy may reach; [0] is the empty state, [n] the complete schedules.
 
-    Raises ValueError for a policy that adds operations by start, where some take no time: then a state has more than
-    its operations on each device.
+    Raises ValueError for a policy that adds operations by start if some take no time: then a state is more than the
+    sequence of operations on each device.
     """
     if policy.settings.sequence == "by_start" and not problem.seconds.all():
-        raise ValueError("operations that take no time may be added by start in several sequences")
+        raise ValueError(
+            "operations that take no time may be added by start in several sequences; use a graph without them"
+        )
     n = len(problem)
     graph = policy.read(graph_view(problem))
-    told = condition(problem, sigma, strengths, 1)
-    no_orders, nowhere = torch.empty(1, 0, dtype=torch.int64), torch.full((1, n), -1)
-    empty, observe = _walked(policy, problem, no_orders, nowhere)
-    each = [Level(empty, observe, torch.full((1, n), -2), no_orders, torch.ones(1).double())]
+    condition_row = condition(problem, sigma, strengths, 1)
+    no_orders, no_placement = torch.empty(1, 0, dtype=torch.int64), torch.full((1, n), -1)
+    empty, observe = _replayed(policy, problem, no_orders, no_placement)
+    states_by_level = [Level(empty, observe, torch.full((1, n), -2), no_orders, torch.ones(1).double())]
     for _ in range(n):
-        each.append(_next(policy, problem, graph, told, each[-1]))
-    return each
+        states_by_level.append(_next_level(policy, problem, graph, condition_row, states_by_level[-1]))
+    return states_by_level
 
 
-def _walked(
+def _replayed(
     policy: Policy, problem: Problem, orders: torch.Tensor, placement: torch.Tensor
 ) -> tuple[Environment, Callable[[], Any]]:
-    """The states behind these orders, (S, t), of operations on devices, (S, n), and what observes them.
+    """The states after these orders, (S, t), of operations on devices, (S, n), and the function that observes them.
 
-    Some observers remember the steps to a state, so all are taken again.
+    Some observers remember the steps that lead to a state, so all steps are taken again.
     """
     environment = Environment(problem, len(orders), policy.settings.sequence)
     observe = policy.observer(environment, torch.from_numpy(problem.tails.copy()))
@@ -163,9 +167,9 @@ def _walked(
     return environment, observe
 
 
-def _next(policy: Policy, problem: Problem, graph: Any, told: torch.Tensor, level: Level) -> Level:
-    """All states that an action leads to, equal ones merged."""
-    rows, operations, devices, log_probability = _actions(policy, graph, told, level)
+def _next_level(policy: Policy, problem: Problem, graph: Any, condition_row: torch.Tensor, level: Level) -> Level:
+    """The states of the next level; equal ones are merged."""
+    rows, operations, devices, log_probability = _actions(policy, graph, condition_row, level)
     probability = level.probability[rows] * log_probability.double().exp()
     before = level.environment.last[rows, devices]
     placement = level.environment.placement[rows]
@@ -177,21 +181,27 @@ def _next(policy: Policy, problem: Problem, graph: Any, told: torch.Tensor, leve
     orders = torch.cat([level.orders[rows], operations[:, None]], 1)
     _, state = torch.unique(followers, dim=0, return_inverse=True)
     states = int(state.max()) + 1
-    one = torch.full((states,), len(paths)).scatter_reduce(0, state, paths, "amin")  # of the paths that lead to each
+    # One of the paths that lead to each state stands for it.
+    path = torch.full((states,), len(paths)).scatter_reduce(0, state, paths, "amin")
     total = torch.zeros(states).double().index_add(0, state, probability)
-    return Level(*_walked(policy, problem, orders[one], placement[one]), followers[one], orders[one], total)
+    return Level(*_replayed(policy, problem, orders[path], placement[path]), followers[path], orders[path], total)
 
 
-def _actions(policy: Policy, graph: Any, told: torch.Tensor, level: Level) -> tuple[torch.Tensor, ...]:
-    """State, operation, device and log P_F of every action that may be taken; (A,) each."""
+def _actions(policy: Policy, graph: Any, condition_row: torch.Tensor, level: Level) -> tuple[torch.Tensor, ...]:
+    """State, operation, device and log P_F of every legal action; (A,) each."""
     environment = level.environment
-    seen = level.observe()
-    every = told.expand(environment.batch, -1)
-    context = policy.contexts(graph, seen)
-    scores = policy.operations(graph, seen, context, every)
-    logs = scores - log_sums(scores, seen.rows, environment.batch)[seen.rows]
-    # Devices of one operation in each state are what a policy is asked for: so a state for each of its operations.
-    apart, which = replace(seen, tips=seen.tips[seen.rows]), torch.arange(len(seen.rows))
-    logs = logs[:, None] + policy.devices(graph, apart, which, context[seen.rows], every[seen.rows])
-    index, devices = seen.allowed.nonzero(as_tuple=True)
-    return seen.rows[index], seen.operations[index], devices, logs[index, devices]
+    observation = level.observe()
+    conditions = condition_row.expand(environment.batch, -1)
+    context = policy.contexts(graph, observation)
+    scores = policy.operations(graph, observation, context, conditions)
+    logs = scores - log_sums(scores, observation.rows, environment.batch)[observation.rows]
+    # A policy scores the devices of one operation in each state, so the state is repeated for each of its operations.
+    repeated, candidates = (
+        replace(observation, tips=observation.tips[observation.rows]),
+        torch.arange(len(observation.rows)),
+    )
+    logs = logs[:, None] + policy.devices(
+        graph, repeated, candidates, context[observation.rows], conditions[observation.rows]
+    )
+    index, devices = observation.allowed.nonzero(as_tuple=True)
+    return observation.rows[index], observation.operations[index], devices, logs[index, devices]

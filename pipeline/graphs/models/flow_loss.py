@@ -1,4 +1,4 @@
-"""The loss of a GFlowNet that learns no partition function: the variance of its estimates of log Z."""
+"""The loss of a GFlowNet that does not learn the partition function: the variance of its estimates of log Z."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def log_partition(log_rewards: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> torch.Tensor:
-    """zeta = log R + sum log P_B - sum log P_F of each trajectory, (B,); all are log Z where the flow is right.
+    """zeta = log R + sum log P_B - sum log P_F of each trajectory, (B,); for a perfect flow all of them equal log Z.
 
     log_rewards: (B,); forward, backward: (n, B), of each step.
     """
@@ -16,12 +16,12 @@ def log_partition(log_rewards: torch.Tensor, forward: torch.Tensor, backward: to
 
 
 def log_partition_variance(log_rewards: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> torch.Tensor:
-    """Mean square of zeta less its mean over the batch (Zhang et al. 2023, equation 8; Zhang et al. 2022). ()"""
+    """Mean square of the deviations of zeta from its mean over the batch (Zhang et al. 2023, equation 8; 2022). ()"""
     zeta = log_partition(log_rewards, forward, backward)
     return (zeta - zeta.mean()).square().mean()
 
 
 def estimated_log_z(log_rewards: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> float:
-    """log mean exp of zeta over trajectories drawn from P_F: its exponential has the mean Z, whatever P_F."""
+    """log mean exp of zeta over trajectories drawn from P_F: the mean of its exponential is Z for every P_F."""
     zeta = log_partition(log_rewards, forward, backward).double()
     return float(zeta.logsumexp(0)) - log(len(zeta))

@@ -1,7 +1,7 @@
-"""What is done for each of S states in fused.py: loops over its ready operations, compiled, with the memory reused.
+"""Compiled loops of fused.py over the ready operations of each of S states; memory is reused from step to step.
 
-All arrays belong to the caller, most of them share their memory with tensors. Numbers are those of observation.py and
-of the head for operations in reads_once.py, but for rounding. Nothing here depends on the other states of a batch.
+All arrays belong to the caller, and most of them share their memory with tensors. Numbers are those of observation.py
+and of the head for operations in reads_once.py, but for rounding. No state depends on the other states of a batch.
 """
 
 from __future__ import annotations
@@ -11,21 +11,57 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-LANES = 16  # hidden numbers that are added up side by side; their count is a multiple of it
+from pipeline.graphs.models.observation import (
+    ALLOWED_SHARE,
+    BEHIND_LONGEST,
+    BEHIND_SQUASHED,
+    BEST_SHARE,
+    DEVICE_EMPTY,
+    DEVICE_LATER,
+    DEVICE_LATER_CLAMPED,
+    DEVICE_REMOVABLE,
+    DEVICE_USABLE,
+    LATER_SQUASHED,
+    LATER_THAN_BEST,
+    LATER_THAN_FIRST,
+    LATEST_START,
+    LEAST_GAP,
+    N_STATE,
+    PAIR_BEST,
+    PAIR_EMPTY,
+    PAIR_FREE,
+    PAIR_GAP_CLAMPED,
+    PAIR_GAP_SQUASHED,
+    PAIR_LATER_SQUASHED,
+    RUN_TIME,
+    SLACK_CLAMPED,
+    SLACK_SQUASHED,
+    STATE_CRITICAL,
+    STATE_IDLE,
+    STATE_MAKESPAN,
+    STATE_OPERATIONS,
+    STATE_READY,
+    STATE_READY_SHARE,
+    STATE_TAIL,
+    STATE_WORK,
+)
+
+LANES = 16  # hidden numbers that are summed side by side; the number of them is a multiple of LANES
 FEATURES = 11  # of a candidate, N_OPERATION of observation.py
 _SCALE, _SHIFT, _OUT = FEATURES * LANES, (FEATURES + 1) * LANES, (FEATURES + 2) * LANES
-BLOCK = (FEATURES + 3) * LANES  # for so many hidden numbers: weights of each feature, then what follows them
+BLOCK = (FEATURES + 3) * LANES  # of LANES hidden numbers: weights of each feature, then their scale, shift and output
+_BEST, _LATEST, _GAP, _TAIL, _END = range(5)  # rows of `starts`, see observe
 _MOST = np.float32(5.0)  # as in observation.py
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 class Operations(NamedTuple):
-    """The n operations of the graph."""
+    """The n operations of the graph; this tuple is the parameter `graph` of the kernels."""
 
     seconds: np.ndarray  # (n,)
-    delays: np.ndarray  # (n,) seconds until the result is on another device
+    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
     tails: np.ndarray  # (n,) seconds
-    lengths: np.ndarray  # (n,) float32: the last feature, which is the same in all states
+    lengths: np.ndarray  # (n,) float32: the feature RUN_TIME, which is the same in all states
     child_offsets: np.ndarray  # (n + 1,)
     children: np.ndarray  # (E,)
     parent_offsets: np.ndarray  # (n + 1,)
@@ -34,7 +70,7 @@ class Operations(NamedTuple):
 
 
 class States(NamedTuple):
-    """S partial schedules: the memory of an Environment, and what is kept from step to step beside it."""
+    """S partial schedules: the memory of an Environment, and numbers that are updated from step to step."""
 
     waiting: np.ndarray  # (S, n)
     placement: np.ndarray  # (S, n)
@@ -45,28 +81,37 @@ class States(NamedTuple):
     last: np.ndarray  # (S, m)
     now: np.ndarray  # (S,)
     added: np.ndarray  # (S,)
-    ready: np.ndarray  # (S, n) int32: the ready operations, ascending, in the first `counts`
+    ready: np.ndarray  # (S, n) int32: the ready operations, ascending, in the first `counts` columns
     counts: np.ndarray  # (S,)
-    work: np.ndarray  # (S,) seconds of all operations that are left
-    sums: np.ndarray  # (S, width) float64: of their vectors
+    work: np.ndarray  # (S,) seconds of all operations that are not scheduled
+    sums: np.ndarray  # (S, width) float64: sums of their vectors
 
 
-class Seen(NamedTuple):
-    """What observation.Observation holds, the candidates of each state in a row of their own."""
+class Observations(NamedTuple):
+    """The numbers of observation.Observation; each state has a row of its own for its candidates."""
 
     tips: np.ndarray  # (S, m)
     devices: np.ndarray  # (S, m, N_DEVICE) float32
-    whole: np.ndarray  # (S, N_STATE + width + 2) float32: of the state; mean vector of what is left; usable; 1
-    counts: np.ndarray  # (S,) operations that may be added
+    whole: np.ndarray  # (S, N_STATE + width + 2) float32: of the state; mean unscheduled vector; usable; 1
+    counts: np.ndarray  # (S,) number of operations that may be added
     operations: np.ndarray  # (S, n) int32, ascending
     candidates: np.ndarray  # (S, FEATURES, n or a little more) float32
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def observe(of: Operations, states: States, seen: Seen, by_start: bool, left: int, unit: float, total: float) -> None:
-    """Fill `seen`. left: operations of every state that are not scheduled, at least one; unit, total: seconds."""
-    m, n = states.free.shape[1], len(of.seconds)
-    starts = np.empty((5, n))  # of each candidate: first and last start, the least idle time before it, its tail's end
+def observe(
+    graph: Operations,
+    states: States,
+    observations: Observations,
+    by_start: bool,
+    remaining: int,
+    unit: float,
+    total: float,
+) -> None:
+    """Fill `observations`. remaining: number of unscheduled operations of a state, at least 1; unit, total: seconds."""
+    m, n = states.free.shape[1], len(graph.seconds)
+    # Of each candidate: first and last start, least idle time before it, tail, end of the tail.
+    starts = np.empty((5, n))
     for s in range(len(states.free)):
         free, last = states.free[s], states.last[s]
         used, makespan, all_free = 0, 0.0, 0.0
@@ -75,51 +120,58 @@ def observe(of: Operations, states: States, seen: Seen, by_start: bool, left: in
             makespan = max(makespan, free[d])
             all_free += free[d]
         usable = min(used + 1, m)
-        count, first, longest, critical = _candidates(of, states, seen, s, usable, by_start, starts)
-        seen.counts[s] = count
-        _features(of, seen, s, count, first, longest, critical, 1 / unit, starts)
+        count, first, longest, critical = _candidates(graph, states, observations, s, usable, by_start, starts)
+        observations.counts[s] = count
+        _features(graph, observations, s, count, first, longest, critical, 1 / unit, starts)
 
         idle = 0.0
         for d in range(m):
-            of_device = seen.devices[s, d]
+            numbers = observations.devices[s, d]
             later = (free[d] - first) / unit
             if d < usable and free[d] < first:
                 idle += first - free[d]
-            of_device[0] = _squashed(later)
-            of_device[1] = min(max(later, -5.0), 5.0) / 5.0
-            of_device[2] = last[d] < 0
-            of_device[3] = d < usable
-            of_device[4] = last[d] >= 0 and not states.needed[s, last[d]]
-            seen.tips[s, d] = last[d] if last[d] >= 0 else n
-        whole = seen.whole[s]
-        whole[0] = states.work[s] / total
-        whole[1] = left / n
-        whole[2] = np.log1p(float(count)) / 4
-        whole[3] = min(count, m) / m
-        whole[4] = _squashed((makespan - first) / unit)
-        whole[5] = _squashed((critical - (states.work[s] + all_free) / m) / unit)
-        whole[6] = _squashed(longest / unit / 4)
-        whole[7] = _squashed(idle / unit)
+            numbers[DEVICE_LATER] = _squashed(later)
+            numbers[DEVICE_LATER_CLAMPED] = min(max(later, -5.0), 5.0) / 5.0
+            numbers[DEVICE_EMPTY] = last[d] < 0
+            numbers[DEVICE_USABLE] = d < usable
+            numbers[DEVICE_REMOVABLE] = last[d] >= 0 and not states.needed[s, last[d]]
+            observations.tips[s, d] = last[d] if last[d] >= 0 else n
+        whole = observations.whole[s]
+        whole[STATE_WORK] = states.work[s] / total
+        whole[STATE_OPERATIONS] = remaining / n
+        whole[STATE_READY] = np.log1p(float(count)) / 4
+        whole[STATE_READY_SHARE] = min(count, m) / m
+        whole[STATE_MAKESPAN] = _squashed((makespan - first) / unit)
+        whole[STATE_CRITICAL] = _squashed((critical - (states.work[s] + all_free) / m) / unit)
+        whole[STATE_TAIL] = _squashed(longest / unit / 4)
+        whole[STATE_IDLE] = _squashed(idle / unit)
         width = states.sums.shape[1]
         for k in range(width):
-            whole[8 + k] = states.sums[s, k] / left
-        whole[8 + width], whole[9 + width] = usable / m, 1.0
+            whole[N_STATE + k] = states.sums[s, k] / remaining
+        whole[N_STATE + width], whole[N_STATE + width + 1] = usable / m, 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _candidates(
-    of: Operations, states: States, seen: Seen, s: int, usable: int, by_start: bool, starts: np.ndarray
+    graph: Operations,
+    states: States,
+    observations: Observations,
+    s: int,
+    usable: int,
+    by_start: bool,
+    starts: np.ndarray,
 ) -> tuple[int, float, float, float]:
-    """Fill `starts`; how many there are, their first start, longest tail and last end of a tail."""
+    """Fill `starts`; returns the number of candidates, their first start, longest tail, and last end of a tail."""
     free, last, arrivals, ready = states.free[s], states.last[s], states.arrivals[s], states.ready[s]
     now, added = states.now[s], states.added[s]
-    operations, soonest, allowed = seen.operations[s], seen.candidates[s, 7], seen.candidates[s, 8]
+    operations = observations.operations[s]
+    soonest, allowed = observations.candidates[s, BEST_SHARE], observations.candidates[s, ALLOWED_SHARE]
     share = 1 / len(free)
     count, first, longest, critical = 0, np.inf, 0.0, 0.0
     for r in range(states.counts[s]):
         i = ready[r]
         best, latest, gap, fitting, same = np.inf, 0.0, np.inf, 0, 0
-        for d in range(usable):  # without branches
+        for d in range(usable):  # no branches, so that it is compiled to vector instructions
             start = free[d] if free[d] > arrivals[i, d] else arrivals[i, d]
             fits = not by_start or (start > now) | ((start == now) & ((i > added) | (last[d] == added)))
             gap = start - free[d] if fits & (start - free[d] < gap) else gap
@@ -130,11 +182,11 @@ def _candidates(
             start = free[d] if free[d] > arrivals[i, d] else arrivals[i, d]
             fits = not by_start or (start > now) | ((start == now) & ((i > added) | (last[d] == added)))
             same += fits & (start == best)
-        tail = of.tails[i]
+        tail = graph.tails[i]
         operations[count] = i
         soonest[count], allowed[count] = np.float32(same * share), np.float32(fitting * share)
-        starts[0, count], starts[1, count], starts[2, count] = best, latest, gap
-        starts[3, count], starts[4, count] = tail, best + tail
+        starts[_BEST, count], starts[_LATEST, count], starts[_GAP, count] = best, latest, gap
+        starts[_TAIL, count], starts[_END, count] = tail, best + tail
         if fitting > 0:
             first = best if best < first else first
             longest = tail if tail > longest else longest
@@ -145,8 +197,8 @@ def _candidates(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _features(
-    of: Operations,
-    seen: Seen,
+    graph: Operations,
+    observations: Observations,
     s: int,
     count: int,
     first: float,
@@ -155,19 +207,19 @@ def _features(
     per_unit: float,
     starts: np.ndarray,
 ) -> None:
-    """Fill the candidates' numbers but for two, in loops that are compiled to vector instructions."""
-    operations, columns = seen.operations[s], seen.candidates[s]
-    best, latest, gaps, tails, ends = starts[0], starts[1], starts[2], starts[3], starts[4]
+    """Fill all columns of the candidates but BEST_SHARE and ALLOWED_SHARE, in loops of vector instructions."""
+    operations, columns = observations.operations[s], observations.candidates[s]
+    best, latest, gaps, tails, ends = starts[_BEST], starts[_LATEST], starts[_GAP], starts[_TAIL], starts[_END]
     for r in range(count):
-        columns[10, r] = of.lengths[operations[r]]
-    _behind(tails, longest, per_unit, _ONE, count, columns[0], columns[2])
-    _behind(ends, critical, per_unit, _MOST, count, columns[5], columns[4])
-    later, squashed = columns[1], columns[3]
+        columns[RUN_TIME, r] = graph.lengths[operations[r]]
+    _behind(tails, longest, per_unit, _ONE, count, columns[BEHIND_LONGEST], columns[BEHIND_SQUASHED])
+    _behind(ends, critical, per_unit, _MOST, count, columns[SLACK_CLAMPED], columns[SLACK_SQUASHED])
+    later, squashed = columns[LATER_THAN_FIRST], columns[LATER_SQUASHED]
     for r in range(count):
         x = np.float32((best[r] - first) * per_unit)
         later[r] = x if x < _MOST else _MOST
         squashed[r] = x / (_ONE + x)
-    gap, late = columns[6], columns[9]
+    gap, late = columns[LEAST_GAP], columns[LATEST_START]
     for r in range(count):
         x = np.float32(gaps[r] * per_unit)
         gap[r] = x / (_ONE + x)
@@ -186,7 +238,7 @@ def _behind(
     clamped: np.ndarray,
     squashed: np.ndarray,
 ) -> None:
-    """What values lack to the largest one."""
+    """By how much values are below the largest one, `most`."""
     for r in range(count):
         x = np.float32((values[r] - most) * per_unit)
         clamped[r] = (x if x > -_MOST else -_MOST) / unit
@@ -199,23 +251,23 @@ def _squashed(value: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tips(seen: Seen, table: np.ndarray, weights: np.ndarray, hidden: np.ndarray) -> None:
-    """The first layer of every device, table + weights . numbers, zeros where it is not usable: (S, m, hidden).
+def tips(observations: Observations, table: np.ndarray, weights: np.ndarray, hidden: np.ndarray) -> None:
+    """The first layer of every device, table + weights . numbers, 0 for a device that is not usable: (S, m, hidden).
 
     table: (n + 1, hidden); weights: (N_DEVICE, hidden).
     """
     w0, w1, w2, w3, w4 = weights[0], weights[1], weights[2], weights[3], weights[4]
     for s in range(hidden.shape[0]):
         for d in range(hidden.shape[1]):
-            numbers, own, out = seen.devices[s, d], table[seen.tips[s, d]], hidden[s, d]
+            numbers, of_tip, out = observations.devices[s, d], table[observations.tips[s, d]], hidden[s, d]
             c0, c1, c2, c3, c4 = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
             for j in range(len(out)):
-                out[j] = (own[j] + c0 * w0[j] + c1 * w1[j] + c2 * w2[j] + c3 * w3[j] + c4 * w4[j]) * c3
+                out[j] = (of_tip[j] + c0 * w0[j] + c1 * w1[j] + c2 * w2[j] + c3 * w3[j] + c4 * w4[j]) * c3
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def score(
-    seen: Seen,
+    observations: Observations,
     table: np.ndarray,
     weights: np.ndarray,
     scales: np.ndarray,
@@ -225,10 +277,9 @@ def score(
     preferences: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    """Scores of all candidates, (S, n): relu((table + weights . candidate + context) * scale + shift) . out, and more.
-
-    table: (n, hidden); weights: (hidden / LANES, BLOCK), those of the FEATURES filled; scales, shifts, contexts, outs:
-    (S, hidden); preferences: (S, 2), of the first two features.
+    """Fill `scores`, (S, n): relu((table + weights . candidate + context) * scale + shift) . out + preferences.
+    table: (n, hidden); weights: (hidden / LANES, BLOCK), of which those of the FEATURES are filled; scales, shifts,
+    contexts, outs: (S, hidden); preferences: (S, 2), for BEHIND_LONGEST and LATER_THAN_FIRST.
     """
     blocks = weights.copy()
     sums = np.empty((scores.shape[1], LANES), np.float32)
@@ -239,21 +290,21 @@ def score(
                 blocks[b, _SCALE + k] = scales[s, j]
                 blocks[b, _SHIFT + k] = shifts[s, j] + scales[s, j] * contexts[s, j]
                 blocks[b, _OUT + k] = outs[s, j]
-        count, operations, columns = seen.counts[s], seen.operations[s], seen.candidates[s]
+        count, operations, columns = observations.counts[s], observations.operations[s], observations.candidates[s]
         _hidden_sums(operations, columns, count, table, blocks, sums)
         behind, later = preferences[s, 0], preferences[s, 1]
         for r in range(count):
             value = _ZERO
             for k in range(LANES):
                 value += sums[r, k]
-            scores[s, r] = value + (behind * columns[0, r] + later * columns[1, r])
+            scores[s, r] = value + (behind * columns[BEHIND_LONGEST, r] + later * columns[LATER_THAN_FIRST, r])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _hidden_sums(
     operations: np.ndarray, columns: np.ndarray, count: int, table: np.ndarray, blocks: np.ndarray, sums: np.ndarray
 ) -> None:
-    """The last layer's products, every LANES-th added up: (count, LANES)."""
+    """Fill `sums`, (count, LANES): the products of the last layer, each the sum of every LANES-th one."""
     for r in range(count):
         of_operation, out = table[operations[r]], sums[r]
         c0, c1, c2, c3, c4, c5 = (
@@ -268,9 +319,9 @@ def _hidden_sums(
         for k in range(LANES):
             out[k] = _ZERO
         for b in range(len(blocks)):
-            w, own = blocks[b], of_operation[b * LANES : (b + 1) * LANES]
-            for k in range(LANES):  # written out, so that it is compiled to vector instructions
-                x = own[k] + c0 * w[k] + c1 * w[LANES + k] + c2 * w[2 * LANES + k] + c3 * w[3 * LANES + k]
+            w, of_block = blocks[b], of_operation[b * LANES : (b + 1) * LANES]
+            for k in range(LANES):  # unrolled over the features, so that it is compiled to vector instructions
+                x = of_block[k] + c0 * w[k] + c1 * w[LANES + k] + c2 * w[2 * LANES + k] + c3 * w[3 * LANES + k]
                 x = x + c4 * w[4 * LANES + k] + c5 * w[5 * LANES + k] + c6 * w[6 * LANES + k] + c7 * w[7 * LANES + k]
                 x = x + c8 * w[8 * LANES + k] + c9 * w[9 * LANES + k] + c10 * w[10 * LANES + k]
                 x = x * w[_SCALE + k] + w[_SHIFT + k]
@@ -279,7 +330,7 @@ def _hidden_sums(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw(scores: np.ndarray, counts: np.ndarray, uniforms: np.ndarray, chosen: np.ndarray) -> None:
-    """An index below counts[s] for each row of scores, in proportion to exp(score): (S,), by a number of [0, 1)."""
+    """Fill `chosen`, (S,): an index below counts[s], drawn in proportion to exp(scores[s]) by a uniform number."""
     sums = np.empty(scores.shape[1])
     for s in range(len(scores)):
         most = scores[s, 0]
@@ -299,9 +350,9 @@ def draw(scores: np.ndarray, counts: np.ndarray, uniforms: np.ndarray, chosen: n
 def pair(
     states: States, by_start: bool, unit: float, operations: np.ndarray, pairs: np.ndarray, barred: np.ndarray
 ) -> None:
-    """The pair numbers of a ready operation of each state, (S,), on all devices.
+    """Fill the numbers of one ready operation of each state, (S,), on all devices.
 
-    pairs: (S, m, N_PAIR) float32; barred: (S, m) float32, -infinity where it may not be added, 0 elsewhere.
+    pairs: (S, m, N_PAIR) float32; barred: (S, m) float32, -infinity where the operation may not be added, otherwise 0.
     """
     m = states.free.shape[1]
     starts = np.empty(m)
@@ -322,18 +373,18 @@ def pair(
                 best = min(best, starts[d])
         for d in range(m):
             row, late, gap = pairs[s, d], (starts[d] - best) / unit, (starts[d] - free[d]) / unit
-            row[0] = min(max(late, 0.0), 5.0)
-            row[1] = _squashed(late)
-            row[2] = min(max(gap, 0.0), 5.0) / 5.0
-            row[3] = _squashed(gap)
-            row[4] = _squashed((free[d] - emptiest) / unit)
-            row[5] = last[d] < 0
-            row[6] = late <= 0
+            row[LATER_THAN_BEST] = min(max(late, 0.0), 5.0)
+            row[PAIR_LATER_SQUASHED] = _squashed(late)
+            row[PAIR_GAP_CLAMPED] = min(max(gap, 0.0), 5.0) / 5.0
+            row[PAIR_GAP_SQUASHED] = _squashed(gap)
+            row[PAIR_FREE] = _squashed((free[d] - emptiest) / unit)
+            row[PAIR_EMPTY] = last[d] < 0
+            row[PAIR_BEST] = late <= 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pair_hidden(
-    seen: Seen,
+    observations: Observations,
     operations: np.ndarray,
     pairs: np.ndarray,
     of_tips: np.ndarray,
@@ -344,7 +395,7 @@ def pair_hidden(
     contexts: np.ndarray,
     hidden: np.ndarray,
 ) -> None:
-    """The first layer of an operation on every device, (S, m, hidden): relu of the scaled and shifted sum.
+    """The first layer of one operation on every device, (S, m, hidden): relu of the scaled and shifted sum.
 
     of_tips: (n + 1, hidden); of_choices: (n, hidden); weights: (N_PAIR, hidden); scales, shifts, contexts: (S, hidden).
     """
@@ -355,7 +406,7 @@ def pair_hidden(
         for j in range(len(shared)):
             shared[j] = choice[j] + context[j]
         for d in range(hidden.shape[1]):
-            numbers, own, out = pairs[s, d], of_tips[seen.tips[s, d]], hidden[s, d]
+            numbers, of_tip, out = pairs[s, d], of_tips[observations.tips[s, d]], hidden[s, d]
             c0, c1, c2, c3, c4, c5, c6 = (
                 numbers[0],
                 numbers[1],
@@ -366,7 +417,7 @@ def pair_hidden(
                 numbers[6],
             )
             for j in range(len(out)):
-                x = own[j] + shared[j] + c0 * w0[j] + c1 * w1[j] + c2 * w2[j] + c3 * w3[j]
+                x = of_tip[j] + shared[j] + c0 * w0[j] + c1 * w1[j] + c2 * w2[j] + c3 * w3[j]
                 out[j] = x + c4 * w4[j] + c5 * w5[j] + c6 * w6[j]
             for j in range(len(out)):
                 x = out[j] * scale[j] + shift[j]
@@ -374,41 +425,41 @@ def pair_hidden(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add(of: Operations, states: States, operations: np.ndarray, devices: np.ndarray) -> None:
+def add(graph: Operations, states: States, operations: np.ndarray, devices: np.ndarray) -> None:
     """As Environment.step: add a ready operation to a usable device of every state, (S,) each."""
     m = states.free.shape[1]
     for s in range(len(operations)):
         i, device = operations[s], devices[s]
         waiting, arrivals, ready = states.waiting[s], states.arrivals[s], states.ready[s]
         start = max(states.free[s, device], arrivals[i, device])
-        end = start + of.seconds[i]
+        end = start + graph.seconds[i]
         states.placement[s, i] = device
         states.ends[s, i] = end
         states.free[s, device] = end
         states.last[s, device] = i
         states.now[s], states.added[s] = start, i
-        states.work[s] -= of.seconds[i]
+        states.work[s] -= graph.seconds[i]
         for k in range(states.sums.shape[1]):
-            states.sums[s, k] -= of.vectors[i, k]
+            states.sums[s, k] -= graph.vectors[i, k]
         waiting[i] = -1
         count = states.counts[s]
-        at = np.searchsorted(ready[:count], i)
+        place = np.searchsorted(ready[:count], i)
         count -= 1
-        for r in range(at, count):
+        for r in range(place, count):
             ready[r] = ready[r + 1]
-        for edge in range(of.parent_offsets[i], of.parent_offsets[i + 1]):
-            states.needed[s, of.parents[edge]] = True
-        arrives = end + of.delays[i]
-        for edge in range(of.child_offsets[i], of.child_offsets[i + 1]):
-            child = of.children[edge]
+        for edge in range(graph.parent_offsets[i], graph.parent_offsets[i + 1]):
+            states.needed[s, graph.parents[edge]] = True
+        arrives = end + graph.delays[i]
+        for edge in range(graph.child_offsets[i], graph.child_offsets[i + 1]):
+            child = graph.children[edge]
             for d in range(m):
                 arrivals[child, d] = max(arrivals[child, d], end if d == device else arrives)
             waiting[child] -= 1
             if waiting[child] == 0:
-                at = count
-                while at > 0 and ready[at - 1] > child:
-                    ready[at] = ready[at - 1]
-                    at -= 1
-                ready[at] = child
+                place = count
+                while place > 0 and ready[place - 1] > child:
+                    ready[place] = ready[place - 1]
+                    place -= 1
+                ready[place] = child
                 count += 1
         states.counts[s] = count

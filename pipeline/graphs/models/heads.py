@@ -13,7 +13,7 @@ _WIDTH = 32
 
 
 class Film(nn.Module):
-    """Scales and shifts by a condition, (S, N_CONDITIONS); nothing before training. FiLM: Perez et al. 2018."""
+    """Scales and shifts by a condition, (S, N_CONDITIONS); 1 and 0 before training. FiLM: Perez et al. 2018."""
 
     def __init__(self, outputs: int) -> None:
         super().__init__()
@@ -28,10 +28,10 @@ class Film(nn.Module):
 
 
 class Score(nn.Module):
-    """A number from the sum of first layers: (..., hidden) -> (...); 0 before training.
+    """A score from the sum of first layers: (..., hidden) -> (...); 0 before training.
 
-    Two are computed, one that counts as it is, and one that counts by what is at stake (conditions.py): scores of a
-    policy for a low temperature are that much larger.
+    It has two terms, one of which is multiplied by what is at stake (conditions.py): at a low temperature scores have
+    to be larger by this factor.
     """
 
     def __init__(self, hidden: int, second: bool = True) -> None:
@@ -42,7 +42,7 @@ class Score(nn.Module):
         nn.init.zeros_(self.out.bias)
 
     def forward(self, first: torch.Tensor, stakes: torch.Tensor) -> torch.Tensor:
-        """stakes: broadcast to (...)."""
+        """stakes: of a shape that broadcasts to (...)."""
         hidden = functional.relu(first)
         if self.second is not None:
             hidden = functional.silu(self.second(hidden))
@@ -52,7 +52,7 @@ class Score(nn.Module):
 
 
 def log_sums(scores: torch.Tensor, rows: torch.Tensor, states: int) -> torch.Tensor:
-    """log sum exp of the scores of each state, (S,). scores, rows: (R,), the state that each is of."""
+    """log sum exp of the scores of each state, (S,). scores: (R,); rows: (R,), the state that each score belongs to."""
     most = torch.full((states,), -torch.inf, dtype=scores.dtype, device=scores.device)
     most = most.scatter_reduce(0, rows, scores.detach(), "amax")
     sums = torch.zeros_like(most).index_add(0, rows, (scores - most[rows]).exp())

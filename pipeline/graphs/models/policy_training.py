@@ -1,4 +1,4 @@
-"""Training a policy that builds schedules; resumable at any measurement, to the same bytes."""
+"""Training of a policy that builds schedules; it resumes at any measurement, and ends with the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.devices.targets import noisy
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models import ppo_loss
-from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake, condition, drawn, temperature
+from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake, condition, draw_strengths, temperature
 from pipeline.graphs.models.flow_loss import log_partition_variance
 from pipeline.graphs.models.policy import Policy, make
 from pipeline.graphs.models.rollout import log_probabilities, trajectories
@@ -28,13 +28,13 @@ from pipeline.learning.rates import warmed_cosine
 State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
 _CLIP = 5.0  # largest norm of a step's gradient
 _LEAST_RATE = 0.05  # share of the learning rate at the end of the cosine
-_NOISE_DRAWS = 4  # of run times, whose mean speedup is the reward under noise
-_MEASURED = 8  # development graphs, the first ones
+_NOISE_DRAWS = 4  # of run times; the reward under noise is their mean speedup
+_MEASURED = 8  # the first development graphs
 _MEASURED_SEED = 2**32 - 1
 
 
-class Drawn(NamedTuple):
-    """What a step is about."""
+class StepInput(NamedTuple):
+    """What one step of training learns from."""
 
     problem: Problem  # without transfers
     view: GraphView
@@ -52,13 +52,13 @@ def train(
 ) -> tuple[Policy, list[dict[str, Any]]]:
     """The policy after the last step, and rows of table `policy_history`.
 
-    training: sets of problems without transfers; each set is drawn from equally often. What is random in a step depends
-    on the seed and its number alone. `save` is called with the whole state at every measurement.
-    Raises ValueError without problems to learn from or to measure by, Diverged where the loss is not finite.
+    training: sets of problems without transfers; every set is drawn equally often. Random numbers of a step depend on
+    the seed and the step's number alone. `save` is called with the whole state at every measurement.
+    Raises ValueError without problems for training or development, Diverged if the loss is not finite.
     """
     if not training or not all(training) or not development:
-        counts = [len(of) for of in training]
-        raise ValueError(f"{counts} training and {len(development)} development graphs; all need some")
+        counts = [len(problems) for problems in training]
+        raise ValueError(f"{counts} training and {len(development)} development graphs; each set needs at least one")
     torch.manual_seed(seed)
     policy = make(settings)
     optimiser = torch.optim.Adam(policy.parameters(), settings.learning_rate)
@@ -68,45 +68,45 @@ def train(
         policy.load_state_dict(resume["model"])
         optimiser.load_state_dict(resume["optimiser"])
         history, first = list(resume["history"]), resume["step"]
-    every = max(1, settings.steps // settings.measurements)
+    interval = max(1, settings.steps // settings.measurements)
     views: dict[int, GraphView] = {}
     steps = range(first, settings.steps)
     progress = tqdm(steps, "training", settings.steps, initial=first, file=sys.stderr, mininterval=5)
-    seen: list[tuple[float, float, float]] = []
+    numbers: list[tuple[float, float, float]] = []
     for step in progress:
         rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
         for group in optimiser.param_groups:
             group["lr"] = rate
         rng = np.random.default_rng([seed, step])
-        drawn_now = _drawn(training, views, settings, rng)
+        drawn = _draw(training, views, settings, rng)
         generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        speedups, losses = _losses(policy, drawn_now, settings, generator, rng, 1 - step / settings.steps)
+        speedups, losses = _losses(policy, drawn, settings, generator, rng, 1 - step / settings.steps)
         loss, norms = 0.0, []
-        for loss_now in losses:
+        for step_loss in losses:
             optimiser.zero_grad()
-            loss_now.backward()
+            step_loss.backward()
             norms.append(float(torch.nn.utils.clip_grad_norm_(policy.parameters(), _CLIP)))
             optimiser.step()
-            loss = float(loss_now.detach())
-        if not np.isfinite([loss, *norms]).all():  # now: what is drawn from such weights is no schedule
+            loss = float(step_loss.detach())
+        if not np.isfinite([loss, *norms]).all():  # checked at once: such weights draw no legal schedules
             raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-        seen.append((loss, float(np.mean(norms)), float(speedups.mean())))
-        if (step + 1) % every == 0 or step + 1 == settings.steps:
-            loss, norm, speedup = np.mean(seen, 0).tolist()
+        numbers.append((loss, float(np.mean(norms)), float(speedups.mean())))
+        if (step + 1) % interval == 0 or step + 1 == settings.steps:
+            loss, norm, speedup = np.mean(numbers, 0).tolist()
             row = {"step": step + 1, "learning_rate": rate}
             history.append(row | {"split": "training", "loss": loss, "gradient": norm, "mean": speedup, "best": np.nan})
             history.append(row | {"split": "development"} | measure(policy, development))
             progress.set_postfix(loss=f"{loss:.3g}", best=f"{history[-1]['best']:.4f}", refresh=False)
-            seen = []
+            numbers = []
             state = {"model": policy.state_dict(), "optimiser": optimiser.state_dict()}
             save({**state, "history": history, "step": step + 1})
     return policy.eval(), history
 
 
 def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
-    """The loss at the lowest sigma, the mean and the best speedup of as many schedules as a step has, on the proxy.
+    """The loss at the lowest sigma, and the mean and best speedup of as many schedules as a step draws, on the proxy.
 
-    Speedups are shares of the most that the bound allows, means over the first problems.
+    Speedups are shares of the upper bound, and means over the first problems.
     """
     settings = policy.settings
     numbers = []
@@ -114,9 +114,9 @@ def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
         rng = np.random.default_rng([_MEASURED_SEED, rank])
         generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
         sigma = temperature(problem, settings.least_sigma, settings.sigma_unit)
-        now = Drawn(problem, graph_view(problem), sigma, PLAIN)
+        drawn = StepInput(problem, graph_view(problem), sigma, PLAIN)
         with torch.no_grad():
-            speedups, losses = _losses(policy, now, settings, generator, rng, 0.0)
+            speedups, losses = _losses(policy, drawn, settings, generator, rng, 0.0)
             loss = float(next(losses))
         most = float(problem.seconds.sum()) / problem.bound
         numbers.append((loss, float(speedups.mean()) / most, float(speedups.max()) / most))
@@ -124,42 +124,47 @@ def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
     return {"loss": loss, "gradient": np.nan, "mean": mean, "best": best}
 
 
-def _drawn(
+def _draw(
     training: Sequence[Sequence[Problem]], views: dict[int, GraphView], settings: Settings, rng: np.random.Generator
-) -> Drawn:
-    of = training[int(rng.integers(len(training)))]
-    problem = of[int(rng.integers(len(of)))]
+) -> StepInput:
+    problems = training[int(rng.integers(len(training)))]
+    problem = problems[int(rng.integers(len(problems)))]
     if id(problem) not in views:
         views[id(problem)] = graph_view(problem)
     sigma = float(np.exp(rng.uniform(np.log(settings.least_sigma), np.log(settings.most_sigma))))
     sigma = temperature(problem, sigma, settings.sigma_unit)
-    return Drawn(problem, views[id(problem)], sigma, drawn(rng) if settings.targets == "drawn" else PLAIN)
+    return StepInput(problem, views[id(problem)], sigma, draw_strengths(rng) if settings.targets == "drawn" else PLAIN)
 
 
 def _losses(
     policy: Policy,
-    now: Drawn,
+    drawn: StepInput,
     settings: Settings,
     generator: torch.Generator,
     rng: np.random.Generator,
-    left: float,
+    remaining: float,
 ) -> tuple[torch.Tensor, Iterator[torch.Tensor]]:
-    """Speedups of new trajectories, (B,), and the losses to be lowered one after the other; left: share of steps."""
-    problem = now.strengths.transferring(now.problem)
-    told = condition(problem, now.sigma, now.strengths, settings.trajectories)
+    """Speedups of new trajectories, (B,), and the losses, one for each step of the optimiser.
+
+    remaining: share of the training's steps that are still to come.
+    """
+    problem = drawn.strengths.transferring(drawn.problem)
+    conditions = condition(problem, drawn.sigma, drawn.strengths, settings.trajectories)
     tails = torch.from_numpy(problem.tails.copy())
-    graph = policy.read(now.view)
+    graph = policy.read(drawn.view)
     without_gradient = type(graph)(*(part.detach() for part in graph))
     environment = Environment(problem, settings.trajectories, settings.sequence)
-    made = trajectories(policy, without_gradient, environment, tails, told, generator)
-    speedups = _speedups(problem, now.strengths, environment, made.orders, rng)
+    rollouts = trajectories(policy, without_gradient, environment, tails, conditions, generator)
+    speedups = _speedups(problem, drawn.strengths, environment, rollouts.orders, rng)
     if settings.objective == "ppo":
-        return speedups, ppo_loss.losses(policy, now.view, made, told, speedups, settings.entropy * left)
+        return speedups, ppo_loss.losses(
+            policy, drawn.view, rollouts, conditions, speedups, settings.entropy * remaining
+        )
 
     def flow() -> Iterator[torch.Tensor]:
-        logs = log_probabilities(policy, graph, made, told)
-        log_rewards = ((speedups - problem.devices) / now.sigma).to(logs.forward.dtype)
-        weight = now.sigma / at_stake(problem) if settings.loss_weight == "sigma" else 1.0
+        logs = log_probabilities(policy, graph, rollouts, conditions)
+        log_rewards = ((speedups - problem.devices) / drawn.sigma).to(logs.forward.dtype)
+        weight = drawn.sigma / at_stake(problem) if settings.loss_weight == "sigma" else 1.0
         yield weight * log_partition_variance(log_rewards, logs.forward, logs.backward)
 
     return speedups, flow()
@@ -168,10 +173,12 @@ def _losses(
 def _speedups(
     problem: Problem, strengths: Strengths, environment: Environment, orders: torch.Tensor, rng: np.random.Generator
 ) -> torch.Tensor:
-    """(B,): work over makespan; under noise the mean over some draws of all run times."""
+    """(B,): total run time over makespan; under noise the mean over some draws of all run times."""
     if not strengths.noise:
         return problem.seconds.sum() / environment.makespan
     normals = rng.standard_normal((_NOISE_DRAWS, len(problem)))
     schedules = orders.numpy().astype(np.int32), environment.placement.numpy().astype(np.int32)
-    each = [replace(draw, transfers=problem.transfers) for draw in noisy(problem, strengths.noise, normals).draws]
-    return torch.from_numpy(np.mean([draw.seconds.sum() / makespans(draw, *schedules) for draw in each], 0))
+    drawn_problems = [
+        replace(draw, transfers=problem.transfers) for draw in noisy(problem, strengths.noise, normals).draws
+    ]
+    return torch.from_numpy(np.mean([draw.seconds.sum() / makespans(draw, *schedules) for draw in drawn_problems], 0))

@@ -1,8 +1,8 @@
-"""A linear layer whose products are NumPy's.
+"""A linear layer whose matrix products are NumPy's.
 
-torch multiplies by MKL, which is the same on all processors in its slowest mode alone (pipeline/__init__.py); NumPy's
-OpenBLAS is held to one kind of AVX2 kernels, and is two to three times as fast on the many short rows of a policy
-(benchmarks/policy_products.py). Elsewhere than on a CPU the products are torch's.
+torch multiplies by MKL, which gives the same bits on all processors in its slowest mode alone (pipeline/__init__.py).
+NumPy's OpenBLAS is fixed to one kind of AVX2 kernels, and is two to three times as fast on the many short rows of a
+policy (benchmarks/policy_products.py). On other devices than a CPU the products are torch's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
         x, weight = (saved.detach().numpy() for saved in ctx.saved_tensors)
-        g = gradient.numpy()
-        of_x = torch.from_numpy(g @ weight) if ctx.needs_input_grad[0] else None
-        of_weight = torch.from_numpy(g.T @ x) if ctx.needs_input_grad[1] else None
-        return of_x, of_weight
+        rows = gradient.numpy()
+        x_gradient = torch.from_numpy(rows @ weight) if ctx.needs_input_grad[0] else None
+        weight_gradient = torch.from_numpy(rows.T @ x) if ctx.needs_input_grad[1] else None
+        return x_gradient, weight_gradient

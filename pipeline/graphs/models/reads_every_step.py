@@ -1,9 +1,10 @@
-"""P_F and P_B as Zhang et al. 2023 have them (section 4 and appendix B): the whole state is read anew at every step.
+"""P_F and P_B as in Zhang et al. 2023 (section 4 and appendix B): the whole state is read anew at every step.
 
-A Topoformer reads all operations: their run times, starts, whether they may be added or removed; its heads see parents,
-children, ancestors and descendants in the graph together with the sequence on every device. The paper tells devices by
-a one-hot vector; as devices are alike, here the edges between neighbours on a device do, and the head for the device
-sees the operation's vector and that of the last one there. About (operations + 1) x trajectories encodings a step.
+A Topoformer reads all operations: their run times, starts, and whether they may be added or removed. Its heads see
+parents, children, ancestors and descendants in the graph together with the sequence on every device. The paper marks
+devices by a one-hot vector; as devices are alike, edges between neighbours on a device do so here, and the head for the
+device sees the vectors of the operation and of the last operation on the device. A step of training takes about
+(operations + 1) x trajectories encodings.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Graph(NamedTuple):
 class WholeState:
     """S states of one graph on m devices, and the R operations that may be added to them."""
 
-    tips: torch.Tensor  # (S, m) last operation of each device, n of an empty one
+    tips: torch.Tensor  # (S, m) last operation of each device, n if it is empty
     removable: torch.Tensor  # (S, m) bool
     inputs: torch.Tensor  # (S, n, _INPUTS)
-    before: torch.Tensor  # (S, n) the operation before each one on its device, n without one
+    before: torch.Tensor  # (S, n) the operation before each one on its device; n if there is none
     rows: torch.Tensor  # (R,) the state of each operation, ascending
     operations: torch.Tensor  # (R,)
     allowed: torch.Tensor  # (R, m) bool
@@ -51,7 +52,7 @@ class WholeState:
 
 
 class Observer:
-    """Looks at an environment, all of whose steps it must see from the first one on."""
+    """Observes an environment; it has to be called before every step from the first one on."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
@@ -68,7 +69,7 @@ class Observer:
         ready, scheduled = env.ready, env.placement >= 0
         rows, operations = ready.nonzero(as_tuple=True)
         allowed = env.allowed(rows, operations, env.starts(rows, operations))
-        kept = allowed.any(1)
+        may_be_added = allowed.any(1)
         removable = torch.zeros(len(tips), n + 1, dtype=torch.bool, device=tips.device)
         removable.scatter_(1, torch.where(env.removable, tips, n), True)
         starts = torch.where(scheduled, (env.ends - env.seconds) / unit, -1.0)
@@ -80,9 +81,9 @@ class Observer:
             removable=env.removable,
             inputs=torch.stack([column.to(torch.float32) for column in columns], -1),
             before=self._before.clone(),
-            rows=rows[kept],
-            operations=operations[kept],
-            allowed=allowed[kept],
+            rows=rows[may_be_added],
+            operations=operations[may_be_added],
+            allowed=allowed[may_be_added],
         )
 
 
@@ -100,60 +101,65 @@ class ReadsEveryStep(nn.Module):
         nn.init.zeros_(self.value.weight)
 
     def read(self, graph: GraphView) -> Graph:
-        """What every state needs of the graph: its edges."""
-        own = torch.eye(graph.seen.shape[-1], dtype=torch.bool, device=graph.seen.device)
-        return Graph(graph.seen[0] & ~own)
+        """The edges of the graph, which every state needs."""
+        itself = torch.eye(graph.visible.shape[-1], dtype=torch.bool, device=graph.visible.device)
+        return Graph(graph.visible[0] & ~itself)
 
     def observer(self, environment: Environment, tails: torch.Tensor) -> Callable[[], Any]:
-        """What looks at an environment for this network."""
+        """The function that observes an environment for this network."""
         return Observer(environment)
 
-    def contexts(self, graph: Graph, seen: WholeState) -> torch.Tensor:
+    def contexts(self, graph: Graph, observation: WholeState) -> torch.Tensor:
         """(S, n + 1, width): every operation in each state, zeros last."""
-        vectors = self.encoder(seen.inputs, _relatives(graph.parents, seen.before))
+        vectors = self.encoder(observation.inputs, _relatives(graph.parents, observation.before))
         return functional.pad(vectors, (0, 0, 0, 1))
 
     def operations(
-        self, graph: Graph, seen: WholeState, context: torch.Tensor, condition: torch.Tensor
+        self, graph: Graph, observation: WholeState, context: torch.Tensor, condition: torch.Tensor
     ) -> torch.Tensor:
         """Scores of the operations that may be added, (R,)."""
-        rows = seen.rows
+        rows = observation.rows
         scale, shift = self.operation_film(condition)
-        first = self.of_operation(context[rows, seen.operations])
+        first = self.of_operation(context[rows, observation.operations])
         stakes = condition[:, 0].exp()
         return self.operation_score(first * scale[rows] + shift[rows], stakes[rows])
 
     def devices(
-        self, graph: Graph, seen: WholeState, chosen: torch.Tensor, context: torch.Tensor, condition: torch.Tensor
+        self,
+        graph: Graph,
+        observation: WholeState,
+        chosen: torch.Tensor,
+        context: torch.Tensor,
+        condition: torch.Tensor,
     ) -> torch.Tensor:
         """log P of the devices of the operation that is chosen in each state, (S, m).
 
-        chosen: (S,) index into the R operations that may be added; S: the first states of those that are seen.
+        chosen: (S,) index into the R operations that may be added, of the first S states that are observed.
         """
         scale, shift = (part[:, None] for part in self.pair_film(condition))
         states = torch.arange(len(chosen), device=chosen.device)
-        first = self.of_tip(context[states[:, None], seen.tips[: len(chosen)]])
-        first = first + self.of_choice(context[states, seen.operations[chosen]])[:, None]
+        first = self.of_tip(context[states[:, None], observation.tips[: len(chosen)]])
+        first = first + self.of_choice(context[states, observation.operations[chosen]])[:, None]
         scores = self.pair_score(first * scale + shift, condition[:, :1].exp())
-        return scores.masked_fill(~seen.allowed[chosen], -torch.inf).log_softmax(-1)
+        return scores.masked_fill(~observation.allowed[chosen], -torch.inf).log_softmax(-1)
 
     def removals(
-        self, graph: Graph, seen: WholeState, first: int, context: torch.Tensor, condition: torch.Tensor
+        self, graph: Graph, observation: WholeState, first: int, context: torch.Tensor, condition: torch.Tensor
     ) -> torch.Tensor:
-        """Scores of the devices whose last operation may be removed, (S, m), of all states but the first ones."""
+        """Scores of the devices whose last operation may be removed, (S, m), of all states after the first `first`."""
         scale, shift = (part[:, None] for part in self.removed_film(condition))
         states = torch.arange(len(context), device=context.device)
-        tips = self.of_removed(context[states[:, None], seen.tips[first:]])
+        tips = self.of_removed(context[states[:, None], observation.tips[first:]])
         return self.removed_score(tips * scale + shift, condition[:, :1].exp())
 
     def values(self, context: torch.Tensor) -> torch.Tensor:
-        """(S,): what PPO expects of each state."""
+        """(S,): the return that PPO expects of each state."""
         out: torch.Tensor = self.value(context.mean(1)).squeeze(-1)
         return out
 
 
 def _relatives(parents: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    """(S, HEADS, n, n) bool: parents, children, ancestors, descendants by the graph and the sequences, and itself."""
+    """(S, HEADS, n, n) bool: parents, children, ancestors, descendants by graph and sequences, each with itself."""
     states, n = before.shape
     near = parents.expand(states, n, n).clone()
     rows, operations = (before < n).nonzero(as_tuple=True)
@@ -162,5 +168,5 @@ def _relatives(parents: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
     for _ in range(max(n - 1, 1).bit_length()):  # paths of up to 2, 4, 8, ... edges
         numbers = far.to(torch.float32)
         far = far | (numbers @ numbers > 0)
-    own = torch.eye(n, dtype=torch.bool, device=before.device)
-    return torch.stack([near | own, near.mT | own, far | own, far.mT | own], 1)
+    itself = torch.eye(n, dtype=torch.bool, device=before.device)
+    return torch.stack([near | itself, near.mT | itself, far | itself, far.mT | itself], 1)

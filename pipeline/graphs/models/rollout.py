@@ -1,4 +1,4 @@
-"""Draw schedules from a policy, and say how probable each of their steps is, forwards and backwards."""
+"""Draws schedules from a policy, and computes the probability of each of their steps, forwards and backwards."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pipeline.graphs.models.policy import Policy
 
 
 class Trajectories(NamedTuple):
-    """B schedules of n operations, and all n + 1 states of each on the way: B of step 0, B of step 1, ..."""
+    """B schedules of n operations, and the n + 1 states of each trajectory: B of step 0, B of step 1, ..."""
 
-    seen: Any  # the policy's observation of the (n + 1) B states
-    chosen: torch.Tensor  # (n B,) index into the operations that might be added
+    observation: Any  # the policy's observation, of its own type, of the (n + 1) B states
+    chosen: torch.Tensor  # (n B,) index into the operations that could be added
     devices: torch.Tensor  # (n B,) device of each step's operation
-    removable: torch.Tensor  # (n B, m) bool: in the state after each step
+    removable: torch.Tensor  # (n B, m) bool: of the state after each step
     orders: torch.Tensor  # (B, n) operation of each step
     placements: torch.Tensor  # (B, n) device of each operation
 
 
 class LogProbabilities(NamedTuple):
-    """Of every step, (n, B) each."""
+    """Numbers of every step, (n, B) each."""
 
     forward: torch.Tensor  # log P_F
     backward: torch.Tensor  # log P_B
-    entropy: torch.Tensor  # of the choice of an operation, and of the device of the one that was chosen
-    values: torch.Tensor  # what is expected of the state before the step
+    entropy: torch.Tensor  # of the choice of an operation, plus that of the choice of the chosen operation's device
+    values: torch.Tensor  # the return that is expected of the state before the step
 
 
 @torch.no_grad()
@@ -42,8 +42,8 @@ def schedules(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """B schedules drawn from P_F: orders and placements, (B, n) each.
 
-    graph: what the policy reads of it; environment: empty, of B schedules, changed; tails: (n,) seconds of the longest
-    path from an operation's start; condition: (B, N_CONDITIONS).
+    graph: the result of `policy.read`; environment: B empty schedules, changed in place; tails: (n,) seconds of the
+    longest path from an operation's start; condition: (B, N_CONDITIONS).
     """
     observe = policy.observer(environment, tails)
     orders = [_step(policy, graph, environment, observe(), condition, generator)[0] for _ in range(len(tails))]
@@ -59,20 +59,20 @@ def trajectories(
     condition: torch.Tensor,
     generator: torch.Generator,
 ) -> Trajectories:
-    """As `schedules`, with all that is needed to say how probable they are."""
+    """As `schedules`, with everything that `log_probabilities` needs."""
     observe = policy.observer(environment, tails)
-    seen, steps, removable = [], [], []
+    observations, steps, removable = [], [], []
     before = 0
     for _ in range(len(tails)):
-        seen.append(observe())
-        operation, index, device = _step(policy, graph, environment, seen[-1], condition, generator)
+        observations.append(observe())
+        operation, index, device = _step(policy, graph, environment, observations[-1], condition, generator)
         steps.append((operation, index + before, device))
         removable.append(environment.removable)
-        before += len(seen[-1].rows)
-    seen.append(observe())
+        before += len(observations[-1].rows)
+    observations.append(observe())
     operations, chosen, devices = zip(*steps, strict=True)
     return Trajectories(
-        type(seen[0]).joined(seen),
+        type(observations[0]).joined(observations),
         torch.cat(chosen),
         torch.cat(devices),
         torch.cat(removable),
@@ -81,58 +81,58 @@ def trajectories(
     )
 
 
-def log_probabilities(policy: Policy, graph: Any, made: Trajectories, condition: torch.Tensor) -> LogProbabilities:
-    """Of every step of the trajectories. condition: (B, N_CONDITIONS), as they were drawn."""
-    batch, n = made.orders.shape
+def log_probabilities(policy: Policy, graph: Any, rollouts: Trajectories, condition: torch.Tensor) -> LogProbabilities:
+    """Log-probabilities of every step of the trajectories; condition: (B, N_CONDITIONS), with which they were drawn."""
+    batch, n = rollouts.orders.shape
     steps = n * batch
-    every = condition.repeat(n + 1, 1)
-    context = policy.contexts(graph, made.seen)
-    scores = policy.operations(graph, made.seen, context, every)
-    rows = made.seen.rows
+    conditions = condition.repeat(n + 1, 1)
+    context = policy.contexts(graph, rollouts.observation)
+    scores = policy.operations(graph, rollouts.observation, context, conditions)
+    rows = rollouts.observation.rows
     logs = scores - log_sums(scores, rows, steps)[rows]
-    devices = policy.devices(graph, made.seen, made.chosen, context[:steps], every[:steps])
-    forward = logs[made.chosen] + devices.gather(1, made.devices[:, None])[:, 0]
+    devices = policy.devices(graph, rollouts.observation, rollouts.chosen, context[:steps], conditions[:steps])
+    forward = logs[rollouts.chosen] + devices.gather(1, rollouts.devices[:, None])[:, 0]
     entropy = torch.zeros(steps, device=logs.device).index_add(0, rows, -logs * logs.exp())
     entropy = entropy - (devices.exp() * devices.masked_fill(devices.isinf(), 0.0)).sum(1)
-    backward = _backward(policy, graph, made, context[batch:], every[batch:])
+    backward = _backward(policy, graph, rollouts, context[batch:], conditions[batch:])
     values = policy.values(context[:steps])
     return LogProbabilities(*(part.view(n, batch) for part in (forward, backward, entropy, values)))
 
 
 def _backward(
-    policy: Policy, graph: Any, made: Trajectories, context: torch.Tensor, condition: torch.Tensor
+    policy: Policy, graph: Any, rollouts: Trajectories, context: torch.Tensor, condition: torch.Tensor
 ) -> torch.Tensor:
-    """log P_B of each step, (n B,): of the operation that was added among all that could be removed again."""
+    """log P_B of each step, (n B,): of removing the operation that the step added, among all that may be removed."""
     if policy.settings.sequence == "by_start":
-        return torch.zeros(len(made.devices), device=context.device)  # there is one
+        return torch.zeros(len(rollouts.devices), device=context.device)  # only one may be removed
     if policy.settings.backward == "uniform":
-        return -made.removable.sum(1).log()
-    scores = policy.removals(graph, made.seen, made.orders.shape[0], context, condition)
-    logs = scores.masked_fill(~made.removable, -torch.inf).log_softmax(-1)
-    return logs.gather(1, made.devices[:, None])[:, 0]
+        return -rollouts.removable.sum(1).log()
+    scores = policy.removals(graph, rollouts.observation, rollouts.orders.shape[0], context, condition)
+    logs = scores.masked_fill(~rollouts.removable, -torch.inf).log_softmax(-1)
+    return logs.gather(1, rollouts.devices[:, None])[:, 0]
 
 
 def _step(
     policy: Policy,
     graph: Any,
     environment: Environment,
-    seen: Any,
+    observation: Any,
     condition: torch.Tensor,
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Add an operation to every schedule: it, its index among those that may be added, its device; (B,) each."""
-    context = policy.contexts(graph, seen)
-    scores = policy.operations(graph, seen, context, condition)
-    index = _drawn_of_rows(scores, seen.rows, environment.batch, generator)
-    devices = policy.devices(graph, seen, index, context, condition)
+    """Add an operation to every schedule; (B,) each: the operation, its index among the candidates, its device."""
+    context = policy.contexts(graph, observation)
+    scores = policy.operations(graph, observation, context, condition)
+    index = _draw_rows(scores, observation.rows, environment.batch, generator)
+    devices = policy.devices(graph, observation, index, context, condition)
     device = (devices + _gumbel(devices, generator)).argmax(1)
-    operation = seen.operations[index]
+    operation = observation.operations[index]
     environment.step(operation, device)
     return operation, index, device
 
 
-def _drawn_of_rows(scores: torch.Tensor, rows: torch.Tensor, states: int, generator: torch.Generator) -> torch.Tensor:
-    """One index of each state's rows, (S,), drawn in proportion to exp(scores): the largest with Gumbel noise."""
+def _draw_rows(scores: torch.Tensor, rows: torch.Tensor, states: int, generator: torch.Generator) -> torch.Tensor:
+    """An index into the rows of each state, (S,), drawn in proportion to exp(scores): the largest with Gumbel noise."""
     noisy = scores + _gumbel(scores, generator)
     most = torch.full((states,), -torch.inf, dtype=scores.dtype, device=scores.device)
     most = most.scatter_reduce(0, rows, noisy, "amax")

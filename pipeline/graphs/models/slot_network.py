@@ -1,8 +1,8 @@
 """Soft assignments of operations to slots, projected onto the precedence: POCSNet's operator on jobs.
 
-Attention over a graph's operations, told apart by how they are related (parent, descendant, ...), gives each
-operation a score for each slot; POPOCS projects the scores onto the soft orders that respect the precedence.
-Slots are those of list scheduling's priorities: the first is started before the second wherever both may start.
+Attention over a graph's operations, with a bias for their relation (parent, descendant, ...), gives each operation a
+score for each slot; POPOCS projects the scores onto the soft orders that respect the precedence. Slots are ranks of
+list scheduling's priorities: of two operations that may start, the one in the earlier slot starts first.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pipeline.operators.sinkhorn import sinkhorn
 
 _DESCRIPTION = "slot_network"  # key in a file's metadata
 _SINKHORN = 20  # iterations
-_SHARPNESS = 2.0  # of list scheduling's ranking, before training
+_SHARPNESS = 2.0  # weight of list scheduling's ranking before training
 
 
 class Layer(nn.Module):
-    """Attention, then a perceptron for each operation; both are added to what comes in.
+    """Attention, then a perceptron for each operation; each is added to its input.
 
     torch's TransformerEncoderLayer gives NaN in inference (2.13) where something is added to the scores of attention.
     """
@@ -52,7 +52,7 @@ class Layer(nn.Module):
 
 
 class SlotNetwork(nn.Module):
-    """Equivariant: operations that are numbered in another way get the same scores, up to rounding."""
+    """Equivariant: another numbering of the operations gives each the same scores, up to rounding."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -60,12 +60,12 @@ class SlotNetwork(nn.Module):
         self.settings = settings
         self.enter = nn.Linear(N_FEATURES, width)
         self.layers = nn.ModuleList(Layer(width, heads, settings.expansion) for _ in range(settings.layers))
-        self.relations = nn.Embedding(N_RELATIONS, settings.layers * heads)  # added to attention's scores
+        self.relations = nn.Embedding(N_RELATIONS, settings.layers * heads)  # added to the scores of attention
         nn.init.zeros_(self.relations.weight)
         self.norm, self.query, self.key = nn.LayerNorm(width), nn.Linear(width, width), nn.Linear(N_BUMPS, width)
         if settings.start == "ranking":
             self.sharpness = nn.Parameter(torch.tensor(_SHARPNESS))
-            nn.init.zeros_(self.key.weight)  # so that nothing but the ranking is said at first
+            nn.init.zeros_(self.key.weight)  # so that the scores before training are the ranking's alone
             nn.init.zeros_(self.key.bias)
 
     def scores(self, batch: Batch) -> torch.Tensor:
@@ -75,32 +75,32 @@ class SlotNetwork(nn.Module):
         for layer, bias in zip(self.layers, related.permute(3, 0, 4, 1, 2), strict=True):  # bias: (B, heads, n, n)
             x = layer(x, bias)
         scores: torch.Tensor = self.query(self.norm(x)) @ self.key(batch.slots).T * self.settings.width**-0.5
-        if self.settings.start == "ranking":  # the more alike an operation's place in it and the slot's, the higher
+        if self.settings.start == "ranking":  # the nearer an operation's place in the ranking to the slot, the higher
             scores = scores + self.sharpness * batch.features[..., -N_BUMPS:] @ batch.slots.T
         return scores
 
     def constrain(self, scores: torch.Tensor, orders: PartialOrders) -> torch.Tensor:
-        """Scores (B, n, n) -> the nearest soft orders that respect the precedence; by Sinkhorn, any soft orders."""
+        """Scores (B, n, n) -> the nearest soft orders that respect the precedence; with Sinkhorn, any soft orders."""
         if self.settings.operator == "sinkhorn":
             return sinkhorn(scores, _SINKHORN)
         return popocs(scores, orders, method="nearest")
 
     def save(self, path: Path) -> None:
-        """Weights with the settings, safetensors."""
+        """Write the weights with the settings, as safetensors."""
         with tables.replacing(path) as temporary:
             save_file(self.state_dict(), temporary, {_DESCRIPTION: self.settings.model_dump_json()})
 
     @staticmethod
     def load(path: Path) -> SlotNetwork:
-        """A trained network from its file. Raises ValueError where it is not one."""
+        """A trained network from its file. Raises ValueError if the file holds no such network."""
         try:
             with safe_open(path, "pt") as file:
                 described = (file.metadata() or {}).get(_DESCRIPTION)
                 weights = {name: file.get_tensor(name) for name in list(file.keys())}
         except (SafetensorError, FileNotFoundError) as error:
-            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+            raise ValueError(f"{path} is not a file of weights ({error}); train it again") from error
         if described is None:
-            raise ValueError(f"{path} is no network of slots: it names no settings; train it by train_slot_network")
+            raise ValueError(f"{path} is not a network of slots: it holds no settings; train it by train_slot_network")
         network = SlotNetwork(Settings.model_validate(json.loads(described)))
         network.load_state_dict(weights)
         return network.eval()

@@ -1,4 +1,4 @@
-"""Training a network of slots on best known orders; resumable at any measurement."""
+"""Training of a network of slots on best known orders; it resumes at any measurement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAST_RATE = 0.02  # share of the learning rate at the end of the cosine
 class Example(NamedTuple):
     """A graph and the order to be learned."""
 
-    seen: View
+    graph_view: View
     order: np.ndarray  # (n,) int: the operation in each slot
 
     @staticmethod
@@ -44,13 +44,15 @@ def train(
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
 ) -> tuple[SlotNetwork, list[dict[str, Any]]]:
-    """Train by a Fenchel-Young loss; the network that was best on `development`, and rows of table `history`.
+    """Train by a Fenchel-Young loss; returns the network that was best on `development`, and rows of table `history`.
 
-    `save` is called with the whole state at every measurement; training resumed from it goes on to the same numbers.
-    Raises ValueError without examples to learn from or to measure by, Diverged where the loss is not finite.
+    `save` is called with the whole state at every measurement; a training that resumes from it gives the same numbers.
+    Raises ValueError without examples for training or development, Diverged if the loss is not finite.
     """
     if not training or not development:
-        raise ValueError(f"{len(training)} training and {len(development)} development examples; each needs some")
+        raise ValueError(
+            f"{len(training)} training and {len(development)} development examples; each set needs at least one"
+        )
     threads = torch.get_num_threads()
     torch.manual_seed(seed)
     network = SlotNetwork(settings)
@@ -63,7 +65,7 @@ def train(
         network.load_state_dict(resume["model"])
         optimiser.load_state_dict(resume["optimiser"])
         history, first, best = list(resume["history"]), resume["step"], resume["best"]
-    every = max(1, settings.steps // settings.measurements)
+    interval = max(1, settings.steps // settings.measurements)
     batches = islice(_batches(_sizes(training), settings.batch, seed), first, settings.steps)
     progress = tqdm(batches, "training", settings.steps, initial=first, unit="step", file=sys.stderr, mininterval=5)
     losses: list[float] = []
@@ -71,14 +73,14 @@ def train(
         rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
         for group in optimiser.param_groups:
             group["lr"] = rate
-        loss, _ = _loss(network, *_posed(training, items))
-        torch.set_num_threads(threads)  # the projection leaves OpenMP with numba's number
+        loss, _ = _loss(network, *_batch_of(training, items))
+        torch.set_num_threads(threads)  # the projection has set OpenMP to numba's number of threads
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
         optimiser.step()
         losses.append(float(loss.detach()))
-        if (step + 1) % every == 0 or step + 1 == settings.steps:
+        if (step + 1) % interval == 0 or step + 1 == settings.steps:
             mean = float(np.mean(losses))
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
@@ -99,12 +101,12 @@ def train(
 
 @torch.no_grad()
 def measure(network: SlotNetwork, examples: Sequence[Example]) -> dict[str, float]:
-    """Loss per operation, and of the orders by Hungarian decoding how many are the examples', and how many legal."""
+    """Loss per operation; of the orders by Hungarian decoding the share of examples' orders, and of legal orders."""
     network.eval()
     losses, exact, valid = [], 0, 0
     sizes = _sizes(examples)
     for n in np.unique(sizes):
-        graphs, order = _posed(examples, np.flatnonzero(sizes == n))
+        graphs, order = _batch_of(examples, np.flatnonzero(sizes == n))
         loss, matrix = _loss(network, graphs, order)
         decoded = hungarian(matrix.numpy())
         losses += [float(loss)] * len(order)
@@ -121,8 +123,8 @@ def measure(network: SlotNetwork, examples: Sequence[Example]) -> dict[str, floa
 def _loss(network: SlotNetwork, graphs: Batch, order: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
     """The loss per operation, and the soft orders (B, n, n).
 
-    Fenchel-Young: the gradient in the scores is the projection minus the permutation, so nothing runs backwards through
-    the projection; it learned best in the reproduction of POCSNet, too (operators/README.md).
+    Fenchel-Young: the gradient of the scores is the projection minus the permutation, so no gradient goes through the
+    projection; it also learned best in the reproduction of POCSNet (operators/README.md).
     """
     scores = network.scores(graphs)
     with torch.no_grad():
@@ -131,10 +133,10 @@ def _loss(network: SlotNetwork, graphs: Batch, order: np.ndarray) -> tuple[torch
     return fenchel_young(scores, matrix, slots) / order.shape[1], matrix
 
 
-def _posed(examples: Sequence[Example], items: np.ndarray) -> tuple[Batch, np.ndarray]:
-    """Graphs of one size, and their orders (B, n)."""
+def _batch_of(examples: Sequence[Example], items: np.ndarray) -> tuple[Batch, np.ndarray]:
+    """A batch of graphs of one size, and their orders (B, n)."""
     chosen = [examples[item] for item in items]
-    return batch([example.seen for example in chosen]), np.stack([example.order for example in chosen])
+    return batch([example.graph_view for example in chosen]), np.stack([example.order for example in chosen])
 
 
 def _sizes(examples: Sequence[Example]) -> np.ndarray:
@@ -142,7 +144,7 @@ def _sizes(examples: Sequence[Example]) -> np.ndarray:
 
 
 def _batches(sizes: np.ndarray, most: int, seed: int) -> Iterator[np.ndarray]:
-    """Examples of one size each, epoch after epoch; they depend on the seed and the epoch alone."""
+    """Indices of examples of one size each, epoch after epoch; they depend on the seed and the epoch alone."""
     for epoch in count():
         rng = np.random.default_rng([seed, epoch])
         shuffled = rng.permutation(len(sizes))

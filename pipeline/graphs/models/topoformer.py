@@ -1,8 +1,8 @@
-"""A computation graph's operations as vectors: attention in which every head sees one kind of relatives alone.
+"""A computation graph's operations as vectors, by attention; every head sees one kind of relatives alone.
 
 Topoformer (Gagrani et al. 2022, "Neural topological ordering for computation graphs", section 3.2), as Zhang et al.
-2023 use it: heads for parents, children, ancestors and descendants, each with the operation itself. Memory O(n^2) for
-each head.
+2023 use it: heads for parents, children, ancestors and descendants, each with the operation itself. Every head takes
+memory O(n^2).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class GraphView(NamedTuple):
     """What an encoder sees of a graph of n operations."""
 
     features: torch.Tensor  # (n, N_INPUTS)
-    seen: torch.Tensor  # (HEADS, n, n) bool: head, operation, relative
+    visible: torch.Tensor  # (HEADS, n, n) bool: head, operation, relative
 
 
 def graph_view(problem: Problem) -> GraphView:
-    """Numbers without a unit. Run times and the sizes of results; nothing of transfers."""
-    seen = view(problem)
+    """Numbers without a unit, of run times and of the sizes of results; transfers are not part of it."""
+    numbers = view(problem)
     mean = float(problem.sizes.mean()) or 1.0
-    features = np.column_stack([seen.features, np.log1p(problem.sizes / mean)]).astype(np.float32)
-    relations = torch.from_numpy(seen.relations)
+    features = np.column_stack([numbers.features, np.log1p(problem.sizes / mean)]).astype(np.float32)
+    relations = torch.from_numpy(numbers.relations)
     masks = [torch.isin(relations, torch.tensor([ITSELF, *kinds])) for kinds in _RELATIVES]
     return GraphView(torch.from_numpy(features), torch.stack(masks))
 
@@ -46,9 +46,11 @@ class Topoformer(nn.Module):
         self.layers = nn.ModuleList(Layer(width, HEADS, 2) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, features: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    def forward(self, features: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
         """features: (B, n, inputs); seen: (B, HEADS, n, n) bool. Returns (B, n, width)."""
-        bias = torch.zeros(seen.shape, dtype=features.dtype, device=features.device).masked_fill(~seen, -torch.inf)
+        bias = torch.zeros(visible.shape, dtype=features.dtype, device=features.device).masked_fill(
+            ~visible, -torch.inf
+        )
         x = self.enter(features)
         for layer in self.layers:
             x = layer(x, bias)

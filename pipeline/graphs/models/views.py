@@ -1,6 +1,6 @@
 """What a network sees of small computation graphs: numbers without a unit, and how any two operations are related.
 
-Nothing depends on how the operations are numbered: another numbering permutes the rows, up to rounding of sums.
+Nothing depends on the numbering of the operations: another numbering permutes the rows, up to rounding of sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.operators.orders import PartialOrders, partial_orders
 # How operation k is related to operation i: 0 to 5.
 UNRELATED, ITSELF, PARENT, CHILD, ANCESTOR, DESCENDANT = range(6)
 N_RELATIONS = 6
-N_BUMPS = 32  # a place between 0 and 1 as the heights of so many bell curves at equal distances
+N_BUMPS = 32  # a place between 0 and 1 is encoded as the heights of this many bell curves at equal distances
 _NUMBERS = 13
 N_FEATURES = _NUMBERS + N_BUMPS
 
@@ -35,12 +35,12 @@ class Batch(NamedTuple):
 
     features: torch.Tensor  # (B, n, N_FEATURES)
     relations: torch.Tensor  # (B, n, n) int64
-    slots: torch.Tensor  # (n, N_BUMPS): each slot by its place between the first and the last
+    slots: torch.Tensor  # (n, N_BUMPS): each slot's place, encoded by `bumps`
     orders: PartialOrders
 
 
 def view(problem: Problem) -> View:
-    """What is seen of a graph; memory O(n^2), so of small ones alone."""
+    """The view of one graph; it takes memory O(n^2), so graphs have to be small."""
     n = len(problem)
     precedes = np.zeros((n, n), bool)
     precedes[problem.children.sources, problem.children.targets] = True
@@ -53,7 +53,7 @@ def view(problem: Problem) -> View:
 
 
 def batch(views: Sequence[View]) -> Batch:
-    """The tensors of some graphs, all of one number of operations, at least 1."""
+    """The tensors of graphs that all have the same number of operations, at least 1."""
     features, relations, precedes = (np.stack(part) for part in zip(*views, strict=True))
     n = features.shape[1]
     slots = bumps((np.arange(n) + 0.5) / n)
@@ -62,13 +62,13 @@ def batch(views: Sequence[View]) -> Batch:
 
 
 def bumps(places: np.ndarray) -> np.ndarray:
-    """Places (...,) between 0 and 1 -> (..., N_BUMPS) float32, bell curves as wide as they are apart."""
+    """Places (...,) between 0 and 1 -> (..., N_BUMPS) float32, bell curves whose width is their distance."""
     centres = (np.arange(N_BUMPS) + 0.5) / N_BUMPS
     return np.exp(-0.5 * ((places[..., None] - centres) * N_BUMPS) ** 2).astype(np.float32)
 
 
 def priority_places(problem: Problem) -> np.ndarray:
-    """(n,) between 0 and 1: where each operation stands in list scheduling's ranking; equals share the middle."""
+    """(n,) between 0 and 1: the place of each operation in list scheduling's ranking; equal ones share the middle."""
     longer = problem.tails[None] > problem.tails[:, None]  # [i, k]: k comes before i
     equal = problem.tails[None] == problem.tails[:, None]
     return (longer.sum(1) + 0.5 * equal.sum(1)) / max(len(problem), 1)
@@ -84,20 +84,22 @@ def _features(problem: Problem, precedes: np.ndarray, reach: np.ndarray) -> np.n
         problem.tails / path,
         problem.heads / path,
         (path - problem.heads - problem.tails) / path,  # slack
-        reach @ seconds / total,  # work that waits for it
+        reach @ seconds / total,  # run time of the operations that wait for it
         reach.T @ seconds / total,
         reach.sum(1) / n,
         reach.sum(0) / n,
         np.log1p(precedes.sum(1)),
         np.log1p(precedes.sum(0)),
-        np.full(n, path / bound),  # the same for all: which of path and work binds, and how many devices there are
+        np.full(
+            n, path / bound
+        ),  # the same for all operations: whether path or work limits the makespan; the number of devices
         np.full(n, 1 / problem.devices),
     ]
     return np.column_stack([*numbers, bumps(priority_places(problem))]).astype(np.float32)
 
 
 def _reach(precedes: np.ndarray) -> np.ndarray:
-    """(n, n) bool: k is behind i. Operations are numbered in a topological order."""
+    """(n, n) bool: k is a descendant of i. Operations are numbered in a topological order."""
     reach = precedes.copy()
     for i in range(len(precedes) - 1, -1, -1):
         reach[i] |= reach[precedes[i]].any(0)

@@ -1,1 +1,1 @@
-"""From a model of one's own to the best classical schedule, and what is shown of it. Called by the console command."""
+"""From a user's model to the best schedule, and its summaries. The console command calls this room."""

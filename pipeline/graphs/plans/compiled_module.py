@@ -1,8 +1,8 @@
-"""A module as TorchInductor fuses it by default, and as GO's search proposes: compiled, compared, and timed in turns.
+"""A module fused by TorchInductor's default and by proposals of GO's search: compiled, compared, and timed in turns.
 
-Every candidate is compiled in a process of its own, with a folder of its own for compiled code, and its results are
-compared with eager ones. The control is the default in a second process: what differs less from the default than that
-is no difference.
+Every candidate is compiled in a separate process with a separate folder for compiled code, and its results are compared
+with eager ones. The control is the default in a second process: a smaller difference from the default than the
+control's counts as no difference.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ _CONFIDENCE = 0.95
 
 
 class Failed(RuntimeError):
-    """A module cannot be compiled, or not be compared; the message says why."""
+    """A module cannot be compiled or compared; the message says why."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A candidate. Its times count only where its status is ok."""
+    """A candidate. Its times count only if its status is ok."""
 
     name: str
-    status: str  # ok, DIFFERENT, or why it was not compiled
-    kernels: int | None = None  # that Inductor generated, calls of libraries apart; None: it was not compiled
-    difference: float = np.nan  # the largest one from eager results, relative to the largest of these
-    expected: float = 1.0  # time by the cost over the default's
-    seconds: float = np.nan  # of a call, the median over rounds
-    ratios: np.ndarray | None = None  # (rounds,) time over the default's in the same round
+    status: str  # ok, DIFFERENT, or the reason why it was not compiled
+    kernels: int | None = None  # kernels that Inductor generated, without library calls; None: it was not compiled
+    difference: float = np.nan  # largest difference from eager results, relative to the largest of these
+    expected: float = 1.0  # predicted time over the default's predicted time
+    seconds: float = np.nan  # median time of a call over the rounds
+    ratios: np.ndarray | None = None  # (rounds,) time over the default's time in the same round
 
     @property
     def ratio(self) -> float:
-        """The median over rounds; NaN where it is not timed."""
+        """Median of the ratios over the rounds; NaN if it is not timed."""
         return np.nan if self.ratios is None else float(np.median(self.ratios))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the median over rounds, at 95% by order statistics; everything where it is not timed."""
+        """95% interval of the median ratio, by order statistics; (0, inf) if it is not timed."""
         if self.ratios is None:
             return 0.0, np.inf
         rank = max(1, int(binom.ppf((1 - _CONFIDENCE) / 2, len(self.ratios), 0.5)))
@@ -70,20 +70,20 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The default first, then the control, then what is proposed; nothing where there is nothing to decide."""
+    """The default, then the control, then the proposals; no candidates if Inductor may fuse nothing."""
 
-    nodes: int  # Inductor's scheduler nodes, before fusion
+    nodes: int  # number of Inductor's scheduler nodes before fusion
     candidates: tuple[Compiled, ...]
 
     @property
     def spread(self) -> tuple[float, float]:
-        """How far the control's interval reaches from 1, to either side: which of two equals is slower is chance."""
+        """The control's interval, extended to be symmetric around 1: which of two equals is slower is chance."""
         low, high = self.candidates[1].interval
         most = max(high, 1 / low) if low > 0 else np.inf
         return 1 / most, most
 
-    def said_of(self, candidate: Compiled) -> str:
-        """Faster or slower where its whole interval is beyond the control's spread."""
+    def verdict_of(self, candidate: Compiled) -> str:
+        """FASTER or SLOWER if the whole interval is beyond the control's spread, otherwise SAME."""
         (low, high), (least, most) = candidate.interval, self.spread
         if high < least:
             return FASTER
@@ -93,9 +93,9 @@ class Comparison:
 def compared(
     model: Compilable, folder: Path, seed: int, rounds: int = ROUNDS, tell: Callable[[str], None] = lambda _: None
 ) -> Comparison:
-    """Propose, compile and time, under a folder for compiled code. tell: is told what is being done.
+    """Propose, compile and time candidates. folder: for compiled code; tell: called with the current activity.
 
-    Raises Failed where Inductor cannot compile the module, or by itself computes something else than eager torch.
+    Raises Failed if Inductor cannot compile the module, or if its default already differs from eager torch.
     """
     tell("asking Inductor for its nodes before fusion")
     nodes = nodes_of(model, folder)
@@ -107,12 +107,12 @@ def compared(
     by_name = {f"proposal_{number}": proposal for number, proposal in enumerate(proposals, 1)}
     levels: dict[str, Levels | None] = {DEFAULT: None, CONTROL: None}
     levels |= {name: proposal.by_name(nodes) for name, proposal in by_name.items()}
-    candidates = _tried(model, folder, levels, rounds, tell)
+    candidates = _candidates(model, folder, levels, rounds, tell)
     default = candidates[DEFAULT]
     if default.status == DIFFERENT:
         raise Failed(
-            f"TorchInductor's own results are not those of eager torch (relative difference {default.difference:.0e}), "
-            "and nothing is timed: dropout, for example, draws other random numbers"
+            f"TorchInductor's own results differ from those of eager torch (relative difference "
+            f"{default.difference:.0e}), so nothing is timed: dropout, for example, draws different random numbers"
         )
     if default.status != "ok":
         raise Failed(f"TorchInductor cannot compile the module: {default.status.removeprefix(_FAILED)}")
@@ -123,13 +123,13 @@ def compared(
 
 
 def nodes_of(model: Compilable, folder: Path) -> list[Node]:
-    """Scheduler nodes before fusion. Raises Failed where the module cannot be compiled."""
+    """Scheduler nodes before fusion. Raises Failed if the module cannot be compiled."""
     failure: Exception | None = None
     with fresh_cache(dir=str(folder)), torch.random.fork_rng(devices=[]), torch.set_grad_enabled(model.training):
         try:
             module, inputs = model.build()
             nodes = grouped(module, inputs, model.training, None).nodes
-        except Exception as error:  # whatever the user's own code, or torch about it, raises
+        except Exception as error:  # the user's code, or torch because of it, may raise anything
             failure = error
     if failure is not None:
         reason = shorten(f"{type(failure).__name__}: {failure}", _LONGEST_REASON)
@@ -137,10 +137,10 @@ def nodes_of(model: Compilable, folder: Path) -> list[Node]:
     return nodes
 
 
-def _tried(
+def _candidates(
     model: Compilable, folder: Path, levels: Mapping[str, Levels | None], rounds: int, tell: Callable[[str], None]
 ) -> dict[str, Compiled]:
-    """Candidates by name, compiled and timed in turns; the default alone where it is not ok."""
+    """Candidates by name, compiled and timed in turns; only the default if its status is not ok."""
     core = max(os.sched_getaffinity(0))
     with ExitStack() as stack:
         tell("compiling the default")
@@ -149,26 +149,26 @@ def _tried(
         if candidates[DEFAULT].status != "ok":
             return candidates
         tell("compiling the control and the proposals")
-        others = [name for name in levels if name != DEFAULT]
-        for name in others:
-            # Kernels are kept by their source text: most are those of the default.
+        further_names = [name for name in levels if name != DEFAULT]
+        for name in further_names:
+            # Kernels are cached by their source text, and most are equal to the default's.
             shutil.copytree(folder / DEFAULT, folder / name, copy_function=os.link)
             (folder / name / "log.txt").unlink()
             processes[name] = stack.enter_context(Candidate(model, levels[name], folder / name, core))
-        candidates |= {name: _answered(name, processes[name], folder) for name in others}
+        candidates |= {name: _answered(name, processes[name], folder) for name in further_names}
         right = [name for name, candidate in candidates.items() if candidate.status == "ok"]
         tell("timing them in turns")
         try:
             times = timed_in_turns([processes[name] for name in right], rounds)
         except RuntimeError as error:
-            raise Failed("the module was compiled, and a process that runs it ended while it was timed") from error
+            raise Failed("the module was compiled, but a process that ran it ended during the timing") from error
     for name, seconds in zip(right, times, strict=True):
         candidates[name] = replace(candidates[name], seconds=float(np.median(seconds)), ratios=seconds / times[0])
     return candidates
 
 
 def _answered(name: str, process: Candidate, folder: Path) -> Compiled:
-    """A candidate that is compiled, and not timed yet."""
+    """A compiled candidate that is not timed yet."""
     try:
         answer = process.answer
     except RuntimeError:
@@ -178,7 +178,7 @@ def _answered(name: str, process: Candidate, folder: Path) -> Compiled:
 
 
 def reason_in(log: Path) -> str:
-    """The last exception that a process's messages tell of, or their last line."""
+    """The last exception in a process's messages, or their last line."""
     lines = [line.rstrip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     exceptions = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Unsupported|Failed\w*)\b.*: ", line)]
     return shorten((exceptions or lines or ["it ended without a message"])[-1], _LONGEST_REASON)

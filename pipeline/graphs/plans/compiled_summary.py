@@ -1,4 +1,4 @@
-"""What the console says of a module that was compiled in several ways: kernels, times, and whether they differ."""
+"""Console text about a module that was compiled in several ways: kernels, times, and whether these differ."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ import numpy as np
 from pipeline.graphs.plans.compiled_module import CONTROL, DEFAULT, FASTER, ROUNDS, Comparison, Compiled
 from pipeline.graphs.plans.summary import aligned, milliseconds
 
-_SAID = {DEFAULT: "Inductor's own kernels", CONTROL: "the same in a second process"}
+_NOTES = {DEFAULT: "Inductor's own kernels", CONTROL: "the default in a second process"}
 
 
-def of_comparison(comparison: Comparison, training: bool) -> str:
-    """A line for each candidate, then which of them is faster than the default, if any can be told to be."""
+def comparison_text(comparison: Comparison, training: bool) -> str:
+    """A line for each candidate, then a verdict on the fastest proposal."""
     if not comparison.candidates:
-        return (
-            f"Scheduler nodes of TorchInductor before fusion: {comparison.nodes}; nothing to decide, it may fuse none."
-        )
+        return f"Scheduler nodes of TorchInductor before fusion: {comparison.nodes}. It may fuse none of them."
     step = "a training step of the mean squared results" if training else "a forward pass"
     head = (
-        f"TorchInductor on one core here, {step}: {comparison.nodes} scheduler nodes before fusion; "
+        f"TorchInductor on one core of this machine, {step}: {comparison.nodes} scheduler nodes before fusion; "
         f"medians of {ROUNDS} rounds in turns"
     )
     rows: list[tuple[str, ...]] = [
-        ("candidate", "kernels", "predicted", "call", "it / default", "95% interval", "from eager")
+        ("candidate", "kernels", "predicted", "call", "over default", "95% interval", "from eager")
     ]
     notes = [""]
     for candidate in comparison.candidates:
@@ -35,13 +33,13 @@ def verdict(comparison: Comparison) -> str:
     """Whether the fastest proposal is faster than the default by more than the control differs from it."""
     low, high = comparison.spread
     if not np.isfinite(high):
-        return "The control was not timed, so that no difference can be told from noise."
+        return "The control was not timed, so a difference cannot be distinguished from noise."
     proposals = [candidate for candidate in comparison.candidates[2:] if candidate.ratios is not None]
     if not proposals:
         return "No proposal was timed: Inductor's default stays."
     fastest = min(proposals, key=lambda candidate: candidate.ratio)
-    noise = f"two processes of the default differ by {low:.3f} to {high:.3f} here"
-    if comparison.said_of(fastest) != FASTER:
+    noise = f"two processes of the default differ by a factor of {low:.3f} to {high:.3f}"
+    if comparison.verdict_of(fastest) != FASTER:
         return f"No proposal is faster than the default by more than noise ({noise}): keep Inductor's default."
     return (
         f"{fastest.name} takes {fastest.ratio:.3f} of the default's time; {noise}. It is the fastest of "
@@ -65,4 +63,4 @@ def _row(candidate: Compiled) -> tuple[str, ...]:
 def _note(candidate: Compiled, comparison: Comparison) -> str:
     if candidate.status != "ok":
         return candidate.status
-    return _SAID.get(candidate.name) or comparison.said_of(candidate)
+    return _NOTES.get(candidate.name) or comparison.verdict_of(candidate)

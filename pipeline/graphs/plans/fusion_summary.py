@@ -1,4 +1,4 @@
-"""What the console says of plans of fusion: every method's kernels, then those of the best plan that save most."""
+"""Console text about fusion plans: the result of every method, then the kernels of the best plan that save most."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from pipeline.graphs.plans.summary import aligned, megabytes, milliseconds, rati
 
 _SHOWN_KERNELS = 10
 _SHOWN_NAMES = 4
-_SAID = {
-    SEPARATE: "every operation its own kernel",
+_NOTES = {
+    SEPARATE: "one kernel for each operation",
     "loop_fusion": "XLA's rule on CPUs",
     "xla_2023": "XLA's rules on GPUs, as published in 2023",
-    "priority_fusion": "XLA's rules on GPUs: what saves most time first",
+    "priority_fusion": "XLA's rules on GPUs: the fusion that saves most time comes first",
 }
 
 
-def of_fusions(tried: Sequence[Fusion], operations: int) -> str:
-    """A line for each method: kernels, time by the cost, bytes that they read and write, time over the best rule's."""
-    best, default = best_of(tried), best_rule(tried)
-    rows, notes = [("method", "kernels", "predicted", "moved", "it / best rule")], [""]
-    said = _SAID | {GO: f"a network that learns here: {evaluations(operations):,} plans, from the best rule's on"}
-    for fusion in tried:
+def fusions_text(results: Sequence[Fusion], operations: int) -> str:
+    """A line for each method: kernels, predicted time, bytes read and written, and time over the best rule's."""
+    best, default = best_of(results), best_rule(results)
+    rows, notes = [("method", "kernels", "predicted", "moved", "over best rule")], [""]
+    descriptions = _NOTES | {
+        GO: f"a network that learns during the search: {evaluations(operations):,} plans, starting from the best rule's"
+    }
+    for fusion in results:
         over = ratio(fusion.seconds, default.seconds)
         rows.append(
             (
@@ -34,36 +36,36 @@ def of_fusions(tried: Sequence[Fusion], operations: int) -> str:
                 over,
             )
         )
-        notes.append(said[fusion.method] + (" <- best" if fusion is best else ""))
+        notes.append(descriptions[fusion.method] + (" <- best" if fusion is best else ""))
     return aligned(rows, notes)
 
 
-def of_kernels(kernels: Sequence[Kernel], names: Sequence[str]) -> str:
-    """A line for each of the kernels with several operations that save most time, then one for all kernels.
+def kernels_text(kernels: Sequence[Kernel], names: Sequence[str]) -> str:
+    """A line for each of the kernels of several operations that save most time, then a line for all kernels.
 
-    names: (n,) of the operations. Kernels are numbered from 0 in a sequence in which they can run.
+    names: (n,), of the operations. Kernels are numbered from 0 in an order in which they can run.
     """
-    several = [number for number, kernel in enumerate(kernels) if len(kernel.computes) > 1]
-    if not several:
+    joined = [number for number, kernel in enumerate(kernels) if len(kernel.computes) > 1]
+    if not joined:
         return "No kernel has more than one operation: there is nothing to fuse."
-    shown = sorted(several, key=lambda number: -kernels[number].saved_seconds)[:_SHOWN_KERNELS]
-    rows: list[tuple[str, ...]] = [("kernel", "operations", "predicted", "saves", "saves moving")]
+    shown = sorted(joined, key=lambda number: -kernels[number].saved_seconds)[:_SHOWN_KERNELS]
+    rows: list[tuple[str, ...]] = [("kernel", "operations", "predicted", "saves", "saves traffic")]
     notes = ["computes -> writes"]
     for number in shown:
         rows.append(_row(str(number), [kernels[number]]))
         notes.append(f"{_listed(kernels[number].computes, names)} -> {_listed(kernels[number].writes, names)}")
-    if len(several) > len(shown):
-        rows.append(_row(f"{len(several) - len(shown):,} more", [kernels[i] for i in set(several) - set(shown)]))
+    if len(joined) > len(shown):
+        rows.append(_row(f"{len(joined) - len(shown):,} more", [kernels[i] for i in set(joined) - set(shown)]))
         notes.append("kernels with several operations")
     rows.append(_row("all", kernels))
-    notes.append(f"kernels: {len(kernels):,}, with several operations: {len(several):,}")
+    notes.append(f"kernels: {len(kernels):,}, with several operations: {len(joined):,}")
     return aligned(rows, notes)
 
 
-def of_unknown(kinds: Sequence[str]) -> str:
-    """Which kinds no rule fuses, because their loops are not known; empty where there are none."""
+def unknown_kinds_text(kinds: Sequence[str]) -> str:
+    """A line about the kinds that no rule fuses because their loops are unknown; empty if there are none."""
     unknown = sorted({kind for kind in kinds if loop(kind) == Loop.OPAQUE})
-    return f"Never fused, as their loops are not known: {', '.join(unknown)}" if unknown else ""
+    return f"Never fused, because their loops are unknown: {', '.join(unknown)}" if unknown else ""
 
 
 def _row(label: str, kernels: Sequence[Kernel]) -> tuple[str, ...]:

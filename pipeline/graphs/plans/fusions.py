@@ -1,4 +1,4 @@
-"""Plans of fusion that rules and GO's search find for one graph, and what each kernel of a plan does and saves."""
+"""Fusion plans of compilers' rules and of GO's search for one graph, and the kernels of a plan with their savings."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from pipeline.graphs.problems.problem import Transfers
 from pipeline.graphs.schedulers.fusing import fuse
 
 SEPARATE, GO = "separate", "go"
-_EVALUATIONS = 1000  # plans that GO tries ...
-_READ = 3_000_000  # ... and operations of all of them: fewer plans of larger graphs, some fifteen seconds
+_EVALUATIONS = 1000  # most plans that GO tries
+_READ = 3_000_000  # most operations of all these plans, about fifteen seconds: larger graphs get fewer plans
 _LEAST_EVALUATIONS = 40
 
 
 @dataclass(frozen=True)
 class Fusion:
-    """What one method came to."""
+    """Result of one method."""
 
     method: str
     plan: Plan
-    seconds: float  # by the cost
+    seconds: float  # predicted
     moved_bytes: float  # read and written
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Of a plan."""
+    """A kernel of a plan."""
 
     computes: tuple[int, ...]  # operations, in a topological order
-    writes: tuple[int, ...]  # those of them whose results are stored
-    seconds: float  # by the cost
+    writes: tuple[int, ...]  # the operations among them whose results are stored
+    seconds: float  # predicted
     moved_bytes: float  # read and written
-    saved_seconds: float  # over a kernel for each operation; what several kernels compute counts in equal shares
+    saved_seconds: float  # against a kernel for each operation; one that several kernels compute counts in equal shares
     saved_bytes: float
 
 
 def evaluations(operations: int) -> int:
-    """How many plans GO tries for a graph with so many operations."""
+    """Number of plans that GO tries for a graph with so many operations."""
     return max(_LEAST_EVALUATIONS, min(_EVALUATIONS, _READ // max(operations, 1)))
 
 
 def fusions(problem: FusionProblem, seed: int) -> list[Fusion]:
-    """Every operation alone; the rules of compilers; GO, which goes on from the best rule. Same seed, same plans."""
+    """Results of: no fusion; the rules of compilers; GO, which starts from the best rule. Same seed, same plans."""
     methods: dict[str, Rule | GoFusion] = {
         **{rule: Rule.model_validate({"method": rule}) for rule in (SEPARATE, *DEFAULTS)},
         GO: GoFusion(method="go", evaluations=evaluations(problem.n)),
@@ -60,18 +60,18 @@ def fusions(problem: FusionProblem, seed: int) -> list[Fusion]:
     return [_fusion(name, problem, plan) for name, plan in plans.items()]
 
 
-def best_of(tried: Sequence[Fusion]) -> Fusion:
-    """The one with the least time, of equals the first."""
-    return min(tried, key=lambda fusion: fusion.seconds)
+def best_of(results: Sequence[Fusion]) -> Fusion:
+    """The first result with the least time."""
+    return min(results, key=lambda fusion: fusion.seconds)
 
 
-def best_rule(tried: Sequence[Fusion]) -> Fusion:
+def best_rule(results: Sequence[Fusion]) -> Fusion:
     """The best of the compilers' rules."""
-    return best_of([fusion for fusion in tried if fusion.method in DEFAULTS])
+    return best_of([fusion for fusion in results if fusion.method in DEFAULTS])
 
 
 def kernels_of(problem: FusionProblem, plan: Plan) -> list[Kernel]:
-    """The kernels of a legal plan, in a sequence in which they can run. Their savings add up to the plan's."""
+    """The kernels of a legal plan, in an order in which they can run. Their savings add up to the plan's."""
     seconds, _, moved = kernel_costs(problem, plan)
     alone_seconds, _, alone_moved = kernel_costs(problem, separate(problem.n))
     inside = {number: np.array(sorted(group), np.int64) for number, group in members(problem, plan).items()}
@@ -81,19 +81,19 @@ def kernels_of(problem: FusionProblem, plan: Plan) -> list[Kernel]:
         group = inside[number]
         kernels.append(
             Kernel(
-                tuple(group.tolist()),
-                tuple(group[plan.kernel[group] == number].tolist()),
-                float(seconds[number]),
-                float(moved[number]),
-                float((alone_seconds[group] / times[group]).sum() - seconds[number]),
-                float((alone_moved[group] / times[group]).sum() - moved[number]),
+                computes=tuple(group.tolist()),
+                writes=tuple(group[plan.kernel[group] == number].tolist()),
+                seconds=float(seconds[number]),
+                moved_bytes=float(moved[number]),
+                saved_seconds=float((alone_seconds[group] / times[group]).sum() - seconds[number]),
+                saved_bytes=float((alone_moved[group] / times[group]).sum() - moved[number]),
             )
         )
     return kernels
 
 
 def as_json(fusion: Fusion, kernels: Sequence[Kernel], names: Sequence[str]) -> str:
-    """The plan as JSON, kernels in a sequence in which they can run. names: (n,) of the operations."""
+    """The plan as JSON, with kernels in an order in which they can run. names: (n,), of the operations."""
 
     def named(operations: Sequence[int]) -> list[dict[str, int | str]]:
         return [{"operation": i, "name": names[i]} for i in operations]
@@ -108,8 +108,8 @@ def as_json(fusion: Fusion, kernels: Sequence[Kernel], names: Sequence[str]) -> 
         for kernel in kernels
     ]
     lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    about = json.dumps({"method": fusion.method, "seconds": fusion.seconds})
-    return f'{about[:-1]}, "kernels": [\n{lines}\n]}}\n'
+    summary = json.dumps({"method": fusion.method, "seconds": fusion.seconds})
+    return f'{summary[:-1]}, "kernels": [\n{lines}\n]}}\n'
 
 
 def _fusion(method: str, problem: FusionProblem, plan: Plan) -> Fusion:

@@ -1,7 +1,7 @@
-"""Devices and links that a user can name, with what their makers say of them; a graph on them.
+"""Devices and links that a user can name, with their makers' figures, and a graph on them.
 
-FLOPs and bytes a second are peaks, in single precision without tensor cores, as networks are exported here: real
-operations take longer. Launching one takes about 5 microseconds on each.
+FLOPs and bytes per second are peaks, in single precision without tensor cores, because networks are exported so: real
+operations take longer. A launch takes about 5 microseconds on each device.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEVICES: dict[DeviceName, Device] = {
     ),
 }
 
-# What copies between two devices reach: PCIe 3.0 x16 (16 GB/s at most), and NVLinks between two of them.
+# Rates that copies between two devices reach: PCIe 3.0 x16 (16 GB/s at most), and NVLinks between two devices.
 LINKS: dict[LinkName, Link] = {
     "pcie": Link(bytes_per_second=12 * _GB, seconds=20e-6),
     "nvlink": Link(bytes_per_second=100 * _GB, seconds=10e-6),
@@ -43,7 +43,7 @@ def on_devices(
     link: LinkName = "pcie",
     memory: float | None = None,
 ) -> Problem:
-    """The graph of a source on these devices. devices, memory (GB of each): None for what the source says."""
+    """The graph of a source on these devices. devices, memory (GB of each): None for the source's own."""
     room = source.memory if memory is None else memory * _GB
     problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room)
     return linked(problem, LINKS[link]).mean

@@ -1,4 +1,4 @@
-"""A user's torch module with numbers in it, to be compiled and run; `sources.export_module` makes it without."""
+"""A user's torch module with weights, to be compiled and run; `sources.export_module` makes it without weights."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.graphs.plans.sources import imported, shape_of
 
 @dataclass(frozen=True)
 class NamedModule:
-    """`module:Class` on the CPU, its weights and inputs drawn from a seed. Another process makes the same one."""
+    """`module:Class` on the CPU, with weights and inputs from a seed, so that another process makes the same module."""
 
     named: str
     inputs: tuple[str, ...]  # shapes as `32,3,224,224`, or with a type, `int64:16,128`
     training: bool = False
 
     def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
-        """The module and its inputs, always the same."""
+        """The module and its inputs; every call returns equal ones."""
         torch.manual_seed(0)
         with imported(self.named) as make:
             module: nn.Module = make().train(self.training)
@@ -28,7 +28,7 @@ class NamedModule:
 
 
 def _drawn(kind: str, shape: list[int]) -> Tensor:
-    """Fractions around 0; of integers 0 and 1, which are rows of any table that is looked up."""
+    """Random numbers around 0; for integers 0 or 1, which are valid rows of every embedding table."""
     dtype: torch.dtype = getattr(torch, kind)
     if dtype.is_floating_point or dtype.is_complex:
         return torch.rand(shape, dtype=dtype) - 0.5

@@ -1,12 +1,12 @@
-"""Run a torch module of one's own as a split says: every operation on its device, results moved where they are read.
+"""Run a user's torch module by a split: every operation on its device; results move to the devices that read them.
 
     from pipeline.graphs.plans.placed_module import PlacedModule
     placed = PlacedModule.of_split(module, (image,), "split.json", ["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
     logits = placed(image)
 
-The split is that of `learned-schedulers graph module:Class --split split.json`, of the same inputs' shapes. Operations
-are numbered as in that graph: aten operations in the order of the program, without those that cost nothing, which run
-where their input is. The order on each device is the program's.
+`learned-schedulers graph module:Class --split split.json` writes the split, for inputs of the same shapes. Operations
+are numbered as in its graph: aten operations in program order, without those that cost nothing; these run on the device
+of their input. Each device runs its operations in program order.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import torch
 from torch import Tensor, fx, nn
 from torch.utils._pytree import tree_map_only
 
-from pipeline.graphs.corpus.export import computes, of_fx, traced
+from pipeline.graphs.corpus.export import computes, graph_of_fx, traced
 from pipeline.graphs.corpus.workloads import Workload, read_split
 
 
 class PlacedModule(fx.Interpreter):
-    """A module's inference on several devices; its weights are copied as they are when this is made."""
+    """A module's inference on several devices; the constructor copies the present weights."""
 
     def __init__(
         self, module: nn.Module, inputs: tuple[Tensor, ...], placement: np.ndarray, devices: Sequence[str]
     ) -> None:
-        """inputs: examples, whose shapes are fixed; placement: (n,) the device of each operation, from 0 on.
+        """inputs: examples, whose shapes are fixed; placement: (n,) device of each operation, from 0 on.
 
-        Raises ValueError where the placement is of another number of operations, or names a device that is not given,
-        and where torch cannot trace the module.
+        Raises ValueError if the placement has a different number of operations or names an unknown device, and if torch
+        cannot trace the module.
         """
         graph = _traced(module, inputs)
         if unknown := [node.target for node in graph.nodes if node.op == "get_attr"]:
@@ -42,18 +42,18 @@ class PlacedModule(fx.Interpreter):
         operations = [node for node in graph.nodes if computes(node)]
         if len(operations) != len(placement):
             raise ValueError(
-                f"the placement is of {len(placement)} operations, the module has {len(operations)}: "
+                f"the placement has {len(placement)} operations, but the module has {len(operations)}: "
                 "place this module, with inputs of these shapes"
             )
         if len(placement) and not 0 <= placement.min() <= placement.max() < len(devices):
             raise ValueError(
-                f"the placement uses device {placement.max()}, and {len(devices)} are given: name them all"
+                f"the placement uses device {placement.max()}, but only {len(devices)} devices are given: name them all"
             )
         super().__init__(fx.GraphModule(graph.owning_module or nn.Module(), graph))
         self.devices = [torch.device(device) for device in devices]
         self.number = {node: i for i, node in enumerate(operations)}
         self.place = _places(graph, dict(zip(operations, placement.tolist(), strict=True)))
-        self.transfers: set[tuple[int, int]] = set()  # operation and device its result was moved to, in the last call
+        self.transfers: set[tuple[int, int]] = set()  # (operation, device that its result moved to) of the last call
         self._copies: dict[fx.Node, dict[int, Any]] = {}
         self._weights = {
             node: _weight(module, str(node.meta["desc"].target)).detach().to(self.devices[self.place.get(node, 0)])
@@ -65,11 +65,11 @@ class PlacedModule(fx.Interpreter):
     def of_split(
         cls, module: nn.Module, inputs: tuple[Tensor, ...], split: str | Path, devices: Sequence[str]
     ) -> PlacedModule:
-        """As a file of `graph --split` says. Raises ValueError for a file that is no split of this module."""
-        graph = of_fx(_traced(module, inputs), type(module).__name__, "", "forward")
+        """By a file of `graph --split`. Raises ValueError for a file that is not a split of this module."""
+        graph = graph_of_fx(_traced(module, inputs), type(module).__name__, "", "forward")
         n = len(graph)
         nothing = np.zeros(n)
-        there = Workload(
+        workload = Workload(
             graph=graph,
             ids=np.arange(n),
             colors=np.full(n, -1),
@@ -82,15 +82,15 @@ class PlacedModule(fx.Interpreter):
             cpus=0,
             memory=np.inf,
         )
-        return cls(module, inputs, read_split(Path(split), there), devices)
+        return cls(module, inputs, read_split(Path(split), workload), devices)
 
     def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """What the module gives for these inputs; several results as a flat tuple. Each lies where it was computed."""
+        """The module's result for these inputs; several results are a flat tuple. Each is on its operation's device."""
         self.transfers.clear()
         self._copies.clear()
-        given = iter(inputs)
+        remaining_inputs = iter(inputs)
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
-        values = [self._weights[node] if node in self._weights else next(given) for node in placeholders]
+        values = [self._weights[node] if node in self._weights else next(remaining_inputs) for node in placeholders]
         with torch.no_grad():
             results = self.run(*values, enable_io_processing=False)
         self._copies.clear()
@@ -100,16 +100,16 @@ class PlacedModule(fx.Interpreter):
         device = self.place.get(n)
         if n.op != "call_function" or device is None:
             return super().run_node(n)
-        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._there(parent, device))
+        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
         if "device" in kwargs and n in self.number:
             kwargs = kwargs | {"device": self.devices[device]}
         result = self.call_function(n.target, args, kwargs)
-        for gone in self._copies.keys() - self.env.keys():
-            del self._copies[gone]
+        for unused in self._copies.keys() - self.env.keys():
+            del self._copies[unused]
         return result
 
-    def _there(self, node: fx.Node, device: int) -> Any:
-        """A result on a device; moved there once, and from then on kept as long as anything reads it."""
+    def _on_device(self, node: fx.Node, device: int) -> Any:
+        """A result on a device; it moves there once and stays as long as any node reads it."""
         if self.place.get(node) == device:
             return self.env[node]
         copies = self._copies.setdefault(node, {})
@@ -122,14 +122,14 @@ class PlacedModule(fx.Interpreter):
 
 
 def _owner(node: fx.Node) -> fx.Node:
-    """What computed a node's result: itself, or where it costs nothing, what it is a view or a part of."""
+    """The node that computed a result: the node itself, or if it costs nothing, the owner of its input."""
     while node.op == "call_function" and not computes(node) and node.all_input_nodes:
         node = node.all_input_nodes[0]
     return node
 
 
 def _places(graph: fx.Graph, placement: dict[fx.Node, int]) -> dict[fx.Node, int]:
-    """Device of every node that has one: what costs nothing is with its owner, a weight with its first reader."""
+    """Device of every node that has one: nodes without cost follow their owner, a weight follows its first reader."""
     place = dict(placement)
     for node in graph.nodes:
         if node in placement:
@@ -142,13 +142,13 @@ def _places(graph: fx.Graph, placement: dict[fx.Node, int]) -> dict[fx.Node, int
     inputs = [
         node for node in place if node.op == "get_attr" or type(node.meta.get("desc")).__name__ == "PlainAOTInput"
     ]
-    for node in inputs:  # these lie where the caller has them
+    for node in inputs:  # the caller decides where these are
         del place[node]
     return place
 
 
 def _weight(module: nn.Module, name: str) -> Tensor:
-    """Raises ValueError where the module has none of this name."""
+    """The weight `name` of the module. Raises ValueError if it does not exist."""
     path, _, attribute = name.rpartition(".")
     try:
         value = getattr(module.get_submodule(path), attribute)
@@ -158,14 +158,14 @@ def _weight(module: nn.Module, name: str) -> Tensor:
 
 
 def _traced(module: nn.Module, inputs: tuple[Tensor, ...]) -> fx.Graph:
-    """The operations of a copy on the meta device, as the verb `graph` makes them: on others torch may fuse some."""
+    """The operations of a copy on the meta device, as of the verb `graph`; on other devices torch may fuse some."""
     tensors = [*module.parameters(), *module.buffers()]
     on_meta: dict[int, Any] = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in tensors}
     for parameter in module.parameters():
         on_meta[id(parameter)] = nn.Parameter(on_meta[id(parameter)], requires_grad=False)
     try:
         return traced(deepcopy(module, on_meta), tuple(tensor.to("meta") for tensor in inputs), "forward")
-    except Exception as error:  # whatever the user's own code, or torch about it, raises
+    except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
         raise ValueError(
             f"torch cannot trace the module on its meta device: {reason}; register tensors that forward makes as "

@@ -1,4 +1,4 @@
-"""What a user names as a model -> its graph: an ONNX file, a JSON workload, or a torch module."""
+"""A user's model -> its graph. The model is an ONNX file, a JSON workload, or a torch module."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.onnx_files import read_with_names
 from pipeline.graphs.corpus.workloads import read_workload
 
-DEVICES = 4  # where nothing says how many
+DEVICES = 4  # the default number
 _UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
 _EXTRA = "pip install 'learned-schedulers[graphs]' brings torchvision, timm and transformers"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A graph of n operations, and what its source says beside it."""
+    """A graph of n operations, with further facts from its source."""
 
     graph: Graph
-    names: tuple[str, ...]  # n: what messages, traces and splits call the operations
-    ids: np.ndarray  # (n,) int64: their numbers in a split
-    groups: np.ndarray | None = None  # (n,) int64 from 0 on: operations of the same one must share a device
+    names: tuple[str, ...]  # n: names of the operations in messages, traces and splits
+    ids: np.ndarray  # (n,) int64: numbers of the operations in a split
+    groups: np.ndarray | None = None  # (n,) int64 from 0 on: operations of the same group must share a device
     devices: int = DEVICES
-    memory: float | None = None  # bytes of each device; None: what the device has
+    memory: float | None = None  # bytes of each device; None: the device's own
 
 
 def read_file(path: Path, dimensions: Mapping[str, int]) -> Source:
-    """The graph of an ONNX file or a workload, by its suffix. Raises ValueError naming file and node."""
+    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node."""
     if path.suffix.lower() == ".onnx":
         graph, names = read_with_names(path, dimensions=dimensions)
         return Source(graph, names, np.arange(len(graph)))
     if path.suffix.lower() == ".json":
         return _profiled(path)
     raise ValueError(
-        f"{path}: this is no model that can be read: name an ONNX file (.onnx), a workload (.json) or module:Class"
+        f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload (.json) or module:Class"
     )
 
 
 def _profiled(path: Path) -> Source:
     workload = read_workload(path)
-    # The size of a node is what it needs in all, its result among it; a result is counted by itself here.
-    kept = np.maximum(workload.graph.bytes_kept - workload.graph.bytes_written, 0)
-    graph = replace(workload.graph, bytes_kept=kept)
+    # The size of a node includes its result, which counts separately in `Graph`.
+    weight_bytes = np.maximum(workload.graph.bytes_kept - workload.graph.bytes_written, 0)
+    graph = replace(workload.graph, bytes_kept=weight_bytes)
     names = tuple(
         f"{name} ({label})" if label else str(name)
         for name, label in zip(workload.ids.tolist(), graph.layers, strict=True)
@@ -57,13 +57,13 @@ def _profiled(path: Path) -> Source:
     if not workload.supported.all():
         first = int(np.flatnonzero(~workload.supported)[0])
         raise ValueError(
-            f"{path}: node {names[first]} runs on CPUs alone (supportedOnFpga), and devices are all alike here; "
-            "take such nodes out"
+            f"{path}: node {names[first]} only runs on CPUs (supportedOnFpga), but all devices must be identical here; "
+            "remove such nodes"
         )
     if workload.accelerators < 1:
-        raise ValueError(f"{path}: maxFPGAs is {workload.accelerators}; there must be one device at least")
+        raise ValueError(f"{path}: maxFPGAs is {workload.accelerators}; there must be at least one device")
     colors = workload.colors.astype(np.int64)
-    alone = colors < 0  # nodes without a class: each is one of its own
+    alone = colors < 0  # each node without a class becomes a separate class
     colors[alone] = colors.max(initial=0) + 1 + np.arange(int(alone.sum()))
     classes, groups = np.unique(colors, return_inverse=True)
     shared = groups if len(classes) < len(colors) else None
@@ -71,10 +71,11 @@ def _profiled(path: Path) -> Source:
 
 
 def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
-    """The graph of `module:Class`, made without arguments on torch's meta device: no weights, no computation.
+    """The graph of `module:Class`, built without arguments on torch's meta device: no weights, no computation.
 
-    It imports the module, which is to run the code of whoever named it; the current folder is looked at first.
-    inputs: shapes as `32,3,224,224` (float32), or with a type, `int64:16,128`. Raises ValueError saying what failed.
+    It imports the module, which runs the user's code; the current folder comes first in the search path.
+    inputs: shapes like `32,3,224,224` (float32), or with a type, `int64:16,128`. Raises ValueError that says what
+    failed.
     """
     import torch
 
@@ -86,14 +87,14 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
     _, _, attribute = named.partition(":")
     try:
         with imported(named) as make, torch.device("meta"):
-            made = make()
-            if not isinstance(made, torch.nn.Module):
-                raise TypeError(f"it makes a {type(made).__name__}, not a torch.nn.Module")
+            module = make()
+            if not isinstance(module, torch.nn.Module):
+                raise TypeError(f"it makes a {type(module).__name__}, not a torch.nn.Module")
             tensors = tuple(torch.empty(shape, dtype=getattr(torch, kind)) for kind, shape in shapes)
-            graph = graph_of_module(made, tensors, attribute, attribute, "training" if training else "forward")
+            graph = graph_of_module(module, tensors, attribute, attribute, "training" if training else "forward")
     except ImportError as error:
-        raise ValueError(f"{named}: cannot be imported: {error}; {_EXTRA}") from error
-    except Exception as error:  # whatever the user's own code, or torch about it, raises
+        raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
+    except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = " ".join(str(error).split())[:500] + (_UNFIT if "torchvision::" in str(error) else "")
         raise ValueError(f"{named}: torch cannot export it: {type(error).__name__}: {reason}") from error
     names = tuple(f"{layer or attribute} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True))
@@ -102,7 +103,7 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
 
 @contextmanager
 def imported(named: str) -> Iterator[Any]:
-    """What `module:Class` names; meanwhile imports look in the current folder first."""
+    """The object that `module:Class` names; within the context, imports search the current folder first."""
     module, _, attribute = named.partition(":")
     sys.path.insert(0, "")
     try:
@@ -112,7 +113,7 @@ def imported(named: str) -> Iterator[Any]:
 
 
 def shape_of(text: str) -> tuple[str, list[int]]:
-    """`int64:16,128` -> its type and sizes. Raises ValueError where it is no shape."""
+    """`int64:16,128` -> its type and sizes. Raises ValueError if the text is not a shape."""
     import torch
 
     kind, _, sizes = text.rpartition(":")
@@ -122,5 +123,5 @@ def shape_of(text: str) -> tuple[str, list[int]]:
     except ValueError:
         shape = [-1]
     if min(shape, default=0) < 0 or not isinstance(getattr(torch, kind, None), torch.dtype):
-        raise ValueError(f"--input {text}: this is no shape; write 32,3,224,224, or int64:16,128 for whole numbers")
+        raise ValueError(f"--input {text}: this is not a shape; write 32,3,224,224, or int64:16,128 for integers")
     return kind, shape

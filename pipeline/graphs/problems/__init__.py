@@ -1,1 +1,1 @@
-"""What a method sees of a computation graph: flat arrays, memory O(operations + edges)."""
+"""What a method sees of a computation graph: flat arrays in memory O(operations + edges)."""

@@ -1,8 +1,9 @@
-"""Random groups of operations that hang together: what is decided for all of them at once.
+"""Random connected groups of operations, for moves that change all operations of a group at once.
 
-Each edge between two operations that are kept together joins them with some probability; a group is what is joined
-(as the clusters of Swendsen & Wang 1987). With probability 0 every operation is a group of its own; with higher ones
-chains, branches and whole layers move as one, which no sequence of single moves does without making things worse first.
+Each edge between two operations of the same class (the same device, for instance) joins them with some probability; a
+group is a connected component of the joined operations (as the clusters of Swendsen & Wang 1987). With probability 0
+every operation is a group of its own. With higher probabilities chains, branches and whole layers move as one; a
+sequence of single moves reaches the same state only through worse states.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from pipeline.graphs.problems.problem import Edges
 
 
 def drawn_groups(
-    edges: Edges, together: np.ndarray, chances: np.ndarray, rng: np.random.Generator
+    edges: Edges, classes: np.ndarray, chances: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Group of each operation, (S, n) int64 from 0 on, and how many groups there are, (S,).
+    """Group of each operation, (S, n) int64 from 0 on, and the number of groups, (S,).
 
-    together: (n,) int, an edge joins only operations of the same number; chances: (S,), that an edge joins.
+    classes: (n,) int; an edge joins only operations of the same class. chances: (S,), the probability that an edge
+    joins its two operations.
     """
-    n = len(together)
+    n = len(classes)
     labels, counts = np.empty((len(chances), n), np.int64), np.empty(len(chances), np.int64)
     uniforms = rng.random((len(chances), len(edges.targets)), np.float32)
-    _join(edges.offsets, edges.targets, together, chances, uniforms, labels, counts)
+    _join(edges.offsets, edges.targets, classes, chances, uniforms, labels, counts)
     return labels, counts
 
 
@@ -31,22 +33,22 @@ def drawn_groups(
 def _join(
     offsets: np.ndarray,
     targets: np.ndarray,
-    together: np.ndarray,
+    classes: np.ndarray,
     chances: np.ndarray,
     uniforms: np.ndarray,
     labels: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Fill labels, (S, n), and counts, (S,): union-find, roots are the lowest numbers."""
+    """Fill labels, (S, n), and counts, (S,), by union-find; the root of a group is its lowest number."""
     n = labels.shape[1]
     for s in range(len(labels)):
         roots = np.arange(n)
         for i in range(n):
             for edge in range(offsets[i], offsets[i + 1]):
                 j = targets[edge]
-                if together[i] == together[j] and uniforms[s, edge] < chances[s]:
-                    a, b = _root(roots, i), _root(roots, j)
-                    roots[max(a, b)] = min(a, b)
+                if classes[i] == classes[j] and uniforms[s, edge] < chances[s]:
+                    root_i, root_j = _root(roots, i), _root(roots, j)
+                    roots[max(root_i, root_j)] = min(root_i, root_j)
         counts[s] = 0
         for i in range(n):
             root = _root(roots, i)

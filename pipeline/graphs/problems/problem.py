@@ -1,4 +1,4 @@
-"""A graph to be scheduled: how long its operations take, what they need of each other, on how many devices."""
+"""A graph to be scheduled: run times of its operations, dependencies between them, and the number of devices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numba import njit
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges in compressed sparse rows, sorted: of i to targets[offsets[i]:offsets[i + 1]]."""
+    """Edges in compressed sparse rows, sorted: operation i has edges to targets[offsets[i]:offsets[i + 1]]."""
 
     offsets: np.ndarray  # (n + 1,) int32
     targets: np.ndarray  # (E,) int32
 
     @property
     def sources(self) -> np.ndarray:
-        """(E,) int32: the operation that each edge comes from."""
+        """(E,) int32: the operation that each edge starts at."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
 
     def reversed(self) -> Edges:
@@ -31,10 +31,10 @@ class Edges:
 
 @dataclass(frozen=True)
 class Transfers:
-    """Time for a result to reach another device: slope x bytes + delay; none between operations of one device.
+    """Time for a result to reach another device: slope x bytes + delay; within one device it takes no time.
 
     The two extremes of Zhang et al. 2023 (section 4.3): bandwidth-bound (delay 0) and latency-bound (slope 0).
-    Links do not queue: results travel at the same time, and beside computation.
+    Links do not queue: transfers overlap with each other and with computation.
     """
 
     slope: float = 0.0  # seconds per byte
@@ -43,30 +43,30 @@ class Transfers:
 
 @dataclass(frozen=True)
 class Problem:
-    """n operations on m identical devices, each of which runs one operation at a time, to its end.
+    """n operations on m identical devices, each of which runs one operation at a time, without interruption.
 
-    Raises ValueError naming the first operation that a schedule could not respect: an edge that does not go to a higher
-    number, a time or a size that is negative or no number.
+    Raises ValueError that names the first faulty operation: an edge that does not go to a higher number, or a time or
+    a size that is negative or not finite.
     """
 
     seconds: np.ndarray  # (n,) float64: run time of each operation, on any device
-    sizes: np.ndarray  # (n,) float64: bytes of its result, which every child needs whole
+    sizes: np.ndarray  # (n,) float64: bytes of its result; every child needs the whole result
     children: Edges
     devices: int
     transfers: Transfers = Transfers()
-    kept: np.ndarray | None = None  # (n,) float64: bytes of weights where it is placed, all the time; None: nothing
+    weight_bytes: np.ndarray | None = None  # (n,) float64: weights occupy its device all the time; None: no weights
     memory: float = np.inf  # bytes of each device
 
     def __post_init__(self) -> None:
         n = len(self.seconds)
         if self.devices < 1:
-            raise ValueError(f"{self.devices} devices; there must be one at least")
-        for name, values in (("seconds", self.seconds), ("bytes", self.sizes), ("bytes kept", self.weights)):
+            raise ValueError(f"{self.devices} devices; there must be at least one")
+        for name, values in (("seconds", self.seconds), ("bytes", self.sizes), ("bytes of weights", self.weights)):
             if len(wrong := np.flatnonzero(~(np.isfinite(values) & (values >= 0)))):
                 raise ValueError(f"operation {wrong[0]} has {values[wrong[0]]} {name}; it must be 0 or more")
         targets, sources = self.children.targets, self.children.sources
         if len(self.children.offsets) != n + 1 or len(sources) != len(targets):
-            raise ValueError(f"{n} operations, edges of {len(self.children.offsets) - 1}")
+            raise ValueError(f"{n} operations, but edges of {len(self.children.offsets) - 1} operations")
         if len(wrong := np.flatnonzero((targets <= sources) | (targets >= n))):
             edge = wrong[0]
             raise ValueError(
@@ -80,7 +80,7 @@ class Problem:
     @property
     def weights(self) -> np.ndarray:
         """(n,) bytes of weights of each operation."""
-        return np.zeros(len(self.seconds)) if self.kept is None else self.kept
+        return np.zeros(len(self.seconds)) if self.weight_bytes is None else self.weight_bytes
 
     @cached_property
     def parents(self) -> Edges:
@@ -88,22 +88,22 @@ class Problem:
 
     @cached_property
     def tails(self) -> np.ndarray:
-        """(n,) seconds from an operation's start to the end of the longest path behind it, itself included."""
+        """(n,) seconds from an operation's start to the end of the longest path that starts with it."""
         return _tails(self.children.offsets, self.children.targets, self.seconds)
 
     @cached_property
     def heads(self) -> np.ndarray:
-        """(n,) seconds of the longest path to an operation's start: no schedule starts it earlier."""
+        """(n,) seconds of the longest path before an operation: no schedule starts it earlier."""
         return _heads(self.parents.offsets, self.parents.targets, self.seconds)
 
     @property
     def critical_path(self) -> float:
-        """Seconds of the longest path: no schedule is shorter, whatever the devices."""
+        """Seconds of the longest path: no schedule is shorter on any number of devices."""
         return float(self.tails.max(initial=0.0))
 
     @property
     def bound(self) -> float:
-        """No schedule's makespan is less: the longest path, and all work spread over all devices."""
+        """A lower bound of every makespan: the longest path, or all work spread evenly over the devices."""
         return max(self.critical_path, float(self.seconds.sum()) / self.devices)
 
 

@@ -1,8 +1,8 @@
 """One file, one method: each proposes schedules of a computation graph on several devices.
 
-`make(settings, resources)` gives a method's object; `propose(problem, rng, budget)` what it proposes for one graph. It
-sees the proxy, a problem without transfers; a method whose settings need the target is given that too. What of the
-proposals counts is the same for all methods: rules/keeping.py. What several methods share stands in rules/.
+`make(settings, resources)` returns a method's object; its `propose(problem, rng, budget)` returns proposals for a
+graph. A method sees the proxy, a problem without transfers; a method whose settings need the target also gets the
+target. One rule for all methods chooses among the proposals: rules/keeping.py. Shared code is in rules/.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"
 
 @dataclass(frozen=True)
 class Budget:
-    """What a method may spend on a graph. A method has the least of what it is not given."""
+    """What a method may spend on a graph; the defaults hold for settings that have no such limit."""
 
     proposals: int = 1000  # schedules that it may hand over
     evaluations: int = 1  # schedules that it may simulate to find them
-    seconds: float = 0.0  # deterministic ones: a solver's measure of its own work
+    seconds: float = 0.0  # deterministic seconds: a solver's measure of its own work
 
     @staticmethod
     def of(settings: GraphMethodSettings) -> Budget:
-        """What the settings allow: those of the same names."""
-        given = {limit.name: getattr(settings, limit.name, None) for limit in fields(Budget)}
-        return Budget(**{name: value for name, value in given.items() if value is not None})
+        """The budget that the settings allow: their values of the same names."""
+        limits = {limit.name: getattr(settings, limit.name, None) for limit in fields(Budget)}
+        return Budget(**{name: value for name, value in limits.items() if value is not None})
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """What a method says of a graph of n operations: S schedules, none where it is not supported."""
+    """A method's proposals for a graph of n operations: S schedules; none if it does not support the graph."""
 
     orders: np.ndarray  # (S, n) int32, orders[s, t] = operation in slot t
     placements: np.ndarray  # (S, n) int32, device of each operation
     status: str = OK  # ok | timed out (there are schedules, and more time may find better ones) | unsupported
-    message: str = ""  # why it is not ok
+    message: str = ""  # why the status is not ok
     stats: dict[str, np.ndarray] = field(default_factory=dict)
-    # evaluations, best, seconds: (C,) each, the least cost seen after so many evaluations and seconds of the clock
-    # (rules/curve.py); bound: (), no schedule takes less on the proxy
+    # evaluations, best, seconds: (C,) each, the least cost after that many evaluations, and after that much wall time
+    # (rules/curve.py); bound: (), a lower bound of the makespan on the proxy
 
     @staticmethod
     def unsupported(n: int, message: str) -> Proposals:
-        """No schedule of n operations, and why."""
+        """No schedule of n operations, and the reason."""
         nothing = np.zeros((0, n), np.int32)
         return Proposals(nothing, nothing, UNSUPPORTED, message)
 
 
 class Method(Protocol):
-    """Every method is this small."""
+    """The interface of every method."""
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         """At most `budget.proposals` schedules of the problem, which has no transfers."""
@@ -64,16 +64,16 @@ class Method(Protocol):
 
 
 def make(settings: GraphMethodSettings, resources: Mapping[str, object] | None = None) -> Method:
-    """The method of an entry. It is handed those of the resources that its settings say it needs.
+    """The method of an entry; it gets those of the resources that its settings need.
 
-    `target`: a Target (devices/targets.py), of the very graph that is to be scheduled.
-    Raises ValueError where one that it needs is missing.
+    `target`: a Target (devices/targets.py) of the graph that is to be scheduled.
+    Raises ValueError if a resource that it needs is missing.
     """
-    given = resources or {}
-    if missing := sorted(settings.needs - set(given)):
-        raise ValueError(f"the method {settings.method!r} is not given what it needs: {', '.join(missing)}")
+    available = resources or {}
+    if missing := sorted(settings.needs - set(available)):
+        raise ValueError(f"the method {settings.method!r} lacks resources that it needs: {', '.join(missing)}")
     module = import_module(f"pipeline.graphs.schedulers.{settings.method}")
-    method: Method = module.make(settings, **{name: given[name] for name in settings.needs})
+    method: Method = module.make(settings, **{name: available[name] for name in settings.needs})
     return method
 
 

@@ -1,13 +1,14 @@
 """Simulated annealing from list scheduling's schedule; it may see the target (setting `sees`).
 
-A move takes one operation, and gives it another device, or another slot between its last parent and its first child.
-Worse schedules are accepted with probability exp(-loss / temperature), which falls geometrically (Kirkpatrick et al.
-1983). The proposals are the best of all that were evaluated, its start among them.
+A move gives one operation another device, or another slot between its last parent and its first child. Worse schedules
+are accepted with probability exp(-loss / temperature), where the temperature falls geometrically (Kirkpatrick et al.
+1983). The proposals are the best of all evaluated schedules, the start included.
 """
 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,17 +28,19 @@ class Annealing:
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
-        seen = self._target or Target((problem,))
+        visible_target = self._target or Target((problem,))
         order, placement = by_critical_path(problem)
         moves = budget.evaluations - 1 if len(problem) else 0
-        start = float(seen.seconds(order[None], placement[None])[0])
+        start = float(visible_target.seconds(order[None], placement[None])[0])
         temperatures = start * np.geomspace(self._settings.hot, self._settings.cold, moves)
-        costs, orders, placements = annealed(seen, order, placement, start, temperatures, rng, budget.proposals)
+        costs, orders, placements = annealed(
+            visible_target, order, placement, start, temperatures, rng, budget.proposals
+        )
         return Proposals(orders, placements, stats=curve(costs, time.perf_counter() - began))
 
 
 def annealed(
-    seen: Target,
+    visible_target: Target,
     order: np.ndarray,
     placement: np.ndarray,
     start: float,
@@ -45,61 +48,71 @@ def annealed(
     rng: np.random.Generator,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Costs of all evaluated schedules, (E,), and the best `count` of these as orders and placements, (S, n).
+    """Costs of all evaluated schedules, (E,), and the best `count` of them as orders and placements, (S, n).
 
-    seen: what costs are of; order, placement: (n,), the schedule to start from, and its cost `start`; temperatures: of
-    each move, (moves,).
+    visible_target: its costs are used; order, placement: (n,), the schedule to start from, and its cost `start`;
+    temperatures: (moves,), of each move.
     """
-    problem = seen.draws[0]
+    problem = visible_target.draws[0]
     transfers, moves = problem.transfers, len(temperatures)
-    costs = np.empty(moves + 1)
-    costs[0] = start
-    best = np.empty((2, min(count, moves + 1), len(order)), np.int32)
-    best[:, 0] = order, placement
-    _anneal(
-        problem.parents.offsets,
-        problem.parents.targets,
-        problem.children.offsets,
-        problem.children.targets,
-        np.stack([draw.seconds for draw in seen.draws]),
-        transfers.slope * problem.sizes + transfers.delay,
-        problem.devices,
-        order[None].copy(),  # the walk changes them
-        placement[None].copy(),
-        temperatures,
-        rng.random((moves, 4)),
-        costs,
-        best,
+    shape = (min(count, moves + 1), len(order))
+    results = _Results(np.empty(moves + 1), np.empty(shape, np.int32), np.empty(shape, np.int32))
+    results.costs[0], results.orders[0], results.placements[0] = start, order, placement
+    graph = _Graph(
+        parent_offsets=problem.parents.offsets,
+        parents=problem.parents.targets,
+        child_offsets=problem.children.offsets,
+        children=problem.children.targets,
+        seconds=np.stack([draw.seconds for draw in visible_target.draws]),
+        delays=transfers.slope * problem.sizes + transfers.delay,
     )
-    return costs, best[0], best[1]
+    uniforms = rng.random((moves, 4))
+    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), temperatures, uniforms, results)
+    return results.costs, results.orders, results.placements
+
+
+class _Graph(NamedTuple):
+    """A graph's arrays for the kernel `_anneal`."""
+
+    parent_offsets: np.ndarray  # (n + 1,)
+    parents: np.ndarray  # (E,)
+    child_offsets: np.ndarray  # (n + 1,)
+    children: np.ndarray  # (E,)
+    seconds: np.ndarray  # (D, n) run times of each draw
+    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
+
+
+class _Results(NamedTuple):
+    """The evaluated schedules; the start is the first of each."""
+
+    costs: np.ndarray  # (moves + 1,) seconds of all schedules
+    orders: np.ndarray  # (S, n) int32, of the best ones
+    placements: np.ndarray  # (S, n) int32, of the best ones
 
 
 @njit(cache=True, nogil=True)
 def _anneal(
-    parent_offsets: np.ndarray,
-    parents: np.ndarray,
-    child_offsets: np.ndarray,
-    children: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
+    graph: _Graph,
     n_devices: int,
     order: np.ndarray,
     placement: np.ndarray,
     temperatures: np.ndarray,
     uniforms: np.ndarray,
-    costs: np.ndarray,
-    best: np.ndarray,
+    results: _Results,
 ) -> None:
-    """Fill costs, (moves + 1,), and best, (2, S, n): orders and placements; the first of each is the start.
+    """Fill `results`, whose first row is the start.
 
-    seconds: (D, n), of each draw; order, placement: (1, n), changed in place; uniforms: (moves, 4), in [0, 1).
+    order, placement: (1, n), changed in place; uniforms: (moves, 4) numbers in [0, 1).
     """
+    parents, parent_offsets = graph.parents, graph.parent_offsets
+    children, child_offsets = graph.children, graph.child_offsets
+    seconds, delays, costs = graph.seconds, graph.delays, results.costs
     n = order.shape[1]
     slots, ends = np.empty(n, np.int64), np.empty((1, n))
     for t in range(n):
         slots[order[0, t]] = t
-    kept = np.full(best.shape[1], np.inf)  # costs of the best ones
-    kept[0] = current = costs[0]
+    best_costs = np.full(len(results.orders), np.inf)
+    best_costs[0] = current = costs[0]
     filled, worst = 1, 0
     for move in range(len(temperatures)):
         i = int(uniforms[move, 0] * n)
@@ -119,11 +132,11 @@ def _anneal(
             run(parent_offsets, parents, seconds[draw], delays, n_devices, order, placement, ends)
             cost += ends.max() / len(seconds)
         costs[move + 1] = cost
-        if filled < len(kept) or cost < kept[worst]:
-            place = filled if filled < len(kept) else worst
+        if filled < len(best_costs) or cost < best_costs[worst]:
+            place = filled if filled < len(best_costs) else worst
             filled = max(filled, place + 1)
-            kept[place], best[0, place], best[1, place] = cost, order[0], placement[0]
-            worst = int(kept[:filled].argmax())
+            best_costs[place], results.orders[place], results.placements[place] = cost, order[0], placement[0]
+            worst = int(best_costs[:filled].argmax())
         if cost <= current or uniforms[move, 3] < np.exp((current - cost) / temperatures[move]):
             current = cost
         else:
@@ -132,13 +145,13 @@ def _anneal(
 
 
 @njit(cache=True)
-def _shift(order: np.ndarray, slots: np.ndarray, here: int, there: int) -> None:
-    """The operation in slot `here` goes to slot `there`; those between move up by one."""
-    i, step = order[here], 1 if there > here else -1
-    for t in range(here, there, step):
+def _shift(order: np.ndarray, slots: np.ndarray, source: int, target: int) -> None:
+    """Move the operation in slot `source` to slot `target`; those between them move by one slot the other way."""
+    i, step = order[source], 1 if target > source else -1
+    for t in range(source, target, step):
         order[t] = order[t + step]
         slots[order[t]] = t
-    order[there], slots[i] = i, there
+    order[target], slots[i] = i, target
 
 
 make = Annealing

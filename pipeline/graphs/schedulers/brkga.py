@@ -1,7 +1,7 @@
 """BRKGA, a genetic algorithm over random keys, by pymoo (Gonçalves & Resende 2011); it may see the target (`sees`).
 
-2 n keys in [0, 1] a schedule: n priorities, and n devices (key times m, rounded down); the one rule of ordering makes
-a schedule of them. It is the baseline of Zhang et al. 2023.
+A schedule has 2 n keys in [0, 1]: n priorities, and n devices (key times m, rounded down); the one rule of ordering
+turns them into a schedule. BRKGA is the baseline of Zhang et al. 2023.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Brkga:
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
         n = len(problem)
-        seen = self._target or Target((problem,))
+        visible_target = self._target or Target((problem,))
         if not n:
             nothing = np.zeros((1, 0), np.int32)
-            return proposed(seen, nothing, nothing, began)
-        record = _Record(seen, n, budget)
+            return proposed(visible_target, nothing, nothing, began)
+        record = _Record(visible_target, n, budget)
 
         class Evaluated(Keys):
             def _evaluate(self, x: np.ndarray, out: dict[str, Any], *args: object, **kwargs: object) -> None:
-                out["F"] = record.add(*schedules(seen.mean, x))[:, None]
+                out["F"] = record.add(*schedules(visible_target.mean, x))[:, None]
 
         size = self._settings.population
         elites, mutants = size // 5, size // 10
@@ -50,30 +50,30 @@ class Brkga:
 
 
 class _Record:
-    """The best schedules of all generations, within the budget: its last generation counts in part."""
+    """The best schedules of all generations, within the budget: the last generation may count in part."""
 
-    def __init__(self, seen: Target, n: int, budget: Budget) -> None:
-        self._seen, self._budget, self._left = seen, budget, budget.evaluations
-        self._best = np.zeros(0)
+    def __init__(self, visible_target: Target, n: int, budget: Budget) -> None:
+        self._visible_target, self._budget, self._remaining = visible_target, budget, budget.evaluations
+        self._best_costs = np.zeros(0)
         self.costs: list[np.ndarray] = []
         self.orders = self.placements = np.zeros((0, n), np.int32)
 
     def add(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
-        """Costs of a generation, (S,)."""
-        costs = self._seen.seconds(orders, placements)
+        """Costs of a generation, (S,), whose schedules are recorded."""
+        costs = self._visible_target.seconds(orders, placements)
         self.costs.append(costs)
-        count = min(len(costs), self._left)
-        self._left -= count
-        every = np.r_[self._best, costs[:count]]
-        chosen = np.argsort(every, kind="stable")[: self._budget.proposals]
-        self._best = every[chosen]
+        count = min(len(costs), self._remaining)
+        self._remaining -= count
+        costs_so_far = np.r_[self._best_costs, costs[:count]]
+        chosen = np.argsort(costs_so_far, kind="stable")[: self._budget.proposals]
+        self._best_costs = costs_so_far[chosen]
         self.orders = np.concatenate([self.orders, orders[:count]])[chosen]
         self.placements = np.concatenate([self.placements, placements[:count]])[chosen]
         return costs
 
 
 def schedules(problem: Problem, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orders and placements, (S, n) int32, of (S, 2 n) keys in [0, 1]: n priorities, then n devices."""
+    """Orders and placements, (S, n) int32, from (S, 2 n) keys in [0, 1]: n priorities, then n devices."""
     n = len(problem)
     placements = np.minimum(keys[:, n:] * problem.devices, problem.devices - 1).astype(np.int32)
     return ordered(problem, placements, keys[:, :n]), placements

@@ -1,7 +1,7 @@
-"""What an expert does by hand: each device gets a contiguous part of the layers, all with about the same work.
+"""An expert's manual placement: each device gets a contiguous part of the layers, with about the same run time.
 
-Two proposals: the operations cut in the order of their numbers, and in the order of their depth (most edges on a path
-from the beginning), ties by number. The operations of each device are ordered by the one rule.
+Two proposals: the operations are cut in the order of their numbers, and in the order of their depth (most edges on a
+path from the beginning), ties by number. The one rule of ordering orders the operations of each device.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Contiguous:
 
 
 def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
-    """Device of each operation, (n,) int32, where the sequence is cut into m parts of about equal run time.
+    """Device of each operation, (n,) int32: the sequence is cut into m parts of about equal run time.
 
-    An operation goes where the middle of its time falls when the total is cut into m equal parts.
+    When the total run time is cut into m equal parts, an operation goes where the middle of its own run time falls.
     """
     seconds = problem.seconds[sequence]
     total = seconds.sum()

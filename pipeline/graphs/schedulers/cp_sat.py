@@ -1,10 +1,10 @@
-"""OR-Tools CP-SAT on the proxy: a schedule of least makespan, or a proven bound.
+"""OR-Tools CP-SAT on the proxy: a schedule of least makespan, or a proven lower bound.
 
-Identical devices without transfers are one resource of capacity m: an interval of each operation, at most m at a time.
-Whole durations are run times rounded down, so that the bound holds for the true ones as well: `stats["bound"]`. A proof
-is one up to this rounding. The devices and the order are read back from the starts. The solver is given list
-scheduling's schedule to begin with, one worker and a limit of its deterministic time, so that its answer is the same
-everywhere.
+Identical devices without transfers are one resource of capacity m: each operation is an interval, at most m overlap.
+Durations are run times rounded down to whole steps, so that the bound also holds for the true run times:
+`stats["bound"]`. A proof holds up to this rounding. The devices and the order are read back from the starts. The solver
+starts from list scheduling's schedule, and has one worker and a limit of its deterministic time, so that its answer is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.reading import by_times
 
-# Steps of the makespan of list scheduling, at most. Rounding down loses one step an operation; with more steps the
-# solver comes less far in the same time (50 operations, 1 s: 1.0012 times the bound; 1.0032 with ten times the steps).
+# At most this many steps in the makespan of list scheduling. Rounding down loses up to one step for each operation;
+# with more steps the solver achieves less in the same time (50 operations, 1 s: 1.0012 times the bound; 1.0032 with ten
+# times the steps).
 _STEPS = 10_000
-_MARGIN = 1e-9  # of the bound, for the rounding of sums of seconds
+_MARGIN = 1e-9  # share of the bound that allows for the rounding of sums of seconds
 
 
 class CpSat:
@@ -38,9 +39,9 @@ class CpSat:
         began = time.perf_counter()
         n, most = len(problem), self._settings.most_operations
         if n > most:
-            return Proposals.unsupported(n, f"{n} operations; it is tried on at most {most}")
+            return Proposals.unsupported(n, f"{n} operations; CP-SAT is used for at most {most}")
         if np.isfinite(problem.memory):
-            return Proposals.unsupported(n, "devices of limited memory; its constraints have none")
+            return Proposals.unsupported(n, "devices of limited memory; the constraints of CP-SAT do not model memory")
         order, placement = by_critical_path(problem)
         simulated = starts(problem, order, placement)
         makespan = float((simulated + problem.seconds).max(initial=0.0))
@@ -67,14 +68,14 @@ class _Steps:
     """Run times in whole steps, rounded down."""
 
     durations: np.ndarray  # (n,) int64
-    second: float  # steps of a second
-    horizon: int  # list scheduling ends by then
+    second: float  # steps in a second
+    horizon: int  # steps; list scheduling ends by then
 
 
 def _steps(problem: Problem, makespan: float) -> _Steps:
-    """As many steps as _STEPS says, or fewer: where all durations share a divisor, it is one step.
+    """At most _STEPS steps: if all durations share a divisor, it becomes one step.
 
-    Operations that all take the same time so take one step, which makes proofs of whole numbers short.
+    So operations that all take the same time take one step, which makes proofs about whole numbers short.
     """
     durations = np.floor(problem.seconds * (_STEPS / makespan)).astype(np.int64)
     divisor = max(int(np.gcd.reduce(durations)), 1)
@@ -86,7 +87,7 @@ def _solve(
 ) -> tuple[np.ndarray | None, float, bool]:
     """Start of each operation in steps, (n,) int64, a bound in steps, and whether the starts are optimal.
 
-    hint: seconds at which the operations of a schedule start. No starts: the time was over before there were any.
+    hint: seconds at which the operations of a schedule start. The starts are None if the time ended before any.
     """
     durations, horizon = steps.durations, steps.horizon
     model = cp_model.CpModel()
@@ -106,7 +107,9 @@ def _solve(
     model.minimize(makespan)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.interleave_search = True  # search in neighbourhoods too, in turn, which one worker leaves out
+    solver.parameters.interleave_search = (
+        True  # search in neighbourhoods too, which a single worker otherwise leaves out
+    )
     solver.parameters.random_seed = seed
     solver.parameters.max_deterministic_time = seconds
     status = solver.solve(model)
@@ -117,11 +120,13 @@ def _solve(
 
 
 def _devices(begins: np.ndarray, ends: np.ndarray, n_devices: int) -> np.ndarray:
-    """A device for each interval, (n,) int32, where at most n_devices overlap: the one that is free for longest."""
+    """A device for each interval, (n,) int32, where at most n_devices overlap: the device that is free for longest."""
     free, placement = np.zeros(n_devices, np.int64), np.empty(len(begins), np.int32)
     for i in by_times(begins, ends):
         placement[i] = free.argmin()
-        free[placement[i]] = max(free[placement[i]], ends[i])  # one without duration may begin when none is free
+        free[placement[i]] = max(
+            free[placement[i]], ends[i]
+        )  # an operation without duration may begin when no device is free
     return placement
 
 

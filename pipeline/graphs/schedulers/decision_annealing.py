@@ -1,8 +1,9 @@
-"""Simulated annealing over the same decisions as GO, one operation at a time: what needs no network and no groups.
+"""Simulated annealing over the same decisions as GO's, one operation at a time, without a network and without groups.
 
 A move gives one operation another device, leaves it open, or gives it another level of priority
-(devices/completion.py). Worse decisions are accepted with probability exp(-loss / temperature), which falls
-geometrically (Kirkpatrick et al. 1983). It starts as GO does, from HEFT's schedule, and is told the target and memory.
+(devices/completion.py). Worse decisions are accepted with probability exp(-loss / temperature), where the temperature
+falls geometrically (Kirkpatrick et al. 1983). It starts from HEFT's schedule, as GO does, and knows the target and the
+memory.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ class DecisionAnnealing:
         began = time.perf_counter()
         n, m, moves = len(problem), problem.devices, budget.evaluations - 1
         completion = Completion(self._target.mean)
-        now = Decisions.open(n)
-        evaluated = completion(now)
+        current = Decisions.open(n)
+        evaluated = completion(current)
         best, loss = evaluated, float(losses(completion, evaluated)[0])
         least, costs = loss, [float(evaluated.costs[0])]
         temperatures = np.geomspace(self._settings.hot, self._settings.cold, max(moves, 1))
         for move in range(moves if n else 0):
-            i, (which, what, accept) = int(rng.integers(n)), rng.random(3)
-            changed = Decisions(now.devices.copy(), now.levels.copy())
-            if which < self._settings.placing:
-                changed.devices[0, i] = OPEN + int(what * (m + 1))
+            i, (task, choice, accept) = int(rng.integers(n)), rng.random(3)
+            changed = Decisions(current.devices.copy(), current.levels.copy())
+            if task < self._settings.placing:
+                changed.devices[0, i] = OPEN + int(choice * (m + 1))
             else:
-                changed.levels[0, i] = int(what * LEVELS)
+                changed.levels[0, i] = int(choice * LEVELS)
             evaluated = completion(changed)
             costs.append(float(evaluated.costs[0]))
-            after = float(losses(completion, evaluated)[0])
-            if after <= loss or accept < np.exp((loss - after) / (temperatures[move] * least)):
-                now, loss = changed, after
-            if after < least:
-                best, least = evaluated, after
+            changed_loss = float(losses(completion, evaluated)[0])
+            if changed_loss <= loss or accept < np.exp((loss - changed_loss) / (temperatures[move] * least)):
+                current, loss = changed, changed_loss
+            if changed_loss < least:
+                best, least = evaluated, changed_loss
         if not best.fits[0]:
             return nothing_fits(best, budget.evaluations)
         stats = improvements(np.array(costs), time.perf_counter() - began)

@@ -1,6 +1,6 @@
-"""An expert's placement by layers, as it was frozen, repaired where it exceeds the memory.
+"""An expert's frozen placement by layers, repaired where it exceeds the memory.
 
-The placement knows neither transfers nor memory (corpus/experts.py); the order is made for the target.
+The placement takes account of neither transfers nor memory (corpus/experts.py); the order is made for the target.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Expert:
         proposals = placed(self._target.mean, self._placement[None], began)
         if proposals.status == UNSUPPORTED or self._settings.order == "rule":
             return proposals
-        order, told = np.arange(len(problem), dtype=np.int32), self._target.mean
-        if not fits(told, order, proposals.placements[0]):
-            return Proposals.unsupported(len(problem), "in the order of the graph it exceeds the memory")
-        return proposed(Target((told,)), order[None], proposals.placements, began)
+        order, problem_on_target = np.arange(len(problem), dtype=np.int32), self._target.mean
+        if not fits(problem_on_target, order, proposals.placements[0]):
+            return Proposals.unsupported(len(problem), "in the order of the graph the schedule exceeds the memory")
+        return proposed(Target((problem_on_target,)), order[None], proposals.placements, began)
 
 
 make = Expert

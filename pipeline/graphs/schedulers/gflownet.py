@@ -1,8 +1,8 @@
 """A GFlowNet draws schedules in proportion to exp(speedup / sigma): Zhang et al. 2023, "Robust Scheduling".
 
-In the paper the speedup is that on the proxy. A policy that was trained on drawn targets can also be told transfers and
-noise: those of the target where it is known, or several drawn ones where it is not, so that some of its schedules send
-little. What of the schedules is kept is decided by the proxy all the same, or by the target where it is known.
+In the paper the speedup is the one on the proxy. A policy that was trained on drawn targets is also told transfers and
+noise: those of the target if it is known, or several drawn ones if not, so that some of its schedules transfer little.
+The proxy still decides which of the schedules are kept, or the target if it is known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.config.graph_methods.gflownet import Settings
 from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.models.conditions import PLAIN, Strengths, drawn_between, temperature
+from pipeline.graphs.models.conditions import PLAIN, Strengths, draw_strengths_between, temperature
 from pipeline.graphs.models.policy import load
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
@@ -33,22 +33,22 @@ class GFlowNet:
         if n > most:
             return Proposals.unsupported(n, f"{n} operations; the network takes at most {most}")
         sigma = temperature(problem, self._settings.sigma, self._settings.sigma_unit)
-        schedules = sampled(self._policy, self._told(problem, rng), sigma, budget.proposals, rng)
+        schedules = sampled(self._policy, self._problems_and_strengths(problem, rng), sigma, budget.proposals, rng)
         return proposed(self._target or Target((problem,)), *schedules, began)
 
-    def _told(self, problem: Problem, rng: np.random.Generator) -> list[tuple[Problem, Strengths]]:
-        """The problem with the transfers that the policy is told."""
+    def _problems_and_strengths(self, problem: Problem, rng: np.random.Generator) -> list[tuple[Problem, Strengths]]:
+        """The problem with the transfers that the policy is told, and their strengths."""
         if self._target is not None:
             return [(self._target.mean, strengths_of(self._target))]
         if self._settings.told == "proxy":
             return [(problem, PLAIN)]
         least, most = self._settings.least_strength, self._settings.most_strength
-        several = [drawn_between(rng, least, most) for _ in range(self._settings.strengths)]
-        return [(strengths.transferring(problem), strengths) for strengths in several]
+        draws = [draw_strengths_between(rng, least, most) for _ in range(self._settings.strengths)]
+        return [(strengths.transferring(problem), strengths) for strengths in draws]
 
 
 def strengths_of(target: Target) -> Strengths:
-    """What transfers and noise a target has, in the units in which a policy is told them."""
+    """The transfers and the noise of a target, in the units in which a policy is told them."""
     mean = target.mean
     unit = float(mean.seconds.mean()) if mean.seconds.any() else 1.0
     size = float(mean.sizes.mean()) if len(mean) else 0.0

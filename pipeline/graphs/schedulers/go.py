@@ -1,7 +1,8 @@
-"""GO (Zhou et al. 2020): a network places and orders a whole graph, in rounds that start from the best so far.
+"""GO (Zhou et al. 2020): a network places and orders a whole graph, in rounds that start from the best schedule so far.
 
-In mode `one` it learns from this graph alone; with a `model`, trained on other graphs, it uses what that has learned,
-and learns on or not. Costs are those of the target, which it is told, and of the memory: what does not fit is invalid.
+In mode `one` it learns from this graph alone; with a `model`, trained on other graphs, it starts from that network, and
+may go on learning. It knows the target, and its costs are those of the target and of the memory: a schedule that does
+not fit is invalid.
 """
 
 from __future__ import annotations
@@ -38,28 +39,28 @@ class Go:
             nothing = np.zeros((1, 0), np.int32)
             return Proposals(nothing, nothing, stats=improvements(np.zeros(1), 0.0))
         network = self._network(int(rng.integers(2**63)))
-        chosen = self._settings.settings
-        learn = Learner(network, chosen.learning_rate) if self._settings.learns else None
+        search_settings = self._settings.settings
+        learn = Learner(network, search_settings.learning_rate) if self._settings.learns else None
         start = self._start()
         if start is None:
             return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
-        shares = _shares(self._settings.tasks, chosen.placing)
-        found = search(network, start, chosen, shares, budget.evaluations, rng, learn)
-        if not found.best.fits[0]:
-            return nothing_fits(found.best, budget.evaluations)
-        stats = improvements(found.costs, time.perf_counter() - began)
-        return Proposals(found.best.orders, found.best.placements, stats=stats)
+        shares = _shares(self._settings.tasks, search_settings.placing)
+        result = search(network, start, search_settings, shares, budget.evaluations, rng, learn)
+        if not result.best.fits[0]:
+            return nothing_fits(result.best, budget.evaluations)
+        stats = improvements(result.costs, time.perf_counter() - began)
+        return Proposals(result.best.orders, result.best.placements, stats=stats)
 
     def _start(self) -> State | None:
-        """None where the expert's placement cannot be repaired."""
+        """The state to start from; None if the expert's placement cannot be repaired."""
         completion = Completion(self._target.mean)
         if self._expert is None:
             return State.begin(completion)
-        fitting = repaired(self._target.mean, self._expert)
-        return None if fitting is None else State.begin(completion, fitting[1])
+        schedule = repaired(self._target.mean, self._expert)
+        return None if schedule is None else State.begin(completion, schedule[1])
 
     def _network(self, seed: int) -> WholeGraph:
-        """The trained one, or one whose weights are drawn."""
+        """The trained network, or one with random weights."""
         if self._weights is not None:
             return load(self._weights)
         with torch.random.fork_rng(devices=[]):
@@ -68,7 +69,7 @@ class Go:
 
 
 def _shares(tasks: Tasks, placing: float) -> tuple[float, ...]:
-    """Of moves that place, in parts of equal length."""
+    """Shares of the moves that place, in parts of equal length."""
     return {"joint": (placing,), "separate": (1.0, 0.0), "placement": (1.0,), "priority": (0.0,)}[tasks]
 
 

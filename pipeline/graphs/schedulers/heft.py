@@ -1,8 +1,8 @@
-"""HEFT: operations by their longest path to the end, transfers included, each where it ends first; it sees the target.
+"""HEFT: operations by their longest path to the end, transfers included, each where it ends first; it knows the target.
 
 Topcuoglu, Hariri & Wu 2002, sections 4.1 and 4.2. Upward rank = run time + the largest, over the children, of the mean
-transfer to another device and the child's rank. An operation may be inserted between two that are placed already. Of
-run times that are drawn, it knows the means.
+transfer to another device plus the child's rank. An operation may be inserted between two that are already placed. If
+run times are drawn, HEFT knows their means.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     transfers, children, parents = problem.transfers, problem.children, problem.parents
     delays = transfers.slope * problem.sizes + transfers.delay
     ranks = _upward_ranks(children.offsets, children.targets, problem.seconds, delays)
-    sequence = np.argsort(-ranks, kind="stable")  # of equals the lowest number: parents come first
+    sequence = np.argsort(-ranks, kind="stable")  # equal ranks by number, so that parents come first
     return _insert(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, sequence)
 
 
@@ -60,18 +60,18 @@ def _insert(
     n_devices: int,
     sequence: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each operation of the sequence goes into the gap in which it ends first, of equals on the lowest device.
+    """Each operation of the sequence goes into the gap in which it ends first; of equal ones on the lowest device.
 
-    Gaps of a device are a linked list by time; the last one has no end. An operation splits one gap into two at most:
-    there are never more than n + m. They are looked at from the last one back to the first that ends late enough, which
-    are few, as operations come about in the sequence in which they start.
+    The gaps of a device are a linked list by time; the last gap has no end. An operation splits one gap into at most
+    two, so there are never more than n + m. The search goes from the last gap back to the first that ends late enough;
+    these are few, as the sequence is about that of the starts.
     """
     n = len(seconds)
     placement, starts, ends = np.zeros(n, np.int32), np.zeros(n), np.zeros(n)
     gap_begins, gap_ends = np.zeros(n + n_devices), np.full(n + n_devices, np.inf)
     before, last, n_gaps = np.full(n + n_devices, -1, np.int64), np.arange(n_devices), n_devices
     for i in sequence:
-        finish, where, at, behind = np.inf, 0, -1, -1
+        finish, best_device, best_gap, gap_after_best = np.inf, 0, -1, -1
         for device in range(n_devices):
             ready = 0.0
             for edge in range(offsets[i], offsets[i + 1]):
@@ -85,19 +85,25 @@ def _insert(
                     chosen, after_chosen = gap, after
             start = max(gap_begins[chosen], ready)
             if start + seconds[i] < finish:
-                finish, where, at, behind, starts[i] = start + seconds[i], device, chosen, after_chosen, start
-        placement[i], ends[i] = where, finish
-        if starts[i] > gap_begins[at]:  # what is left before it stays this gap; what is left behind it is a new one
-            if finish < gap_ends[at]:
-                gap_begins[n_gaps], gap_ends[n_gaps], before[n_gaps] = finish, gap_ends[at], at
-                if behind >= 0:
-                    before[behind] = n_gaps
+                finish, best_device, best_gap, gap_after_best, starts[i] = (
+                    start + seconds[i],
+                    device,
+                    chosen,
+                    after_chosen,
+                    start,
+                )
+        placement[i], ends[i] = best_device, finish
+        if starts[i] > gap_begins[best_gap]:  # the part before it stays this gap; the part behind it is a new one
+            if finish < gap_ends[best_gap]:
+                gap_begins[n_gaps], gap_ends[n_gaps], before[n_gaps] = finish, gap_ends[best_gap], best_gap
+                if gap_after_best >= 0:
+                    before[gap_after_best] = n_gaps
                 else:
-                    last[where] = n_gaps
+                    last[best_device] = n_gaps
                 n_gaps += 1
-            gap_ends[at] = starts[i]
+            gap_ends[best_gap] = starts[i]
         else:
-            gap_begins[at] = finish
+            gap_begins[best_gap] = finish
     return placement, starts
 
 

@@ -1,7 +1,7 @@
 """METIS: as many parts as devices, of about equal run time, with few bytes between them (Karypis & Kumar 1998).
 
-METIS sees an undirected graph with whole numbers above 0 as weights. Its parts ignore the direction of edges and the
-memory: the one repair step and the one rule of ordering follow.
+METIS partitions an undirected graph whose weights are positive integers. Its parts ignore the direction of edges and
+the memory; the one repair step and the one rule of ordering follow.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Metis:
 
 
 def _whole(weights: np.ndarray) -> np.ndarray:
-    """In proportion to the weights, rounded, and one more, as METIS refuses 0."""
+    """Integers in proportion to the weights, rounded, plus 1, as METIS refuses 0."""
     total = weights.sum()
     return 1 + np.rint(weights * (_TOTAL / total if total else 0.0)).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""All operations on the first device, in the order of their numbers: what every other schedule has to beat."""
+"""All operations on the first device, in the order of their numbers: the schedule that every other one has to beat."""
 
 from __future__ import annotations
 

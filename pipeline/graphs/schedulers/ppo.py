@@ -1,4 +1,4 @@
-"""A policy that was trained by proximal policy optimisation: the peer of the GFlowNet in Zhang et al. 2023."""
+"""A policy trained by proximal policy optimisation: the method that Zhang et al. 2023 compare the GFlowNet with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ppo:
         if n > most:
             return Proposals.unsupported(n, f"{n} operations; the network takes at most {most}")
         trained = self._policy.settings
-        sigma = temperature(problem, trained.least_sigma, trained.sigma_unit)  # the one that it was told in training
+        sigma = temperature(problem, trained.least_sigma, trained.sigma_unit)  # the lowest one of its training
         schedules = sampled(self._policy, [(problem, PLAIN)], sigma, budget.proposals, rng)
         return proposed(Target((problem,)), *schedules, began)
 

@@ -1,11 +1,11 @@
 """A trained network gives operations slots, POPOCS projects them onto the precedence: POCSNet's operator on jobs.
 
 Jain & Amarasinghe 2019 name job scheduling as an application of their operator. The projected slots are decoded to a
-legal order; placement is by the one rule for orders, list scheduling with this order as priorities. The first proposal
-is what the network says. Each other one adds noise, of a level drawn log-uniform, to the network's scores, each then
-projected and decoded, or to the slots that the one projection expects of the operations; and it draws how many devices
-it uses, as randomised list scheduling does. Graphs that are larger than those of the training are unsupported: the
-soft assignment has operations^2 entries, and is not tried where it was not learned.
+legal order; the one rule for orders, list scheduling with this order as priorities, gives the placement. The first
+proposal has no noise. Every other proposal adds noise of a level drawn log-uniformly, either to the network's scores,
+which are then projected and decoded, or to the expected slots of the one projection; it also draws the number of
+devices that it uses, as randomised list scheduling does. Graphs larger than those of the training are unsupported: the
+soft assignment has operations^2 entries, and such graphs were not learned.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ProjectedSlots:
 
     @torch.inference_mode()
     def _slots(self, problem: Problem, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The slot of each operation, (S, n), with each level of noise (S,)."""
+        """The slot of each operation, (S, n), for each level of noise, (S,)."""
         graph = batch([view(problem)])
         scores = self._network.scores(graph)  # (1, n, n)
         n = len(problem)

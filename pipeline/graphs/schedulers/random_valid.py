@@ -1,6 +1,6 @@
 """Random valid schedules: each step takes one of the ready operations, on one of the devices, all equally likely.
 
-The control that says how much of a method's quality is due to the best of 1,000 alone.
+This control shows how much of a method's quality comes from taking the best of 1,000 alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RandomValid:
         shape = (budget.proposals, len(problem))
         orders = np.empty(shape, np.int32)
         children, waiting = problem.children, np.diff(problem.parents.offsets)
-        for order in orders:  # numbers of one schedule at a time: they take more memory than its order
+        for order in orders:  # numbers for one schedule at a time: they take more memory than its order
             _draw(children.offsets, children.targets, waiting, rng.random(len(problem)), order)
         placements = rng.integers(0, problem.devices, shape, np.int32)
         return proposed(Target((problem,)), orders, placements, began)
@@ -34,10 +34,10 @@ class RandomValid:
 
 @njit(cache=True)
 def _draw(
-    offsets: np.ndarray, children: np.ndarray, parents_of: np.ndarray, uniforms: np.ndarray, order: np.ndarray
+    offsets: np.ndarray, children: np.ndarray, parent_counts: np.ndarray, uniforms: np.ndarray, order: np.ndarray
 ) -> None:
-    """Fill `order`, (n,), by one number in [0, 1) for each slot."""
-    waiting, ready, n_ready = parents_of.copy(), np.empty(len(order), np.int32), 0
+    """Fill `order`, (n,), by one uniform number in [0, 1) for each slot."""
+    waiting, ready, n_ready = parent_counts.copy(), np.empty(len(order), np.int32), 0
     for i in range(len(order)):
         if waiting[i] == 0:
             ready[n_ready] = i

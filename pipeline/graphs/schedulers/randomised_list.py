@@ -1,8 +1,8 @@
 """List scheduling with noise on its priorities, on one to all devices: the control of every learned method.
 
-The first proposal is list scheduling itself. Each other one draws how many of the m devices it uses, uniformly from 1
-to m, a level of noise, log-uniform, and multiplies the longest paths by log-normal factors of this level. Fewer devices
-mean fewer transfers, which the proxy does not see.
+The first proposal is list scheduling itself. Every other one draws how many of the m devices it uses, uniformly from 1
+to m, and a level of noise, log-uniformly; it multiplies the longest paths by log-normal factors of this level. Fewer
+devices mean fewer transfers, which the proxy does not contain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Randomised list scheduling with any number of evaluations, of which the best on the proxy are proposed.
+"""Randomised list scheduling with any number of evaluations; the best schedules on the proxy are proposed.
 
-As `randomised_list`, but more schedules are drawn than handed over: what a search that learns nothing finds with as
-many evaluations as the training of a network has.
+It draws as `randomised_list` does, but more schedules than it proposes: the result of a search without learning that
+has as many evaluations as the training of a network.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ _PART = 1000  # schedules at a time
 class RandomisedSearch:
     def __init__(self, settings: Settings) -> None:
         levels = Levels(method="randomised_list", least_noise=settings.noise, most_noise=settings.noise)
-        self._drawn = RandomisedList(levels)
+        self._drawing = RandomisedList(levels)
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
         proxy, n = Target((problem,)), len(problem)
-        best = (np.zeros((0, n), np.int32), np.zeros((0, n), np.int32), np.zeros(0))
+        orders, placements, best_costs = np.zeros((0, n), np.int32), np.zeros((0, n), np.int32), np.zeros(0)
         costs = []
         for first in range(0, budget.evaluations, _PART):
             part = Budget(proposals=min(_PART, budget.evaluations - first))
-            drawn = self._drawn.propose(problem, rng, part)
+            drawn = self._drawing.propose(problem, rng, part)
             seconds = proxy.seconds(drawn.orders, drawn.placements)
             costs.append(seconds)
-            every = (np.r_[best[0], drawn.orders], np.r_[best[1], drawn.placements], np.r_[best[2], seconds])
-            kept = np.argsort(every[2], kind="stable")[: budget.proposals]
-            best = (every[0][kept], every[1][kept], every[2][kept])
+            all_costs = np.r_[best_costs, seconds]
+            best = np.argsort(all_costs, kind="stable")[: budget.proposals]
+            orders, placements = np.r_[orders, drawn.orders][best], np.r_[placements, drawn.placements][best]
+            best_costs = all_costs[best]
         stats = curve(np.concatenate(costs), time.perf_counter() - began)
-        return Proposals(best[0], best[1], stats=stats)
+        return Proposals(orders, placements, stats=stats)
 
 
 make = RandomisedSearch

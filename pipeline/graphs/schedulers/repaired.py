@@ -1,7 +1,7 @@
-"""Schedules of another method that fit the memory of the target: as they are, or repaired by the one repair step.
+"""Schedules of another method that fit the memory of the target, either unchanged or repaired by the one repair step.
 
-Methods that know nothing of memory are given the same chance as those that do. What is best of the method's own
-schedules by the target comes first, and only so many of those that do not fit are repaired.
+Methods that know nothing of memory get the same chance as those that do. The method's schedules are tried in the order
+of their costs on the target; the number of repairs is limited.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.repair import fits, repaired
 
-REPAIRED = 100  # schedules at most
+REPAIRED = 100  # at most so many schedules are repaired
 
 
 class Repaired:
     def __init__(self, settings: Settings, target: Target, **resources: object) -> None:
-        given: Mapping[str, object] = {"target": target} | resources
-        self._method = schedulers.make(settings.of, given)
+        available: Mapping[str, object] = {"target": target} | resources
+        self._method = schedulers.make(settings.of, available)
         self._settings, self._target = settings, target
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
@@ -33,29 +33,30 @@ class Repaired:
         proposals = self._method.propose(problem, rng, self._allowed(budget))
         if proposals.status == UNSUPPORTED:
             return proposals
-        told, repairs = self._target.draws[0], 0
+        problem_on_target, repairs = self._target.draws[0], 0
         chosen = []
         for s in np.argsort(self._target.seconds(proposals.orders, proposals.placements), kind="stable"):
             schedule = proposals.orders[s], proposals.placements[s]
-            if fits(told, *schedule):
+            if fits(problem_on_target, *schedule):
                 chosen.append(schedule)
             elif repairs < REPAIRED:
                 repairs += 1
-                mended = repaired(told, schedule[1])
+                mended = repaired(problem_on_target, schedule[1])
                 if mended is not None:
                     chosen.append(mended)
         if not chosen:
             return Proposals.unsupported(
                 len(problem),
-                f"no schedule of {self._settings.of.method} fits devices of {told.memory:g} bytes, repaired or not",
+                f"no schedule of {self._settings.of.method} fits devices of {problem_on_target.memory:g} bytes, "
+                "repaired or not",
             )
         orders, placements = (np.stack(part) for part in zip(*chosen, strict=True))
         return proposed(self._target, orders, placements, began)
 
     def _allowed(self, budget: Budget) -> Budget:
-        """What the other method may spend: as much as it is given here."""
-        own = Budget.of(self._settings.of)
-        return Budget(budget.proposals, own.evaluations, own.seconds)
+        """The budget of the other method: its own evaluations and seconds, and the proposals allowed here."""
+        method_budget = Budget.of(self._settings.of)
+        return Budget(budget.proposals, method_budget.evaluations, method_budget.seconds)
 
 
 make = Repaired

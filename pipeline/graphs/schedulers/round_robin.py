@@ -1,4 +1,4 @@
-"""Operation i on device i mod m, ordered by the one rule: work is balanced, and nothing else is looked at."""
+"""Operation i on device i mod m, ordered by the one rule: it balances the number of operations, and nothing else."""
 
 from __future__ import annotations
 

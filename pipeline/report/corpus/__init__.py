@@ -1,1 +1,1 @@
-"""The page `corpus`: its tables, figures and templates."""
+"""Tables, figures and templates of the page `corpus`."""

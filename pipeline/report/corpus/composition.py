@@ -1,10 +1,9 @@
-"""The corpus in tables: sources, programs, kinds of dependencies, how uniform the input orders are."""
+"""The corpus: sources, programs, kinds of dependencies, uniformity of the input orders."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,14 +13,14 @@ from pipeline.blocks.dag.dependencies import Kind
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import mode
 from pipeline.report.numbers import cell, count, number, percent, two
-from pipeline.report.plots import drawings, shares, subplots, thousands
+from pipeline.report.plots import drawings, shares, subplots
 from pipeline.report.tables import Column, Line, columns, lines, of, ordered, records, table
 
 _LARGEST = 15  # programs shown
-_NAMED = 3  # files that were left out
+_NAMED = 3  # names shown of the files that were left out
 _TINTS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"]  # Okabe & Ito, 2008
 _SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
-_LONG, _MANY = 30, 20  # where the axes of lengths and of decades of orders end
+_LONG, _MANY = 30, 20  # ends of the axes of lengths and of decades of orders
 _PAIRS = ["reduction_edges", "direct_conflicts"]
 _NUMBERS = ["programs", "blocks", "occurrences", "instructions", "single_order", "inexact_orders", "reduction_edges"]
 COUNTED: list[Column] = [
@@ -46,12 +45,6 @@ KINDS = [
     *columns(percent, of_reduction_edges="of its edges"),
     *columns(count, direct_conflicts="Direct conflicts"),
     *columns(percent, of_direct_conflicts="of all conflicts"),
-]
-READY = [
-    *columns(bin="Instructions"),
-    *columns(count, ready_blocks="Blocks", ready_dags="Distinct DAGs"),
-    *columns(number, ready_mean="Mean", ready_median="Median", ready_largest="Largest"),
-    *columns(number, ready_divergence="Missing entropy, mean"),
 ]
 SPLITS = [
     *columns(dependencies="Dependencies", split="Split"),
@@ -80,7 +73,6 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "programs": table(PROGRAMS, _programs(programs), right=2),
         "modes": table(MODES, _modes(statistics) if len(modes) > 1 else [], right=1),
         "kinds": table(KINDS, _kinds(totals), right=1),
-        "ready": table(READY, _ready(totals), right=1),
         "splits": table(SPLITS, _splits(evidence.table("splits")), right=2),
         "skipped": table(SKIPPED, _skipped(evidence.table("skipped"))),
         "figures": drawings(corpus=(corpus, shown)),
@@ -95,7 +87,7 @@ def _totals(statistics: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sources(programs: pd.DataFrame, compilers: pd.DataFrame) -> list[Line]:
-    """Each source, and where there are several, all together."""
+    """Each source; if there are several, also all together."""
     sources = programs.groupby("source", sort=True)[_NUMBERS].sum().reset_index()
     named = {
         line["source"]: "; ".join(sorted({row["compiler"] for row in line.rows}))
@@ -107,11 +99,11 @@ def _sources(programs: pd.DataFrame, compilers: pd.DataFrame) -> list[Line]:
 
 
 def _programs(programs: pd.DataFrame) -> list[Line]:
-    """The largest programs, then the others together."""
+    """The largest programs, then all further programs together."""
     ordered = programs.sort_values(["blocks", "source", "program"], ascending=[False, True, True], kind="stable")
     rest = ordered.iloc[_LARGEST:]
-    others = {"source": "", "program": f"{len(rest)} more"} | rest[_NUMBERS].sum().to_dict()
-    return [*records(ordered.head(_LARGEST)), *([Line(others)] if len(rest) else [])]
+    remaining = {"source": "", "program": f"{len(rest)} more"} | rest[_NUMBERS].sum().to_dict()
+    return [*records(ordered.head(_LARGEST)), *([Line(remaining)] if len(rest) else [])]
 
 
 def _modes(statistics: pd.DataFrame) -> list[Line]:
@@ -123,20 +115,14 @@ def _modes(statistics: pd.DataFrame) -> list[Line]:
 
 
 def _kinds(totals: pd.DataFrame) -> list[Line]:
-    """Pairs of each kind, and their share of all."""
+    """Pairs of each kind, and their share of all pairs."""
     pairs = totals.reindex(index=["", *map(words, Kind)], columns=_PAIRS).fillna(0)
     shares = pairs / pairs.loc[""].clip(lower=1)
     return records(pairs.join(shares.add_prefix("of_")).drop(index="").rename_axis("kind").reset_index())
 
 
-def _ready(totals: pd.DataFrame) -> list[Line]:
-    """How far ready orders are from uniform, by length."""
-    ready = totals.filter(like="ready_").dropna(how="all")
-    return records(ready.sort_index(key=lambda lengths: lengths.astype(int)).reset_index())
-
-
 def _splits(blocks: pd.DataFrame) -> list[Line]:
-    """Each split of each kind of dependencies; `chance`: that a uniformly random legal order is GCC's."""
+    """Each split of each kind of dependencies; `chance`: the probability that a uniform legal order is GCC's."""
     if blocks.empty:
         return []
     n = blocks["n_legal_orders"]
@@ -156,12 +142,9 @@ def _skipped(files: pd.DataFrame) -> list[Line]:
 
 
 def corpus(statistics: pd.DataFrame) -> Figure:
-    """Lengths, numbers of legal orders, kinds of dependencies, and how far ready orders are from uniform.
-
-    `statistics`: table `corpus`.
-    """
-    with subplots(8, 6.2, 2, 2) as (figure, axes):
-        (lengths, orders), (kinds, ready) = axes
+    """Lengths, numbers of legal orders, and the distance of ready orders from uniform; `statistics`: table `corpus`."""
+    with subplots(11, 3.3, 1, 3) as (figure, axes):
+        lengths, orders, ready = axes[0]
         whole = statistics[(statistics["program"] == "") & (statistics["source"] != "")]
         for tint, (source, rows) in zip(_TINTS, whole.groupby("source", sort=True), strict=False):
             blocks = rows.loc[rows["statistic"] == "blocks", "value"].iloc[0]
@@ -176,34 +159,15 @@ def corpus(statistics: pd.DataFrame) -> Figure:
         shares(lengths.yaxis, orders.yaxis)
         if lengths.lines:
             lengths.legend(title="unique blocks of", title_fontsize=9)
-        _draw_kinds(kinds, statistics[statistics["source"] == ""])
         _draw_ready(ready, statistics[statistics["source"] == ""])
     return figure
-
-
-def _draw_kinds(ax: Axes, every: pd.DataFrame) -> None:
-    names = [words(kind) for kind in Kind]
-    where = np.arange(len(names))
-    for shift, statistic, tint, label in (
-        (0.2, "direct_conflicts", "#b8cede", "all direct conflicts"),
-        (-0.2, "reduction_edges", "#2c6f9b", "in the transitive reduction"),
-    ):
-        rows = every[every["statistic"] == statistic].set_index("bin")["value"]
-        ax.barh(where + shift, rows.reindex(names, fill_value=0), 0.38, color=tint, label=label)
-    ax.set_yticks(where, names)
-    ax.invert_yaxis()
-    ax.grid(axis="y", visible=False)
-    ax.set(title="Dependent pairs by kind", xlabel="pairs (one may be of several kinds)")
-    thousands(ax.xaxis)
-    ax.locator_params(axis="x", nbins=5)
-    ax.legend(loc="lower right")
 
 
 def _draw_ready(ax: Axes, every: pd.DataFrame) -> None:
     for (statistic, label), line in zip(_SPREAD.items(), ("--", "-", ":"), strict=True):
         rows = every[every["statistic"] == statistic]
         ax.plot(rows["bin"].astype(int), rows["value"], line, color="#222222", marker="o", markersize=3, label=label)
-    ax.set(title="Ready orders: distance from uniform", xlabel="instructions of blocks with several orders")
+    ax.set(title="Ready orders: distance from uniform", xlabel="instructions (blocks with several orders)")
     ax.set_ylabel("total variation")
     ax.set_ylim(bottom=0)
     ax.legend()

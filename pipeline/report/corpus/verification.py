@@ -1,4 +1,4 @@
-"""What running the code says of the dependencies: from what the experiment `dag_verification` published."""
+"""The dependencies, tested by executing the code, as experiment `dag_verification` published it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipeline.report.numbers import cell, code, count, percent, small
 from pipeline.report.tables import Column, Table, columns, lines, of, records, table, value
 
 EXPERIMENT = "dag_verification"
-CONTROL = "paper"  # leaves flags out: running the code must show that
-_KINDS = 12  # kinds of edges shown for each mode, the most frequent ones
+CONTROL = "paper"  # these dependencies leave flags out, so the executions must differ
+_KINDS = 12  # number of the most frequent kinds of edges that are shown for each mode
 
 
 SUMMARY: list[Column] = [
@@ -51,7 +51,7 @@ EXPLANATIONS = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where the code was not run."""
+    """The section's tables by name; they are empty if the code was not run."""
     rows = evidence.of(EXPERIMENT)
     order = {"dependencies": _order(rows["dependencies"]), "set": ["all"]}
     return {
@@ -65,7 +65,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _order(modes: pd.Series) -> list[str]:
-    """The control last, behind all others."""
+    """The modes, the control last."""
     return [*in_order(set(modes) - {CONTROL}, ["full"]), CONTROL]
 
 
@@ -74,7 +74,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def _sensitivity(swaps: pd.DataFrame) -> Table:
-    """Swaps of each kind of edge, then of each outcome its number and share; the rare kinds are left out."""
+    """Swaps of each frequent kind of edge, with the number and share of each outcome."""
     last = {"changed": 0, "unexplained": 2}
     outcomes = sorted(set(swaps["outcome"]), key=lambda name: (last.get(name, 1), name))
     wide = swaps.groupby(["dependencies", "kind", "outcome"])["swaps"].sum().unstack(fill_value=0)

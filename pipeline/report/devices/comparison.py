@@ -1,4 +1,4 @@
-"""Every method for computation graphs: makespans against list scheduling, bounds, the paper's table."""
+"""Makespans of all methods relative to list scheduling, bounds and optima, and speedups beside the paper's."""
 
 from __future__ import annotations
 
@@ -9,38 +9,31 @@ import pandas as pd
 
 from pipeline.analysis import paper_devices as paper
 from pipeline.report.devices import pictures
+from pipeline.report.devices.shared import LIST, METHOD, OF_PAPER, PROXY, REAL, SYNTHETIC, two_digits
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import in_order, label, set_label
-from pipeline.report.numbers import Row, count, number, percent, ratio, spread, two
+from pipeline.report.names import in_order, set_label
+from pipeline.report.numbers import Write, count, number, percent, ratio, two
 from pipeline.report.plots import drawings
-from pipeline.report.tables import Column, Line, Table, columns, lines, metric, of, table, value
+from pipeline.report.tables import Cell, Column, Line, Table, columns, lines, metric, of, records, table, value
 
 EXPERIMENTS = ("devices", "devices_quick")  # the first that was evaluated is shown
-LIST, PROXY = "list_scheduling", "proxy"
-OF_PAPER = ("proxy", "noisy", "bandwidth", "latency")
-REAL, SYNTHETIC = "unseen_real", "unseen_synthetic"
 DRAWN = ("gantts", "memory_curves", "kept_points")
-_RATIO = {"metric": "makespan", "comparison": "ratio", "judge": "simulator"}
-_HEADS = {
-    LIST: "Over list scheduling",
-    "best": "Over the best known",
-    "bound": "Over the bound",
-    "optimum": "Over the optimum",
-}
+_RATIO = {"comparison": "ratio", "judge": "simulator"}
+_HEADS = {"best": "Over the best known", "bound": "Over the bound", "optimum": "Over the optimum"}
 SHOWN = {
     **{
-        f"devices_gantt_{k}": f"Example {k}, schedules on the proxy; bars are operations, the dashed line is the bound:"
+        f"devices_gantt_{k}": f"Example {k}: schedules on the proxy. Bars are operations; the dashed line is the bound:"
         for k in (1, 2)
     },
-    "devices_memory": "Memory over time of the same schedules, weights and results, each line a device:",
-    "devices_diversity": "Best speedup on a target against how different the kept schedules are, means over graphs:",
-    "devices_proxy": "The kept schedules of one example graph: what the proxy says, and what the target says:",
-    "devices_anytime": "The best schedule so far over list scheduling's, on what each method sees:",
+    "devices_memory": "Memory of the same schedules over time, for weights and results; each line is a device:",
+    "devices_diversity": "Best speedup on a target against the diversity of the kept schedules; means over graphs:",
+    "devices_proxy": "The kept schedules of one example graph: speedup on the proxy against speedup on the target:",
+    "devices_anytime": "The best schedule so far, relative to list scheduling, on the target that each method sees:",
 }
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name; without lines where nothing was evaluated."""
+    """The section's tables and figures by name; tables are empty if nothing was evaluated."""
     measured = [name for name in EXPERIMENTS if evidence.measured(name)]
     rows = evidence.of(measured[0]) if measured else evidence.results[:0]
     if rows.empty:
@@ -52,7 +45,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     methods = settings.get("methods", ())
     best, spread_out = (rows[rows["decoder"] == rule] for rule in ("best", "spread"))
     of_set = {name: best[best["set"] == name] for name in sets}
-    gantts, held, points = (evidence.table(name, experiment) for name in DRAWN)
+    gantts, curves, points = (evidence.table(name, experiment) for name in DRAWN)
     examples = {f"devices_gantt_{k}": (pictures.gantt, bars) for k, (_, bars) in enumerate(gantts.groupby("rank"), 1)}
     return {
         "experiment": experiment,
@@ -71,7 +64,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "shown": SHOWN,
         "figures": drawings(
             **examples,
-            devices_memory=(pictures.memory, held[held["rank"] == 0] if len(held) else held),
+            devices_memory=(pictures.memory, curves[curves["rank"] == 0] if len(curves) else curves),
             devices_diversity=(pictures.diversity, _scattered(best, SYNTHETIC, methods)),
             devices_proxy=(
                 pictures.proxy_against_target,
@@ -83,14 +76,14 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _machines(evidence: Evidence, experiment: str) -> str:
-    """The devices of every set, in words."""
+    """The devices of all sets, in words."""
     sets = evidence.params.get("graphs", {}).get(experiment, {}).get("graph_sets", {})
     kinds = {f"{chosen.get('devices', 4)} × {chosen['device']}" for chosen in sets.values() if chosen.get("device")}
     return "; ".join(sorted(kinds)) or "run times as drawn"
 
 
 def _strengths(parts: pd.DataFrame) -> Table:
-    """The frozen targets."""
+    """Strengths of the frozen targets."""
     rows = parts[parts["metric"] == "strength"].sort_values("rank")
     units = {
         "noisy": "standard deviation of the logarithm of a run time",
@@ -102,16 +95,16 @@ def _strengths(parts: pd.DataFrame) -> Table:
         ("Strength", of("value", lambda strength: number(strength, 3))),
         ("Unit", of("part", lambda target: units.get(target, "-"))),
     ]
-    return table(shown, [Line(row, [row]) for row in rows.to_dict("records")])
+    return table(shown, records(rows))
 
 
 def _counted(parts: pd.DataFrame) -> Table:
-    """How many graphs of each kind were looked at, and count."""
+    """How many graphs of each kind were looked at, and how many of them count."""
     kinds = parts[parts["by"] == "kind"]
     wide = kinds.pivot_table(index=["rank", "part"], columns="metric", values="value").reset_index()
     shown = columns(str, part="Family, variant, extent")
-    shown += columns(count, graphs_looked_at="Looked at", graphs_counted="Count")
-    return table(shown, [Line(row) for row in wide.to_dict("records")], right=1)
+    shown += columns(count, graphs_looked_at="Graphs looked at", graphs_counted="Graphs that count")
+    return table(shown, records(wide), right=1)
 
 
 def _ranked(rows: pd.DataFrame, methods: Sequence[str]) -> list[Line]:
@@ -121,64 +114,54 @@ def _ranked(rows: pd.DataFrame, methods: Sequence[str]) -> list[Line]:
 def _to_list(rows: pd.DataFrame, targets: Sequence[str], methods: Sequence[str]) -> Table:
     """Ratios to list scheduling, a column for each target."""
     present = [target for target in targets if target in set(rows["target"])]
-    shown: list[Column] = [("Method", of("method", label))]
-    shown += [(target, metric(ratio, target=target, baseline=LIST, **_RATIO)) for target in present]
-    shown.append(("Graphs", value(count, "makespan", "n", **_without_metric(LIST), target=present[0])))
+    query = _RATIO | {"baseline": LIST}
+    shown: list[Column] = [METHOD]
+    shown += [(target, metric(ratio, "makespan", target=target, **query)) for target in present]
+    shown.append(("Graphs", value(count, "makespan", "n", target=present[0], **query)))
     return table(shown, _ranked(rows, methods), right=1)
 
 
-def _without_metric(baseline: str) -> dict[str, str]:
-    return {key: text for key, text in _RATIO.items() if key != "metric"} | {"baseline": baseline}
-
-
 def _gaps(rows: pd.DataFrame, methods: Sequence[str]) -> Table:
-    """Ratios to the best known, the bound and the optimum on the proxy, and what was proven."""
+    """Ratios to the best known, the bound and the optimum on the proxy, and the share of proven optima."""
     on_proxy = rows[rows["target"] == PROXY]
     bases = [base for base in ("best", "bound", "optimum") if (on_proxy["baseline"] == base).any()]
-    shown: list[Column] = [("Method", of("method", label))]
-    shown += [(_HEADS[base], metric(ratio, baseline=base, **_RATIO)) for base in bases]
-    shown.append(("Proven optimal", metric(_share, "proven_optimal_share", judge="simulator")))
-    shown.append(("Graphs with a schedule", metric(_share, "scheduled_share", judge="simulator")))
+    shown: list[Column] = [METHOD]
+    shown += [(_HEADS[base], metric(ratio, "makespan", baseline=base, **_RATIO)) for base in bases]
+    shown.append(("Proven optimal", value(percent, "proven_optimal_share", judge="simulator")))
+    shown.append(("Graphs with a schedule", value(percent, "scheduled_share", judge="simulator")))
     return table(shown, _ranked(on_proxy, methods), right=1)
-
-
-def _share(row: Row | None) -> str:
-    return "-" if row is None else percent(row["value"])
 
 
 def _paper_targets(rows: pd.DataFrame, methods: Sequence[str]) -> Table:
     """Speedups on unseen real graphs beside table 3 of the paper."""
-    shown: list[Column] = [("Method", of("method", label))]
+    shown: list[Column] = [METHOD]
     for target in OF_PAPER:
-        shown.append((target, metric(_two, "speedup", target=target, judge="simulator")))
-        shown.append((f"{target}, paper", lambda line, target=target: _of_paper(line["method"], target)))  # type: ignore[misc]
+        shown.append((target, metric(two_digits, "speedup", target=target, judge="simulator")))
+        shown.append((f"{target}, paper", _paper(target)))
     missing = [Line({"method": name}) for name in paper.TABLE_3 if name not in set(rows["method"])]
     return table(shown, [*_ranked(rows, methods), *missing], right=1)
 
 
-def _of_paper(method: str, target: str) -> str:
-    return number(paper.TABLE_3.get(method, {}).get(target), 2)
-
-
-def _two(row: Row | None) -> str:
-    return spread(row, two)
+def _paper(target: str) -> Cell:
+    """The paper's speedup on a target; a dash for a method without one."""
+    return lambda line: number(paper.TABLE_3.get(line["method"], {}).get(target), 2)
 
 
 def _paper_diversity(rows: pd.DataFrame, methods: Sequence[str]) -> Table:
     """Best and mean speedup on the proxy, and diversity, beside table 2 of the paper."""
     on_proxy = rows[rows["target"] == PROXY]
 
-    def of_paper(place: int, write: Any) -> Any:
-        return lambda line: write(paper.TABLE_2[line["method"]][place]) if line["method"] in paper.TABLE_2 else "-"
+    def of_paper(position: int, write: Write) -> Cell:
+        return lambda line: write(paper.TABLE_2[line["method"]][position]) if line["method"] in paper.TABLE_2 else "-"
 
     judge = {"judge": "simulator"}
     shown: list[Column] = [
-        ("Method", of("method", label)),
-        ("Best", metric(_two, "speedup", **judge)),
+        METHOD,
+        ("Best", metric(two_digits, "speedup", **judge)),
         ("Best, paper", of_paper(0, two)),
-        ("Mean of the kept", metric(_two, "kept_speedup", **judge)),
+        ("Mean of the kept", metric(two_digits, "kept_speedup", **judge)),
         ("Mean, paper", of_paper(1, two)),
-        ("Distance", metric(_share, "diversity", **judge)),
+        ("Distance", value(percent, "diversity", **judge)),
         ("Distance, paper", of_paper(2, percent)),
     ]
     missing = [Line({"method": name}) for name in paper.TABLE_2 if name not in set(on_proxy["method"])]
@@ -186,10 +169,10 @@ def _paper_diversity(rows: pd.DataFrame, methods: Sequence[str]) -> Table:
 
 
 def _scattered(rows: pd.DataFrame, name: str, methods: Sequence[str]) -> pd.DataFrame:
-    """method, target, speedup, diversity: of methods that propose several schedules and do not know the target."""
+    """Speedups, with a column `diversity`, of methods that propose several schedules and do not know the target."""
     of_set = rows[rows["set"] == name]
     distances = of_set[(of_set["metric"] == "diversity") & (of_set["value"] > 0)]
-    known = dict(zip(distances["method"], distances["value"], strict=True))
-    speedups = of_set[(of_set["metric"] == "speedup") & of_set["method"].isin(set(known))]
+    distance_of = dict(zip(distances["method"], distances["value"], strict=True))
+    speedups = of_set[(of_set["metric"] == "speedup") & of_set["method"].isin(set(distance_of))]
     speedups = speedups[~speedups["method"].str.endswith("_on_target") & speedups["target"].isin(OF_PAPER)]
-    return speedups.assign(diversity=speedups["method"].map(known))
+    return speedups.assign(diversity=speedups["method"].map(distance_of))

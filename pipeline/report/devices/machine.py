@@ -1,31 +1,38 @@
-"""Schedules that two cores of a machine really executed: which target ranks them alike, which methods gain."""
+"""Schedules that two cores executed: how well each target ranks them, and which methods gain."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipeline.report.devices import pictures
+from pipeline.report.devices.shared import LIST, METHOD, two_digits
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import in_order, label
-from pipeline.report.numbers import Row, Write, count, number, percent, ratio, spread, two
+from pipeline.report.names import in_order
+from pipeline.report.numbers import Write, count, number, percent, ratio, spread
 from pipeline.report.plots import drawings
-from pipeline.report.tables import Column, Line, Table, lines, metric, of, records, table, value
+from pipeline.report.tables import Cell, Column, Line, Table, lines, metric, of, records, table, value
 
 EXPERIMENT, THIS_MACHINE = "this_machine", "this_machine"
 _NAMES = {THIS_MACHINE: "the same schedules in other processes"}
+
+
+def _billions(rate: float) -> str:
+    return number(rate / 1e9, 1)
+
+
 _MEASURED: dict[str, tuple[str, Write]] = {
     "executed_schedules": ("Different schedules of a graph", count),
-    "operations": ("Operations of a graph, after small ones were merged", count),
-    "undisturbed_share": ("Runs during which no other process had one of the cores", percent),
+    "operations": ("Operations of a graph after small ones were merged", count),
+    "undisturbed_share": ("Runs during which no other process used the cores", percent),
     "relative_difference": ("Difference between two pairs of processes", percent),
-    "flops_per_second": ("GFLOP/s of a product", lambda rate: number(rate / 1e9, 1)),
-    "swept_bytes_per_second": ("GB/s of a sweep over memory", lambda rate: number(rate / 1e9, 1)),
-    "copied_bytes_per_second": ("GB/s of copying a result from the other core", lambda rate: number(rate / 1e9, 1)),
+    "flops_per_second": ("GFLOP/s of a matrix product", _billions),
+    "swept_bytes_per_second": ("GB/s of a sweep over memory", _billions),
+    "copied_bytes_per_second": ("GB/s of copying a result from the other core", _billions),
 }
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name; without lines where nothing was executed."""
+    """The section's tables and figures by name; tables are empty if nothing was executed."""
     rows = evidence.of(EXPERIMENT)
     if rows.empty:
         return {"correlations": {}}
@@ -34,17 +41,17 @@ def section(evidence: Evidence) -> dict[str, Any]:
     correlations, makespans = (rows[rows["metric"] == name] for name in ("rank_correlation", "makespan"))
     shown: list[Column] = [
         ("Target", of("target", lambda target: _NAMES.get(target, target))),
-        ("Rank correlation", metric(_two, "rank_correlation")),
+        ("Rank correlation", metric(two_digits, "rank_correlation")),
         ("Graphs", value(count, "rank_correlation", "n")),
     ]
     return {
         "correlations": table(shown, lines(correlations, ["target"], {"target": order}), right=1),
         "makespans": table(
             [
-                ("Method", of("method", label)),
-                ("Over list scheduling", _over("list_scheduling")),
+                METHOD,
+                ("Over list scheduling", _over(LIST)),
                 ("Over one device", _over("one_device")),
-                ("Graphs", value(count, "makespan", "n", **_to("list_scheduling"))),
+                ("Graphs", value(count, "makespan", "n", **_to(LIST))),
             ],
             lines(makespans, ["method"], {"method": settings.get("methods", ())}),
             right=1,
@@ -54,11 +61,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _two(row: Row | None) -> str:
-    return spread(row, two)
-
-
-def _over(baseline: str) -> Any:
+def _over(baseline: str) -> Cell:
+    """Measured makespan over the baseline's."""
     return metric(ratio, "makespan", **_to(baseline))
 
 
@@ -67,7 +71,7 @@ def _to(baseline: str) -> dict[str, str]:
 
 
 def _measured(rows: list[Line]) -> Table:
-    """What was measured, and how well: medians, with the least and the most."""
+    """Properties of the machine and of the measurements: medians, with minimum and maximum."""
     by_metric = {line["metric"]: line.place for line in rows}
-    named = [(said, spread(by_metric[name], write)) for name, (said, write) in _MEASURED.items() if name in by_metric]
-    return Table(["What", "Value"], [list(cells) for cells in named], right=1)
+    named = [(text, spread(by_metric[name], write)) for name, (text, write) in _MEASURED.items() if name in by_metric]
+    return Table(["Measurement", "Value"], [list(cells) for cells in named], right=1)

@@ -1,23 +1,26 @@
-"""Pictures of schedules of graphs: Gantt charts, memory, diversity, proxy against target, executed, anytime curves."""
+"""Figures of schedules: Gantt charts, memory, diversity, proxy against target, executed, best schedule so far."""
 
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from pipeline.graphs.devices.timeline import Timeline
-from pipeline.report.gantt import gantt as drawn
+from pipeline.report.devices.shared import OF_PAPER
+from pipeline.report.gantt import gantt as gantt_chart
 from pipeline.report.names import in_order, label, set_label
 from pipeline.report.panels import COLOURS, panels, styles
 from pipeline.report.plots import key, legend, logarithmic, subplots
 
 
 def gantt(bars: pd.DataFrame) -> Figure:
-    """Schedules of one graph below each other, on one axis of time. bars: rows of table `gantts` of one rank."""
+    """Schedules of one graph below each other, on one time axis. bars: rows of table `gantts` of one rank."""
     devices, nothing = int(bars["device"].max()) + 1, np.zeros(0, np.int64)
     schedules = {
         label(schedule["method"].iloc[0]): Timeline(
@@ -25,13 +28,13 @@ def gantt(bars: pd.DataFrame) -> Figure:
             placement=schedule["device"].to_numpy(),
             begins=schedule["begin"].to_numpy(),
             ends=schedule["end"].to_numpy(),
-            results=nothing,  # on the proxy nothing is sent
+            results=nothing,  # the proxy has no transfers
             receivers=nothing,
             arrivals=nothing,
         )
         for _, schedule in bars.sort_values(["place", "operation"]).groupby("place")
     }
-    return drawn(schedules, float(bars["bound"].iloc[0]))
+    return gantt_chart(schedules, float(bars["bound"].iloc[0]))
 
 
 def memory(curves: pd.DataFrame) -> Figure:
@@ -39,8 +42,8 @@ def memory(curves: pd.DataFrame) -> Figure:
     schedules = list(curves.sort_values(["place", "device", "seconds"]).groupby("place"))
     with subplots(1 + 3.4 * len(schedules), 2.8, 1, len(schedules)) as (figure, axes):
         for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
-            for colour, (_, held) in zip(cycle(COLOURS), schedule.groupby("device"), strict=False):
-                ax.step(held["seconds"], held["bytes"], where="post", color=colour, linewidth=1.3)
+            for colour, (_, curve) in zip(cycle(COLOURS), schedule.groupby("device"), strict=False):
+                ax.step(curve["seconds"], curve["bytes"], where="post", color=colour, linewidth=1.3)
             ax.set(xlim=(0, 1.02 * curves["seconds"].max()), ylim=(0, 1.05 * curves["bytes"].max()), xlabel="time")
             ax.xaxis.set_major_formatter(EngFormatter("s"))
             ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -54,7 +57,7 @@ def memory(curves: pd.DataFrame) -> Figure:
 
 def diversity(points: pd.DataFrame) -> Figure:
     """Speedup against diversity, a panel for each target. points: rows of results with a column `diversity`."""
-    targets = in_order(points["target"], ("proxy", "noisy", "bandwidth", "latency"))
+    targets = in_order(points["target"], OF_PAPER)
     style = styles(sorted(set(points["method"])))
     with panels(targets, len(targets), 2.6, 2.8, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
@@ -68,7 +71,7 @@ def diversity(points: pd.DataFrame) -> Figure:
 
 
 def proxy_against_target(points: pd.DataFrame) -> Figure:
-    """Kept schedules of one graph, a panel for each target. points: rows of table `kept_points`."""
+    """Kept schedules of one graph by their speedups, a panel for each target. points: rows of table `kept_points`."""
     present = [target for target in ("noisy", "bandwidth", "latency") if target in set(points["target"])]
     sizes = points.groupby("method")["speedup"].size()
     several = sizes[sizes > len(set(points["target"]))].index
@@ -76,15 +79,17 @@ def proxy_against_target(points: pd.DataFrame) -> Figure:
     with panels(present, len(present), 3.4, 3.0, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, present, strict=True):
             for name, mark in style.items():
-                kept = points[(points["method"] == name) & (points["target"] == target)]
-                ax.plot(kept["proxy_speedup"], kept["speedup"], linestyle="", markersize=3.5, alpha=0.6, **mark)
+                schedules = points[(points["method"] == name) & (points["target"] == target)]
+                ax.plot(
+                    schedules["proxy_speedup"], schedules["speedup"], linestyle="", markersize=3.5, alpha=0.6, **mark
+                )
             ax.set(xlabel="speedup on the proxy", title=target)
         axes[0].set_ylabel("speedup on the target")
     return figure
 
 
 def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
-    """Schedules of one graph, a panel for each target. points: rows of table `executed_points`."""
+    """Executed schedules of one graph, a panel for each target. points: rows of table `executed_points`."""
     style = styles(sorted(set(points["method"])))
     with panels(targets, 3, 3.0, 2.7, style, 4, linestyle="") as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
@@ -98,31 +103,31 @@ def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
 
 
 def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
-    """Best so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
+    """Best makespan so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
     style = styles(sorted(set(parts["method"])))
     with panels(sets, len(sets), 4.2, 3.2, style, 4) as (figure, axes):
         for ax, name in zip(axes, sets, strict=True):
-            for method, curve in parts[parts["set"] == name].sort_values("rank").groupby("method"):
-                mark = style[str(method)]
-                ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=3.5, **mark)
-            ax.axhline(1, color="#222222", linewidth=0.8)
-            logarithmic(ax.xaxis, 7)
-            ax.set(xlabel="seconds of a graph", title=set_label(name), ylim=(None, 1.6))
-        axes[0].set_ylabel("makespan, of list scheduling's")
+            _progress(ax, parts[parts["set"] == name], style, 3.5, 7)
+            ax.set(xlabel="seconds per graph", title=set_label(name), ylim=(None, 1.6))
+        axes[0].set_ylabel("makespan over list scheduling's")
     return figure
 
 
 def anytime(parts: pd.DataFrame) -> Figure:
-    """Best so far over list scheduling's against evaluations, a panel for each target that a method sees."""
-    targets = in_order(parts["target"], ("proxy", "noisy", "bandwidth", "latency", "pcie", "nvlink"))
+    """Best makespan so far over list scheduling's against evaluations, a panel for each target that methods see."""
+    targets = in_order(parts["target"], (*OF_PAPER, "pcie", "nvlink"))
     style = styles(sorted(set(parts["method"])))
     with panels(targets, 3, 3.4, 2.6, style, 3) as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
-            for name, curve in parts[parts["target"] == target].sort_values("rank").groupby("method"):
-                mark = style[str(name)]
-                ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=4, **mark)
-            ax.axhline(1, color="#222222", linewidth=0.8)
-            logarithmic(ax.xaxis, 6)
+            _progress(ax, parts[parts["target"] == target], style, 4, 6)
             ax.set(xlabel="evaluations", title=target)
-        axes[0].set_ylabel("makespan, of list scheduling's")
+        axes[0].set_ylabel("makespan over list scheduling's")
     return figure
+
+
+def _progress(ax: Axes, parts: pd.DataFrame, style: dict[str, dict[str, Any]], size: float, ticks: int) -> None:
+    """A line for each method, with marks of this size, against a logarithmic axis; the line at 1 is list scheduling."""
+    for name, curve in parts.sort_values("rank").groupby("method"):
+        ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=size, **style[str(name)])
+    ax.axhline(1, color="#222222", linewidth=0.8)
+    logarithmic(ax.xaxis, ticks)

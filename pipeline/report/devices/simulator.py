@@ -1,10 +1,11 @@
-"""The speed of the simulator of schedules, and how it grows."""
+"""The speed of the simulator of schedules by the size of graphs, and how exact it is."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipeline.report.evidence import Evidence
+from pipeline.report.names import spelt
 from pipeline.report.numbers import Row, count, spread
 from pipeline.report.tables import Column, Line, columns, metric, of, records, table
 
@@ -22,13 +23,13 @@ SPEEDS: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables; without lines where nothing was published."""
+    """The section's tables; they are empty if nothing was published."""
     rows = evidence.results[evidence.results["experiment"] == EXPERIMENT]
     speeds = rows[rows["metric"] == "schedules_per_second"].assign(size=lambda frame: frame["lengths"].astype(float))
     lines = [Line({"lengths": row["lengths"]}, [row]) for row in speeds.sort_values("size").to_dict("records")]
-    others = rows[rows["metric"] != "schedules_per_second"].sort_values("metric")
-    checks = columns(lambda text: str(text).replace("_", " "), metric="What", lengths="Operations")
+    checked = rows[rows["metric"] != "schedules_per_second"].sort_values("metric")
+    checks = columns(spelt, metric="Quantity", lengths="Operations")
     return {
         "speeds": table(SPEEDS, lines, right=1),
-        "checks": table([*checks, ("Value", of("value", lambda found: f"{found:.3g}"))], records(others), right=2),
+        "checks": table([*checks, ("Value", of("value", lambda size: f"{size:.3g}"))], records(checked), right=2),
     }

@@ -1,34 +1,31 @@
-"""How long the methods for computation graphs take, and how good their schedules are by then."""
+"""Run times of the methods for computation graphs, and how good their schedules are by then."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipeline.report.devices import pictures
+from pipeline.report.devices.shared import METHOD, short
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import in_order, label, set_label
-from pipeline.report.numbers import Row, count, spread
+from pipeline.report.names import in_order, set_label
+from pipeline.report.numbers import count
 from pipeline.report.plots import drawings
-from pipeline.report.tables import Column, lines, metric, of, table, value
+from pipeline.report.tables import Column, lines, metric, table, value
 
 EXPERIMENT = "graph_method_speed"
 _SETS = ("unseen_real", "unseen_small")
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name; without lines where nothing was published."""
+    """The section's tables and figures by name; tables are empty if nothing was published."""
     rows, parts = evidence.of(EXPERIMENT), evidence.table("parts", EXPERIMENT)
     sets = in_order(rows["set"], _SETS)
     methods = evidence.settings("devices").get("methods", ())
-    shown: list[Column] = [("Method", of("method", label))]
+    shown: list[Column] = [METHOD]
     for name in sets:
-        shown.append((set_label(name), metric(_seconds, "seconds_per_graph", set=name)))
+        shown.append((set_label(name), metric(short, "seconds_per_graph", set=name)))
         shown.append(("Graphs", value(count, "seconds_per_graph", "n", set=name)))
     return {
         "times": table(shown, lines(rows, ["method"], {"method": methods}), right=1),
         "figures": drawings(devices_seconds=(pictures.by_seconds, parts[parts["by"] == "seconds"], sets)),
     }
-
-
-def _seconds(row: Row | None) -> str:
-    return spread(row, lambda seconds: f"{seconds:.3g}")

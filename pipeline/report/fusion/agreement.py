@@ -1,4 +1,4 @@
-"""How well our rule of XLA's fusion on a CPU agrees with what jax compiles, function by function."""
+"""Agreement of our rule of XLA's fusion on a CPU with what jax compiles, function by function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIMPLER = ("loop_fusion", "every_loop", "separate")
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """A line for each function, all of them together last: pairs that agree, also by simpler rules."""
+    """A line for each function, the last for all: shares of pairs that agree, also by simpler rules."""
     rows = evidence.of(XLA)
     order = [*sorted(set(rows["set"]) - {_ALL}), _ALL]
     shown: list[Column] = [

@@ -1,4 +1,4 @@
-"""How fast environments are stepped: ways, many environments and fused steps alone and together, sizes, strategies."""
+"""Speeds of stepping environments: by implementation, by many environments and fused steps, by size, by strategy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from pipeline.report.devices.shared import digits
 from pipeline.report.evidence import Evidence
-from pipeline.report.fusion.shared import COLLECTION, digits, factor, filled, in_text, times
+from pipeline.report.fusion.shared import COLLECTION, factor, filled, in_text, times
 from pipeline.report.names import METRICS, label, natural
 from pipeline.report.numbers import Row, count, spread
 from pipeline.report.panels import panels
@@ -50,15 +51,15 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _ways(rows: pd.DataFrame) -> Table:
-    """A line for each way, so many environments and steps of a call."""
+    """A line for each implementation, number of environments and steps per call."""
     shown: list[Column] = [
-        ("Way", of("method", label)),
+        _WAY,
         ("Environments", of("lengths", _counted)),
-        ("Steps of a call", of("iterations")),
+        ("Steps per call", of("iterations")),
         ("Unrolled", of("decoder", lambda text: "-" if text == "1" else text)),
         _SPEED,
-        ("Over Gymnasium, one by one", metric(factor, "speedup", comparison="ratio", baseline="gymnasium")),
-        ("Calls for a step of all", metric(digits, "calls")),
+        _OVER_GYMNASIUM,
+        ("Calls per step of all", metric(digits, "calls")),
     ]
     order = {"method": _WAYS}
     return filled(table(shown, lines(rows, ["method", "lengths", "iterations", "decoder"], order), right=1))
@@ -69,20 +70,20 @@ def _counted(text: str) -> str:
 
 
 def _calls(rows: pd.DataFrame) -> str:
-    """How much faster one call of a compiled step is than one call for each operation; empty without the number."""
-    asked = rows[(rows["metric"] == "speedup") & (rows["method"] == "jax") & (rows["baseline"] == "jax_eager")]
-    return in_text(asked.iloc[0].to_dict(), times) if len(asked) else ""
+    """Speedup of one call of a compiled step over one call for each operation; empty without the number."""
+    speedups = rows[(rows["metric"] == "speedup") & (rows["method"] == "jax") & (rows["baseline"] == "jax_eager")]
+    return in_text(speedups.iloc[0].to_dict(), times) if len(speedups) else ""
 
 
 def _factorial(rows: pd.DataFrame) -> Table:
-    """What many environments and fused steps are worth, against one environment and one step."""
-    shown: list[Column] = [("Way", of("method", label))]
-    shown += [(said, metric(factor, name, comparison="ratio", baseline=_ONE)) for name, said in _PRODUCT.items()]
+    """Speedups by many environments and fused steps, over one environment and one step."""
+    shown: list[Column] = [_WAY]
+    shown += [(text, metric(factor, name, comparison="ratio", baseline=_ONE)) for name, text in _PRODUCT.items()]
     return table(shown, lines(rows, ["method"], {"method": _WAYS}), right=1)
 
 
 def _strategies(rows: pd.DataFrame) -> Table:
-    """A line for each strategy of the paper on XLA's fusion."""
+    """A line for each strategy of the paper for XLA's fusion."""
     shown: list[Column] = [
         ("Strategy", of("method", label)),
         (METRICS["kernels"], metric(digits, "kernels")),
@@ -95,24 +96,24 @@ def _strategies(rows: pd.DataFrame) -> Table:
 
 
 def _scheduling(rows: pd.DataFrame) -> Table:
-    """A line for each way of stepping the scheduling environment."""
-    shown: list[Column] = [
-        ("Way", of("method", label)),
-        _SPEED,
-        ("Over Gymnasium, one by one", metric(factor, "speedup", comparison="ratio", baseline="gymnasium")),
-    ]
-    return table(shown, lines(rows, ["method"], {"method": _WAYS}), right=1)
+    """A line for each implementation of the scheduling environment."""
+    return table([_WAY, _SPEED, _OVER_GYMNASIUM], lines(rows, ["method"], {"method": _WAYS}), right=1)
 
 
 def _millions(row: Row | None) -> str:
     return spread(row, lambda steps: f"{steps / 1e6:.3g}")
 
 
+_WAY: Column = ("Implementation", of("method", label))
 _SPEED: Column = (METRICS["steps_per_second"], metric(_millions, "steps_per_second"))
+_OVER_GYMNASIUM: Column = (
+    "Over Gymnasium, one by one",
+    metric(factor, "speedup", comparison="ratio", baseline="gymnasium"),
+)
 
 
 def by_size(rows: pd.DataFrame) -> Figure:
-    """Speedup over one step of a call by the size of a state; a line for each number of fused steps."""
+    """Speedup over one step per call by the size of a state; a line for each number of fused steps."""
     fused = sorted(set(rows["iterations"]), key=int)
     sizes = sorted(set(rows["lengths"]), key=int)
     names = {number: f"{number} steps fused" if number != "1" else "one step" for number in fused}
@@ -127,5 +128,5 @@ def by_size(rows: pd.DataFrame) -> Figure:
         ax.xaxis.set_major_locator(FixedLocator([int(size) for size in sizes]))
         ax.xaxis.set_major_formatter(FixedFormatter([_SIZES.get(size, size) for size in sizes]))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.set(xlabel="size of a state", ylabel="speedup over one step of a call", ylim=(0, None))
+        ax.set(xlabel="size of a state", ylabel="speedup over one step per call", ylim=(0, None))
     return figure

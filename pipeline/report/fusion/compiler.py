@@ -1,4 +1,4 @@
-"""TorchInductor's fusion decided from outside: run times over its default's, model by model, beside a control pair."""
+"""TorchInductor with fusion decisions from outside: run times over its default's, by model, and a control."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from pipeline.report.devices.shared import METHOD, digits
 from pipeline.report.evidence import Evidence
 from pipeline.report.fusion.pictures import kernels
-from pipeline.report.fusion.shared import DEFAULT, INDUCTOR, digits, filled, in_text, over
+from pipeline.report.fusion.shared import DEFAULT, INDUCTOR, filled, in_text, over
 from pipeline.report.names import label, spelt
 from pipeline.report.numbers import Row, percent, share, two
 from pipeline.report.panels import styles
-from pipeline.report.placement.shared import METHOD
 from pipeline.report.plots import downwards, drawings, key, legend, point, subplots
 from pipeline.report.tables import Column, Table, lines, metric, of, table
 
@@ -30,7 +30,7 @@ _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0,
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables, figures, and how the cost ranks candidates."""
+    """Tables, figures, and the rank correlation of the cost with run times."""
     rows = evidence.of(INDUCTOR)
     whole, by_model = rows[rows["set"] == ALL], rows[rows["set"] != ALL]
     ranked = whole[(whole["metric"] == "rank_correlation") & (whole["method"] == "fusion_cost")].to_dict("records")
@@ -48,17 +48,17 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _methods(rows: pd.DataFrame) -> Table:
-    """A line for each method, all models: over the default, over the control's upper end, share of the head room."""
+    """A line for each method, over all models: against the default and the control, and the share of the head room."""
     shown: list[Column] = [METHOD]
-    shown.append(("Over the default", metric(over, "run_time", baseline=DEFAULT, **_TIMED)))
-    shown.append(("Over the control's upper end", metric(over, "run_time", baseline="control_high", **_TIMED)))
+    shown.append(("Against the default", metric(over, "run_time", baseline=DEFAULT, **_TIMED)))
+    shown.append(("Against the control's upper end", metric(over, "run_time", baseline="control_high", **_TIMED)))
     query = {"baseline": DEFAULT, "judge": JUDGE}
     shown.append(("Share of the head room", metric(share, "share_of_head_room", **query)))
     return filled(table(shown, lines(rows, ["method"], {"method": (CONTROL, *_TRIED)}), right=1))
 
 
 def _head_room(rows: pd.DataFrame) -> str:
-    """What the best of all candidates saves, as a text; empty where it was not measured."""
+    """What the best of all candidates saves, as a text; empty if it was not measured."""
     best = rows[(rows["method"] == BEST) & (rows["metric"] == "run_time") & (rows["baseline"] == DEFAULT)]
     if best.empty:
         return ""
@@ -68,7 +68,7 @@ def _head_room(rows: pd.DataFrame) -> str:
 
 
 def _models(rows: pd.DataFrame) -> Table:
-    """A line for each model: every method's run time over the default's."""
+    """A line for each model: run times of the methods against the default."""
     shown: list[Column] = [("Model", of("set", spelt))]
     for method in (CONTROL, *_TRIED):
         shown.append((label(method), metric(over, "run_time", method=method, baseline=DEFAULT, **_TIMED)))
@@ -76,7 +76,7 @@ def _models(rows: pd.DataFrame) -> Table:
 
 
 def _kernels(rows: pd.DataFrame) -> Table:
-    """A line for each model: kernels of the methods."""
+    """A line for each model: numbers of kernels by method."""
     shown: list[Column] = [("Model", of("set", spelt))]
     shown += [(label(method), metric(digits, "kernels", method=method)) for method in _COUNTED]
     return filled(table(shown, lines(rows[rows["metric"] == "kernels"], ["set"]), right=1))
@@ -90,9 +90,9 @@ def kernel_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def run_times(rows: pd.DataFrame) -> Figure:
-    """A point with its range for each model and method; the band is what two processes of the default differ by.
+    """A point with its range for each model and method; the band is the difference of two processes of the default.
 
-    rows: run times over the default's, of each model and of all.
+    rows: run times over the default's, for each model and for all.
     """
     models = [*sorted(set(rows["set"]) - {ALL}), *([ALL] if ALL in set(rows["set"]) else [])]
     style = styles([name for name in _TRIED if name in set(rows["method"])])

@@ -1,4 +1,4 @@
-"""What the network learns from other graphs: its training, and what that is worth on unseen graphs."""
+"""Learning from other graphs: training curves, and their effect on unseen graphs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from pipeline.report.devices.shared import METHOD, of_set
 from pipeline.report.evidence import Evidence
 from pipeline.report.fusion.shared import ALONE, DEFAULT, DEVELOPMENT, FUSION, OVER, UNSEEN, filled, over
 from pipeline.report.names import label
 from pipeline.report.panels import COLOURS
-from pipeline.report.placement.shared import METHOD, of_set
 from pipeline.report.plots import drawings, key, legend, shares, subplots
 from pipeline.report.tables import Column, Table, lines, metric, table
 
@@ -22,7 +22,7 @@ _BASELINES = {DEFAULT: "the best default", _UNTAUGHT: "GO untaught", "fusion_ann
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The table of what was learned, and the training curves."""
+    """The table of methods with and without learning, and the training curves."""
     controls = of_set(evidence, DEVELOPMENT, DEVELOPMENT)
     return {
         "worth": _worth(of_set(evidence, FUSION, UNSEEN)),
@@ -33,25 +33,30 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def untaught(rows: pd.DataFrame) -> float | None:
-    """Run time of the control without learning over the best default's, on the development graphs."""
+    """Run time of the control without learning over the best default's, on development graphs."""
     query = {**OVER, "method": _UNTAUGHT, "metric": "run_time", "baseline": DEFAULT, "target": ALONE}
-    for column, wanted in query.items():
-        rows = rows[rows[column] == wanted]
+    for column, name in query.items():
+        rows = rows[rows[column] == name]
     return None if rows.empty else float(rows["value"].iloc[0])
 
 
 def _worth(rows: pd.DataFrame) -> Table:
-    """Methods that learned, and controls that did not, over each other; whole unseen graphs."""
+    """Methods that learned, against the best default and controls without learning; whole unseen graphs."""
     chosen = rows[rows["method"].isin(_COMPARED)]
     query = {**OVER, "target": ALONE}
     shown: list[Column] = [METHOD]
-    shown += [(f"Over {said}", metric(over, "run_time", baseline=name, **query)) for name, said in _BASELINES.items()]
+    shown += [
+        (f"Against {text}", metric(over, "run_time", baseline=name, **query)) for name, text in _BASELINES.items()
+    ]
     return filled(table(shown, lines(chosen, ["method"], {"method": _COMPARED}), right=1))
 
 
 def training(history: pd.DataFrame, control: float | None) -> Figure:
-    """Development graphs and training graphs by updates; lines are seeds, dashed is the control without learning."""
-    panels = {"development": "Development: time over the best default's", "training": "Training: saved by a round"}
+    """Development and training graphs by updates; lines are seeds, the dashed line is the control without learning."""
+    panels = {
+        "development": "Development: time over the best default's",
+        "training": "Training: share saved by a round",
+    }
     tints = dict(zip(sorted(set(history["seed"])), COLOURS, strict=False))
     with subplots(9, 3.4, 1, len(panels)) as (figure, axes):
         for ax, (split, title) in zip(axes[0], panels.items(), strict=True):

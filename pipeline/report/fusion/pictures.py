@@ -1,4 +1,4 @@
-"""Pictures of plans of fusion: which kernels compute the operations of a part of a graph, and how many there are."""
+"""Figures of fusion plans: the kernels that compute the operations of a part of a graph, and numbers of kernels."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from pipeline.report.plots import downwards, drawings, key, legend, subplots, th
 _ALONE_COLOUR, _EDGE_COLOUR, _INK = "#9a9a9a", "#cfcfcf", "#222222"
 _TINTS = COLOURS[:6]
 _JOINED: Any = {"linewidth": 6, "alpha": 0.4}
-_REPEATED_WIDTH = 2  # of a line to what other kernels compute as well
+_REPEATED_WIDTH = 2  # of a line to an operation that other kernels compute as well
 _CALLS = ("library", "opaque")
 _COUNTED = ("separate", "xla_2023", "priority_fusion", "go_fusion", "go_fusion_zero_shot")
-Points = dict[int, tuple[float, float]]  # operation -> where it is drawn
+Points = dict[int, tuple[float, float]]  # operation -> x, y
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Figures of the graph that is shown, and of all graphs; what is shown."""
-    drawn = evidence.table("fused_operations")  # of the one experiment that shows a graph
+    """Figures of the graph that is shown, with its name, and of all graphs."""
+    drawn = evidence.table("fused_operations")  # only one experiment shows a graph
     counts = kernel_counts(evidence.table("parts", FUSION))
-    said = (
+    caption = (
         ""
         if drawn.empty
         else f"{drawn['graph'].iloc[0]}, operations {drawn['operation'].min()} to {drawn['operation'].max()}"
     )
-    return {"figures": drawings(fusion_groups=(groups, drawn), fusion_kernels=(kernels, counts)), "of": said}
+    return {"figures": drawings(fusion_groups=(groups, drawn), fusion_kernels=(kernels, counts)), "of": caption}
 
 
 def kernel_counts(parts: pd.DataFrame) -> pd.DataFrame:
@@ -51,12 +51,12 @@ def kernel_counts(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_order(column: pd.Series) -> pd.Series:
-    """Methods as they are counted; other columns as they are."""
+    """Sort key: methods by their place in `_COUNTED`, other columns by value."""
     return column.map(_COUNTED.index) if column.name == "method" else column
 
 
 def groups(operations: pd.DataFrame) -> Figure:
-    """Operations at their depth, joined where one kernel computes them; a panel for each method.
+    """Operations at their depth; lines join those of one kernel; a panel for each method.
 
     operations: table `fused_operations` of one graph.
     """
@@ -65,8 +65,8 @@ def groups(operations: pd.DataFrame) -> Figure:
     with subplots(10, 0.9 + len(plans) * (0.55 + 0.17 * tallest), len(plans)) as (figure, axes):
         for ax, plan in zip(axes[:, 0], plans, strict=True):
             first = plan.iloc[0]
-            said = f"{label(first['method'])}: {first['kernels']:,} kernels, {duration(first['seconds'])}, whole graph"
-            ax.set_title(said)
+            title = f"{label(first['method'])}: {first['kernels']:,} kernels, {duration(first['seconds'])}, whole graph"
+            ax.set_title(title)
             _draw(ax, plan)
         axes[-1, 0].set_xlabel("depth: operations on the longest path before it")
         legend(figure, _keys(), 3)
@@ -85,7 +85,7 @@ def _keys() -> Iterator[Any]:
 
 
 def _draw(ax: Axes, plan: pd.DataFrame) -> None:
-    """One method's plan. An operation that several kernels compute has several rows."""
+    """The plan of one method. An operation that several kernels compute has several rows."""
     each = plan.drop_duplicates("operation")
     points = _points(each)
     parents = {int(i): _numbers(entry) for i, entry in zip(each["operation"], each["parents"], strict=True)}
@@ -95,16 +95,16 @@ def _draw(ax: Axes, plan: pd.DataFrame) -> None:
     for operation, read in parents.items():
         for parent in read:
             ax.plot(*_line(points, parent, operation), color=_EDGE_COLOUR, linewidth=0.7, zorder=1)
-    several = set(plan.loc[plan["operation"].duplicated(), "operation"])
+    repeated = set(plan.loc[plan["operation"].duplicated(), "operation"])
     for kernel, inside in joined.items():
         for pair in links(inside, parents):
-            style = _JOINED | ({"linewidth": _REPEATED_WIDTH} if several & set(pair) else {})
+            style = _JOINED | ({"linewidth": _REPEATED_WIDTH} if repeated & set(pair) else {})
             ax.plot(*_line(points, *pair), color=tints[kernel], solid_capstyle="round", zorder=2, **style)
-    of_operation = {operation: tints[kernel] for kernel, inside in joined.items() for operation in inside}
+    tint_of = {operation: tints[kernel] for kernel, inside in joined.items() for operation in inside}
     for row in each.to_dict("records"):
-        tint = of_operation.get(row["operation"], _ALONE_COLOUR)
+        tint = tint_of.get(row["operation"], _ALONE_COLOUR)
         shown: Any = {"color": tint if row["written"] else "white", "marker": "s" if row["loop"] in _CALLS else "o"}
-        ring = _INK if row["operation"] in several else tint
+        ring = _INK if row["operation"] in repeated else tint
         ax.plot(*points[row["operation"]], markeredgecolor=ring, markersize=4.5, markeredgewidth=1.1, zorder=3, **shown)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -113,37 +113,37 @@ def _draw(ax: Axes, plan: pd.DataFrame) -> None:
 
 
 def _line(points: Points, begin: int, end: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The x and the y of both ends."""
-    (x, y), (other_x, other_y) = points[begin], points[end]
-    return (x, other_x), (y, other_y)
+    """The x of both ends, and their y."""
+    (begin_x, begin_y), (end_x, end_y) = points[begin], points[end]
+    return (begin_x, end_x), (begin_y, end_y)
 
 
 def _points(each: pd.DataFrame) -> Points:
-    """Operations at their depth, those of one depth below each other around the middle."""
+    """Operations at their depth; those of one depth are below each other, around the middle."""
     heights = each.groupby("depth")["row"].transform("max") / 2 - each["row"]
     places = zip(each["operation"], each["depth"], heights, strict=True)
     return {int(operation): (float(x), float(y)) for operation, x, y in places}
 
 
 def _numbers(entry: object) -> list[int]:
-    """A list of operations, as an array or as the text that a CSV file has for it."""
+    """Operations of an entry, which is an array, or text if it comes from a CSV file."""
     return [int(text) for text in re.findall(r"\d+", entry)] if isinstance(entry, str) else [*np.asarray(entry, int)]
 
 
 def links(inside: set[int], parents: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
-    """Pairs that connect the operations of a kernel: its edges, and what hangs together by nothing else in sequence."""
-    reached: list[set[int]] = []
+    """Pairs that connect the operations of a kernel: its edges, then one pair between each two separate components."""
+    components: list[set[int]] = []
     for operation in sorted(inside):
         read = [parent for parent in parents[operation] if parent in inside]
         yield from ((parent, operation) for parent in read)
-        touched = [group for group in reached if group & set(read)]
-        reached = [group for group in reached if group not in touched] + [{operation}.union(*touched)]
-    for before, after in pairwise(reached):
+        touched = [group for group in components if group & set(read)]
+        components = [group for group in components if group not in touched] + [{operation}.union(*touched)]
+    for before, after in pairwise(components):
         yield max(before), min(after)
 
 
 def kernels(counts: pd.DataFrame) -> Figure:
-    """Kernels of every graph, a bar for each method, the first being that before fusion.
+    """Kernels of every graph, with a bar for each method; the first bar is before fusion.
 
     counts: columns `name`, `method`, `kernels`.
     """

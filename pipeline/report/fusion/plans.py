@@ -1,4 +1,4 @@
-"""Plans of fusion beside each other: over the best default, the best known and the best of all plans; by graph."""
+"""Fusion plans against the best default, the best known and the best of all plans; also by graph."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import METHOD, of_set
 from pipeline.report.evidence import Evidence
 from pipeline.report.fusion.shared import (
     ALONE,
@@ -24,7 +25,7 @@ from pipeline.report.fusion.shared import (
 )
 from pipeline.report.names import METRICS, label, set_label
 from pipeline.report.numbers import number, share
-from pipeline.report.placement.shared import METHOD, methods, of_set
+from pipeline.report.placement.shared import methods
 from pipeline.report.tables import Column, Table, lines, metric, of, table
 
 _BASELINES = {DEFAULT: "best default", BEST: "best known", OPTIMUM: "best of all plans"}
@@ -38,7 +39,7 @@ _IN_GRAPHS = (
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables by title: of all methods on one device, on four, and of every graph."""
+    """Tables by title: all methods on one device and on four, peers, and every graph."""
     order = methods(evidence, FUSION)
     joint = of_set(evidence, JOINT, UNSEEN)
     return {
@@ -55,42 +56,42 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _methods(rows: pd.DataFrame, order: list[str]) -> Table:
-    """A line for each method: its run time, and what makes it."""
+    """A line for each method: its run time, and the quantities behind it."""
     query = {**OVER, "target": ALONE}
     shown: list[Column] = [METHOD]
     shown += [
-        (f"Over the {said}", metric(over, "run_time", baseline=name, **query)) for name, said in _BASELINES.items()
+        (f"Against the {text}", metric(over, "run_time", baseline=name, **query)) for name, text in _BASELINES.items()
     ]
     of_value = {"judge": JUDGE, "baseline": DEFAULT, "target": ALONE}
     shown.append(("Share of the head room", metric(share, "share_of_head_room", **of_value)))
     shown += [
-        (f"{METRICS[name]}, over the default's", metric(over, name, baseline=DEFAULT, **query))
+        (f"{METRICS[name]}, against the best default", metric(over, name, baseline=DEFAULT, **query))
         for name in ("loop_time", "kernels", "moved_bytes")
     ]
     return filled(table(shown, lines(rows, ["method"], {"method": order}), right=1))
 
 
 def _joint(rows: pd.DataFrame, order: list[str]) -> Table:
-    """A line for each method on four devices: its run time over the best default, on each link; over the best known."""
+    """A line for each method on four devices: run time against the best default on each link, and the best known."""
     shown: list[Column] = [METHOD]
-    for target, said in _LINKS.items():
+    for target, text in _LINKS.items():
         shown.append(
-            (f"Over the best default, {said}", metric(over, "run_time", target=target, baseline=DEFAULT, **OVER))
+            (f"Against the best default, {text}", metric(over, "run_time", target=target, baseline=DEFAULT, **OVER))
         )
-    shown.append(("Over the best known", metric(over, "run_time", target="all", baseline=BEST, **OVER)))
+    shown.append(("Against the best known", metric(over, "run_time", target="all", baseline=BEST, **OVER)))
     return filled(table(shown, lines(rows, ["method"], {"method": order}), right=1))
 
 
 def _peers(rows: pd.DataFrame, peers: list[str]) -> Table:
-    """All three tasks together against each peer: on each link, and on both."""
+    """All three tasks together against each peer, on each link and on both."""
     chosen = rows[(rows["method"] == "go_joint") & rows["baseline"].isin(peers) & (rows["metric"] == "run_time")]
     shown: list[Column] = [("Against", of("baseline", label))]
-    shown += [(said, metric(over, "run_time", target=link, **OVER)) for link, said in _LINKS.items()]
+    shown += [(text, metric(over, "run_time", target=link, **OVER)) for link, text in _LINKS.items()]
     return table(shown, lines(chosen, ["baseline"], {"baseline": peers}), right=1)
 
 
 def by_graph(parts: pd.DataFrame, target: str) -> Table:
-    """A line for each graph: run time of the best default, and methods' over it, means over seeds."""
+    """A line for each graph: run time of the best default, and ratios of methods to it; means over seeds."""
     if parts.empty:
         return Table()
     rows = parts[(parts["by"] == "graph") & (parts["target"] == target) & (parts["set"] == UNSEEN)]

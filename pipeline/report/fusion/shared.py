@@ -1,4 +1,4 @@
-"""What the sections of the page share: experiments, and how factors and times are written."""
+"""Experiments of the page, and the form of its factors and times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OVER = {"judge": JUDGE, "comparison": "ratio"}
 
 
 def fine(share: float) -> str:
-    """A share as a percentage with two digits: where library calls take most of the time, gains are small."""
+    """A share as a percentage with two digits: gains are small if library calls take most of the time."""
     return percent(share, 2)
 
 
 def over(row: Row | None) -> str:
-    """A ratio as what it is more or less than 1: -0.42% is faster."""
+    """A ratio minus 1, with its sign: -0.42% is faster."""
     return spread(row, lambda ratio: f"{100 * (ratio - 1):+.2f}%", lambda ratio: f"{100 * (ratio - 1):+.2f}")
 
 
@@ -35,19 +35,14 @@ def factor(row: Row | None) -> str:
     return spread(row, times)
 
 
-def digits(row: Row | None) -> str:
-    """A row with its interval, three digits."""
-    return spread(row, lambda value: f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}")
-
-
 def in_text(row: Row, write: Write) -> str:
-    """A row's value in a sentence, its interval in brackets where it has one."""
+    """A row's value for a sentence, with its interval in brackets if it has one."""
     value, low, high = (write(row[name]) for name in ("value", "low", "high"))
     return value if math.isnan(row["low"]) else f"{value} ({low} to {high})"
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that it is short in: `13 µs`, `4.2 ms`, `13 s`."""
+    """A time in its natural unit: `13 µs`, `4.2 ms`, `13 s`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.4g} {unit}"
@@ -55,6 +50,6 @@ def duration(seconds: float) -> str:
 
 
 def filled(table: Table) -> Table:
-    """The table without columns that have nothing but dashes."""
-    kept = [k for k in range(len(table.head)) if any(line[k] != "-" for line in table.lines)]
-    return Table([table.head[k] for k in kept], [[line[k] for k in kept] for line in table.lines], table.right)
+    """The table without columns of dashes alone."""
+    places = [k for k in range(len(table.head)) if any(line[k] != "-" for line in table.lines)]
+    return Table([table.head[k] for k in places], [[line[k] for k in places] for line in table.lines], table.right)

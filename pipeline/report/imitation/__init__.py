@@ -1,1 +1,1 @@
-"""The page `imitation`: its tables, figures and templates."""
+"""Tables, figures and templates of the page `imitation`."""

@@ -1,13 +1,17 @@
-"""Networks that imitate GCC for blocks of all lengths: goals, comparisons, what they cost and where they fail."""
+"""Networks that imitate GCC on blocks of all lengths: goals, comparisons, costs and failures."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from pipeline.analysis.claimed import GOALS
+from pipeline.analysis.claims import parsed
+from pipeline.report.asked import SIGNS, answer
 from pipeline.report.evidence import ALL, Evidence
-from pipeline.report.imitation import goals, plots
+from pipeline.report.imitation import plots
 from pipeline.report.imitation.rows import (
     ABLATION,
     MAIN,
@@ -22,8 +26,8 @@ from pipeline.report.imitation.rows import (
     sets,
     sizes,
 )
-from pipeline.report.names import DECODERS, label, set_label
-from pipeline.report.numbers import count, number, percent, spread, with_interval
+from pipeline.report.names import DECODERS, label, set_label, spelt, with_decoder
+from pipeline.report.numbers import count, number, percent, spread, two, with_interval
 from pipeline.report.plots import Drawing, drawings, training
 from pipeline.report.tables import (
     SCHEDULER,
@@ -46,8 +50,9 @@ _ENCODERS = {
     "plain": "attention, no dependencies",
     "lstm": "LSTM",
 }
+_CHOSEN = ("greedy", "beam")  # decoders that are compared with the goals
 _CURVES = [("loss", "Loss, nats per choice"), ("exact_match", "Exact match, development blocks")]
-_AXES = {"blocks": "training blocks", "width": "width"}  # of names of models -> what varies
+_AXES = {"blocks": "training blocks", "width": "width"}  # first word of a model's name -> the quantity that varies
 ORDERS = ("exact_match", "exact_match_multi_order", "kendall_tau_distance")
 MAIN_COLUMNS: list[Column] = [
     ("Blocks", place("set", set_label)),
@@ -69,45 +74,49 @@ SCALING_COLUMNS: list[Column] = [
 COMMAND: list[Column] = [
     ("Blocks", place("set", set_label)),
     *SCHEDULER,
-    ("Blocks per second", metric(lambda row: spread(row, count), "blocks_per_second")),
-    ("Seconds to start", metric(lambda row: spread(row, lambda seconds: number(seconds, 2)), "start_up_seconds")),
-    ("Seconds in all", metric(lambda row: spread(row, lambda seconds: number(seconds, 2)), "command_seconds")),
+    ("Blocks per second", metric(partial(spread, write=count), "blocks_per_second")),
+    ("Seconds to start", metric(partial(spread, write=two), "start_up_seconds")),
+    ("Seconds in total", metric(partial(spread, write=two), "command_seconds")),
     ("Lines", value(count, "blocks_per_second", "n")),
     ("Lines without a row", value(count, "lost_lines")),
-]
-LEFT_OUT: list[Column] = [
-    *columns(library="Library"),
-    *columns(with_interval, seen="Trained with it", unseen="Trained without it"),
-    ("Points", lambda line: f"{100 * (line['unseen']['value'] - line['seen']['value']):+.1f}"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name, and the steps of the longest training of each experiment."""
-    main = of(evidence, MAIN)
-    rows = of(evidence, MAIN, SPEED) if len(main) else main
-    points, transfer = _points(evidence), exact(of(evidence, TRANSFER))
-    history = evidence.table("history")
-    shown = methods(transfer, evidence, TRANSFER), sets(transfer, evidence, TRANSFER)
-    shipped = of(evidence, SHIPPED)
+    """The section's tables and figures by name, and the steps of each experiment's longest training."""
+    main, shipped = of(evidence, MAIN), of(evidence, SHIPPED)
     return {
         "shipped": table(MAIN_COLUMNS[:-2] + MAIN_COLUMNS[-1:], in_sets(shipped, evidence, SHIPPED), right=3),
-        "goals": goals.table(rows) if len(rows) else Table(),
+        "goals": _goals(evidence.claims),
         "main": table(MAIN_COLUMNS, in_sets(main, evidence, MAIN), right=3),
         "command": table(COMMAND, lines(of(evidence, SPEED), ["set", "method", "decoder"]), right=3),
-        "by_seed": _by_seed(rows, evidence),
+        "by_seed": _by_seed(main, evidence),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),
         "ablation": _ablation(evidence),
-        "scaling": table(SCALING_COLUMNS, records(points), right=1),
-        "left_out": table(LEFT_OUT, _left_out(transfer, shown[1]), right=1),
-        "steps": history.groupby("experiment")["step"].max().to_dict(),
+        "scaling": table(SCALING_COLUMNS, records(_points(evidence)), right=1),
+        "transfer": _transfer(evidence),
+        "steps": evidence.table("history").groupby("experiment")["step"].max().to_dict(),
         "figures": _of_parts(evidence)
-        | drawings(
-            imitation_scaling=(plots.scaling, points),
-            imitation_transfer=(plots.transfer, transfer, *shown),
-            imitation_training=(training, evidence.table("history", MAIN), _CURVES, plots.MODELS),
-        ),
+        | drawings(imitation_training=(training, evidence.table("history", MAIN), _CURVES, plots.MODELS)),
     }
+
+
+def _goals(claims: pd.DataFrame) -> Table:
+    """Each goal beside the paper's number and the result of every network with each decoder."""
+    writers = {"exact_match": percent, "valid_share": percent, "kendall_tau_distance": number}
+    runs = [(model, decoder) for model in ("attention_pointer", "attention_pointer_following") for decoder in _CHOSEN]
+    lines = []
+    for goal in (goal for goal in GOALS if goal.metric in writers):
+        write = writers[goal.metric]
+        names = ["_".join(filter(None, ("imitation", *run, goal.set, goal.metric))) for run in runs]
+        replies = [answer(claims, name, write) for name in names]
+        cells = [f"{reply.holds}, {reply.measured}" if reply else "-" for reply in replies]
+        sign, target = parsed(goal.target)
+        paper = "-" if goal.paper is None else write(goal.paper)
+        lines.append([goal.question, paper, f"{SIGNS[sign]} {write(target)}", *cells])
+    if all(set(line[3:]) == {"-"} for line in lines):
+        return Table()
+    return Table(["Question", "Paper", "Goal", *(with_decoder(*run) for run in runs)], lines, right=1)
 
 
 def in_sets(rows: pd.DataFrame, evidence: Evidence, experiment: str) -> list[Line]:
@@ -121,24 +130,24 @@ def in_sets(rows: pd.DataFrame, evidence: Evidence, experiment: str) -> list[Lin
 
 
 def _of_parts(evidence: Evidence) -> dict[str, Drawing]:
-    """Exact match by length, legal orders, instruction class and confidence, where it was published."""
+    """Exact match by length, legal orders, instruction class and confidence, if it was published."""
     rows = evidence.table("parts", MAIN)
     tested, shown = sets(rows, evidence, MAIN), methods(rows, evidence, MAIN)
     length, orders, classes = (led(rows[rows["by"] == by]) for by in ("length", "legal_orders", "instruction_class"))
-    several = length.groupby("set")["part"].nunique() > 1  # a set of one length says nothing by length
+    several = length.groupby("set")["part"].nunique() > 1  # a set with a single length gives no curve
     length = length[length["set"].isin(several[several].index)]
     beliefs = rows[rows["by"] == "confidence"]
     beliefs = beliefs[beliefs["method"] == beliefs["method"].min()]
     return drawings(
-        imitation_length=(plots.by_range, length, sets(length, evidence, MAIN), shown),
-        imitation_legal_orders=(plots.by_range, orders, tested, shown),
-        imitation_class=(plots.by_class, classes, tested, shown),
+        imitation_length=(plots.by_part, length, sets(length, evidence, MAIN), shown),
+        imitation_legal_orders=(plots.by_part, orders, tested, shown),
+        imitation_class=(plots.by_part, classes, tested, shown),
         imitation_reliability=(plots.reliability, beliefs, tested),
     )
 
 
 def _by_seed(rows: pd.DataFrame, evidence: Evidence) -> Table:
-    """Exact match of trained networks, with their leading decoder, seed by seed on each set."""
+    """Exact match of each seed of trained networks on each set, with their leading decoder."""
     tested = sets(rows[rows["metric"] == "exact_match"], evidence, MAIN)
     leading = led(rows[rows["decoder"] != "none"])
     pairs = list(dict.fromkeys(zip(leading["method"], leading["decoder"], strict=True)))
@@ -151,7 +160,7 @@ def _by_seed(rows: pd.DataFrame, evidence: Evidence) -> Table:
 
 
 def _ablation(evidence: Evidence) -> Table:
-    """Every encoder with every head and decoder, the best exact match first."""
+    """Every encoder with every head and decoder; the best exact match is first."""
     parameters = sizes(evidence, ABLATION)["parameters"]
     ranked = []
     for line in lines(of(evidence, ABLATION), ["method", "decoder"], where={"metric": "exact_match"}):
@@ -173,23 +182,17 @@ def _ablation(evidence: Evidence) -> Table:
     return table(shown, sorted(ranked, key=rank), right=3)
 
 
+def _transfer(evidence: Evidence) -> Table:
+    """Exact match of each network on each set."""
+    rows = exact(of(evidence, TRANSFER))
+    shown: list[Column] = columns(spelt, method="Trained on")
+    shown += [(set_label(name), metric(with_interval, set=name)) for name in sets(rows, evidence, TRANSFER)]
+    return table(shown, lines(rows, ["method"], {"method": methods(rows, evidence, TRANSFER)}), right=1)
+
+
 def _points(evidence: Evidence) -> pd.DataFrame:
-    """Exact match and sizes of models that are named after what varies: columns `axis` and `x` say it."""
+    """Exact match and sizes of models that are named after the quantity that varies; column `axis` names it."""
     rows = exact(of(evidence, SCALING))
-    rows = rows.assign(axis=rows["method"].str.split("_").str[0]).join(
-        sizes(evidence, SCALING), on="method", how="inner"
-    )
-    rows = rows.assign(x=rows["train_blocks"].where(rows["axis"] == "blocks", rows["parameters"]))
-    return rows[rows["axis"].isin(_AXES)].sort_values(["axis", "x"])
-
-
-def _left_out(rows: pd.DataFrame, tested: list[str]) -> list[Line]:
-    """Of each library, exact match on its blocks of a network that saw it and of one that did not."""
-    by_name = {(row["method"], row["set"]): row for row in rows.to_dict("records")}
-    libraries = [name.removeprefix("only_") for name in tested if name.startswith("only_")]
-    pairs = [(name, ("all", f"only_{name}"), (f"without_{name}", f"only_{name}")) for name in libraries]
-    return [
-        Line({"library": name, "seen": by_name[seen], "unseen": by_name[unseen]})
-        for name, seen, unseen in pairs
-        if seen in by_name and unseen in by_name
-    ]
+    rows = rows.assign(axis=rows["method"].str.split("_").str[0])
+    rows = rows[rows["axis"].isin(_AXES)].join(sizes(evidence, SCALING), on="method", how="inner")
+    return rows.sort_values(["axis", "train_blocks", "parameters"])

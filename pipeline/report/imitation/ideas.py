@@ -1,4 +1,4 @@
-"""What was tried to bring imitators closer to GCC: short trainings that differ from the first in one thing each."""
+"""Short trainings that each change one setting of the first network, to bring imitators closer to GCC."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pipeline.report.names import decoder_label, label
 from pipeline.report.tables import Column, Line, Table, lines, measured, table
 from pipeline.report.tables import of as place
 
-FIRST = "attention_pointer"  # what all others are compared with
+FIRST = "attention_pointer"  # the network that the others are compared with
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The table, its decoder, and the steps of the first training; 0 where the parameters no longer name it."""
+    """The table, its decoder, and the steps of the first training (0 if the parameters no longer name it)."""
     rows, models = led(of(evidence, IDEAS)), evidence.settings(IDEAS).get("models", {})
     if rows.empty:
         return {"rows": Table()}
@@ -41,10 +41,10 @@ def section(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def differences(settings: Mapping[str, Any], others: Mapping[str, Any]) -> str:
-    """Settings that are not those of the other model: `encoder.layers 6 (4)`."""
-    mine, theirs = _flat(settings), _flat(others)
-    return ", ".join(f"`{key}` {mine[key]} ({theirs[key]})" for key in mine if mine[key] != theirs.get(key)) or "-"
+def differences(settings: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    """Settings that differ from those of the reference: `encoder.layers 6 (4)`."""
+    flat, base = _flat(settings), _flat(reference)
+    return ", ".join(f"`{key}` {flat[key]} ({base[key]})" for key in flat if flat[key] != base.get(key)) or "-"
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""GCC 7.3, whose scheduler's input is known: does that order tell more of its output than a random legal one?"""
+"""GCC 7.3, whose scheduler's input is known: does this order help a network more than a random legal order?"""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ AGAINST: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables; a network's rows are those on blocks that are shown as its training blocks were."""
+    """The section's tables; each network is shown on blocks in the kind of input order that it was trained with."""
     every, settings, block_sets = of(evidence, INPUT), evidence.settings(INPUT), evidence.params.get("sets", {})
 
-    def shown(name: str) -> str:
+    def input_of(name: str) -> str:
         return block_sets.get(name, {}).get("input", "drawn")
 
-    trained_on = {name: shown(model["training"]) for name, model in settings.get("models", {}).items()}
-    tested = {name: shown(name) for name in settings.get("sets", ())}
+    trained_on = {name: input_of(model["training"]) for name, model in settings.get("models", {}).items()}
+    tested = {name: input_of(name) for name in settings.get("sets", ())}
     learned = every["method"].map(trained_on)
     rows = every[learned.isna() | (learned == every["set"].map(tested))]
     leading = led(rows[rows["method"].isin(trained_on)])
@@ -49,7 +49,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _against(leading: pd.DataFrame, trained_on: dict[str, str]) -> Table:
-    """Both networks beside each other, of metrics that both were measured by."""
+    """Both networks side by side, in the metrics that were measured for both."""
     exact = {(trained_on[row["method"]], row["metric"]): row for row in leading.to_dict("records")}
     both = [
         Line({"measure": METRICS[name]} | {kind: exact[kind, name] for kind in _KINDS})

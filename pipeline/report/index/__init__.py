@@ -1,1 +1,1 @@
-"""The page `index`: its tables, figures and templates."""
+"""Tables, figures and templates of the page `index`."""

@@ -1,65 +1,95 @@
-"""The first page: the paper's tables reproduced, our claims one by one, what was tried, how it was made."""
+"""The front page: a card for each system with its goals, and every claim."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
+from pipeline.report.asked import answer
 from pipeline.report.evidence import Evidence
-from pipeline.report.index import paper_tables, questions
-from pipeline.report.index.paper_tables import knob
-from pipeline.report.names import mode
-from pipeline.report.numbers import cell, number, percent
+from pipeline.report.index.cards import CARDS, Card, Picture
+from pipeline.report.names import label, mode
+from pipeline.report.numbers import cell, number
 from pipeline.report.pages import PAGES
-from pipeline.report.tables import Table, columns, of, records, table
+from pipeline.report.plots import downwards, drawings, key, point, shares, subplots
+from pipeline.report.tables import Table, of, records, table
 from pipeline.schemas.claims import SCHEMA
-
-_REPRODUCED = ("quick", "paper")  # with our settings, and with those of the paper
-_HEADING = "Question (POPOCS against Sinkhorn, Hungarian decoding)"
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The page's tables, and which experiments of other pages were not published."""
-    reproduced = paper_tables.section(evidence, lambda name: name in _REPRODUCED)
+    """The page's cards and tables, and the unpublished experiments of each page."""
+    pictures = {card.picture.name: (draw, _rows(card.picture, evidence), card.picture) for card in CARDS}
     return {
-        "reproduced": reproduced,
-        "headlines": questions.headlines({part["name"]: part["asked"] for part in reproduced["parts"]}, _HEADING),
+        "cards": [(card, _answers(card, evidence.claims)) for card in CARDS],
         "holding": holding(evidence.claims),
         "claims": claims(evidence.claims),
-        "trials": trials(evidence.table("trials")),
         "fingerprints": Table(["What", "Fingerprint"], [[k, mode(v)] for k, v in evidence.fingerprints.items()]),
         "unpublished": {
             page.name: [name for name in page.experiments if not evidence.measured(name)] for page in PAGES
         },
-        "figures": reproduced["figures"],
+        "figures": drawings(**pictures),
     }
 
 
+def _answers(card: Card, rows: pd.DataFrame) -> Table:
+    """The card's questions with the paper's number or the goal, our number, and the verdict; rows: table `claims`."""
+    lines = []
+    for name, question in card.questions.items():
+        reply = answer(rows, name, question.write)
+        ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
+        goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"
+        text = f"[{question.text}]({question.link})" if reply else question.text
+        lines.append([text, question.paper or goal, *ours])
+    return Table(["Question", "Paper, goal", "Ours", "Holds"], lines)
+
+
+def _rows(picture: Picture, evidence: Evidence) -> pd.DataFrame:
+    """The picture's rows, one for each measured method."""
+    rows = evidence.of(picture.rows["experiment"])
+    for name, value in picture.rows.items():
+        rows = rows[rows[name] == value]
+    rows = rows[rows["method"].isin(picture.methods) & rows["decoder"].isin(("hungarian", "none", "best"))]
+    return rows.dropna(subset=["value"]).drop_duplicates("method")
+
+
+def draw(rows: pd.DataFrame, picture: Picture) -> Figure:
+    """A line for each method with its value and interval, and the paper's value if it has one."""
+    methods = [name for name in picture.methods if name in set(rows["method"])]
+    with subplots(4.4, 1.9) as (figure, axes):
+        ax = axes[0, 0]
+        for row in rows.to_dict("records"):
+            tint = "#0072b2" if row["method"] in picture.methods[: picture.leading] else "#8a8a8a"
+            point(ax, row, -methods.index(row["method"]), 2.0, color=tint, marker="o", markersize=6)
+        if picture.level is not None:
+            ax.axvline(picture.level, color="#222222", linewidth=0.8)
+        if picture.papers is not None:
+            papers = {name: value for name, value in picture.papers.items() if name in methods}
+            style: Any = {"color": "#d55e00", "markerfacecolor": "none", "linestyle": "", "marker": "D"}
+            ax.plot(list(papers.values()), [-methods.index(name) for name in papers], markersize=5, **style)
+            ax.legend(handles=[key("ours", color="#0072b2", marker="o"), key("paper", **style)], loc="best")
+            shares(ax.xaxis)
+        downwards(ax, [label(name) for name in methods])
+        ax.locator_params(axis="x", nbins=5)
+        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10.5)
+    return figure
+
+
 def holding(rows: pd.DataFrame) -> Table:
-    """How many claims hold, of each experiment that answers them (the first word of `source`)."""
+    """Number of claims by verdict and by the experiment that answers them (the first word of `source`)."""
     if rows.empty:
         return Table()
     counts = rows.groupby([rows["source"].str.split().str[0], "holds"]).size().unstack(fill_value=0)
     counts = counts.reindex(columns=["yes", "no", "uncertain", "not measured"], fill_value=0)
     lines = [[mode(str(name)), str(row.sum()), *map(str, row)] for name, row in counts.iterrows()]
-    return Table(["Experiment", "Claims", "Hold", "Do not", "Uncertain", "Not measured"], lines, 1)
+    return Table(["Experiment", "Claims", "Hold", "Do not hold", "Uncertain", "Not measured"], lines, 1)
 
 
 def claims(rows: pd.DataFrame) -> Table:
-    """Table `claims`, as it is."""
+    """Table `claims`, unchanged."""
 
     def written(entry: Any) -> str:
         return number(entry, 4) if isinstance(entry, float) else "-" if entry is None else cell(entry)
 
     return table([(name.capitalize(), of(name, written)) for name in SCHEMA.names], records(rows))
-
-
-def trials(rows: pd.DataFrame) -> Table:
-    """What was tried: the settings that differ between trials, and how each ended."""
-    settings = columns(
-        knob, trial="Trial", operator="Operator", method="Method", proposal="Proposal", loss="Loss", floor="Floor",
-        iterations="Iterations", optimiser="Optimiser", learning_rate="Learning rate", batch_size="Batch",
-        steps="Steps",
-    )  # fmt: skip
-    return table([*settings, *columns(percent, exact_match="Exact match", valid_share="Valid")], records(rows), 5)

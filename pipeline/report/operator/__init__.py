@@ -1,1 +1,1 @@
-"""The page `operator`: its tables, figures and templates."""
+"""Tables, figures and templates of the page `operator`."""

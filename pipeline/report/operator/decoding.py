@@ -1,8 +1,9 @@
-"""From soft assignments to orders: relaxations and decoders side by side (benchmarks/decoding.py, published)."""
+"""Relaxations and decoders that turn soft assignments into orders (published by benchmarks/decoding.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -10,13 +11,13 @@ from matplotlib.figure import Figure
 
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import DECODERS, decoder_label, in_order, label, natural
-from pipeline.report.numbers import Row, count, number, percent, spread
+from pipeline.report.numbers import Row, count, percent, spread
 from pipeline.report.plots import downwards, drawings, key, legend, point, shares, subplots
 from pipeline.report.tables import Cell, Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT = "operator_decoding"
 RELAXATIONS = ("none", "sinkhorn", "popocs_cyclic", "popocs_extrapolated", "popocs_nearest", "time_indexed")
-_COMPARED = ("hungarian", "topological", "best")  # with these the relaxations are compared; all are in the first table
+_COMPARED = ("hungarian", "topological", "best")  # the decoders with which relaxations are compared
 _MARKS: dict[str, Any] = {  # Okabe & Ito, 2008
     "hungarian": {"marker": "o", "color": "#d55e00"},
     "topological": {"marker": "s", "color": "#0072b2"},
@@ -27,12 +28,12 @@ Places = list[dict[str, str]]  # a noise and a length each
 
 
 def relaxation_label(name: str) -> str:
-    """A relaxation's name as the tables write it."""
+    """A relaxation's name in tables."""
     return "row softmax" if name == "none" else label(name)
 
 
 def noise_of(noise: str) -> str:
-    """The standard deviation that a set names: `noise_1.75` -> `1.75`."""
+    """The standard deviation in a set's name: `noise_1.75` -> `1.75`."""
     return noise.removeprefix("noise_")
 
 
@@ -41,20 +42,20 @@ CONVERGED: list[Column] = [
     ("Noise", of("set", noise_of)),
     ("n", of("lengths")),
     ("At or below 1e-5", value(percent, "converged_share", method="time_indexed", decoder="none")),
-    ("Largest", value(lambda left: f"{left:.1e}", "residual_max", method="time_indexed", decoder="none")),
+    ("Largest", value(lambda residual: f"{residual:.1e}", "residual_max", method="time_indexed", decoder="none")),
 ]
 
 
 def points(row: Row | None) -> str:
-    """A difference of shares in points of a hundred, with its interval."""
+    """A difference of shares in percentage points, with its interval."""
     return spread(row, lambda share: f"{100 * share:+.1f}")
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name and its figure, without lines where the benchmark has not been run."""
+    """The section's tables by name and its figure; they are empty if the benchmark was not run."""
     every = evidence.results[evidence.results["experiment"] == EXPERIMENT]
     fast, rows = every[every["set"] == "speed"], every[every["set"] != "speed"]
-    speed = [_PAIR[1], *_columns(_lengths(every), metric, lambda row: spread(row, count), "blocks_per_second")]
+    speed = [_PAIR[1], *_columns(_lengths(every), metric, partial(spread, write=count), "blocks_per_second")]
     shown = {"speed": table(speed, lines(fast, ["decoder"], {"decoder": DECODERS}), right=1)}
     return shown | (_measured(rows) if len(rows) else {"exact": Table(), "converged": Table()})
 
@@ -63,7 +64,6 @@ def _measured(rows: pd.DataFrame) -> dict[str, Any]:
     noises, lengths = _levels(rows), _lengths(rows)
     places = [{"set": noise} | n for noise in noises for n in lengths]
     hardest = rows[rows["set"] == noises[-1]]
-    distance = _columns(lengths, value, lambda tau: number(tau, 4), "kendall_tau_distance")
     gap = _columns(lengths, value, lambda lost: percent(lost, 2), "gap")
     gap += [(f"proven, {heading}", cell) for heading, cell in _columns(lengths, value, percent, "optimal_share")]
     sizes = {n["lengths"]: rows.loc[rows["lengths"] == n["lengths"], "n"].max() for n in lengths}
@@ -76,7 +76,6 @@ def _measured(rows: pd.DataFrame) -> dict[str, Any]:
         "exact": _of_pairs(rows, "exact_match", _columns(places, value, percent, "exact_match")),
         "valid": _valid(rows, places),
         "added": _added(rows, places),
-        "distance": _of_pairs(hardest, "kendall_tau_distance", distance),
         "gap": _of_pairs(hardest, "gap", gap),
         "converged": table(CONVERGED, lines(ended, ["set", "lengths"], {"set": noises}), right=1),
         "figures": drawings(decoding=(exact_match, exact)),
@@ -97,7 +96,7 @@ def _heading(place: dict[str, str]) -> str:
 
 
 def _columns(places: Places, cell: Callable[..., Cell], *query: Any, **more: str) -> list[Column]:
-    """A column for each place; its cells are of `metric` or `value`."""
+    """A column for each place; `cell` is `metric` or `value`."""
     return [(_heading(place), cell(*query, **more, **place)) for place in places]
 
 
@@ -112,40 +111,42 @@ def _of_pairs(rows: pd.DataFrame, name: str, columns: list[Column]) -> Table:
 
 
 def _added(rows: pd.DataFrame, places: Places) -> Table:
-    """What a relaxation adds to another, with the decoders that are compared."""
+    """What a relaxation adds to a reference, with the compared decoders."""
     chosen = rows[(rows["comparison"] == "difference") & rows["decoder"].isin(_COMPARED)]
     parts = []
-    for other in ("none", "popocs_extrapolated"):
-        columns = _columns(places, metric, points, "exact_match", comparison="difference", baseline=other)
-        part = _of_pairs(chosen[chosen["baseline"] == other], "exact_match", columns)
-        parts.append(Table(["Points", *part.head], [[f"less {relaxation_label(other)}", *line] for line in part.lines]))
+    for reference in ("none", "popocs_extrapolated"):
+        columns = _columns(places, metric, points, "exact_match", comparison="difference", baseline=reference)
+        part = _of_pairs(chosen[chosen["baseline"] == reference], "exact_match", columns)
+        parts.append(
+            Table(["Points", *part.head], [[f"less {relaxation_label(reference)}", *line] for line in part.lines])
+        )
     return Table(parts[0].head, [line for part in parts for line in part.lines], right=3)
 
 
 def _winners(rows: pd.DataFrame, places: Places) -> Table:
-    """What reproduces most blocks, at each noise and length; the first in order where several are equal."""
+    """The pair that reproduces most blocks at each noise and length; the first of several equal pairs."""
     pairs, cells = _pairs(rows, "exact_match"), []
     for place in places:
         exact = [row for line in pairs if (row := line.find(metric="exact_match", **place))]
         for row in sorted(exact, key=lambda row: -float(row["value"]))[:1]:
-            within = [other for other in exact if other is not row and other["high"] >= row["low"]]
+            within = [pair for pair in exact if pair is not row and pair["high"] >= row["low"]]
             names = [noise_of(place["set"]), relaxation_label(row["method"]), decoder_label(row["decoder"])]
             cells.append([place["lengths"], *names, spread(row, percent), f"{len(within)} of {len(exact) - 1}"])
     return Table(["n", "Noise", "Relaxation", "Decoder", "Exact match", "As good"], cells, right=4)
 
 
 def _valid(rows: pd.DataFrame, places: Places) -> Table:
-    """Hungarian's valid share for each relaxation, and the smallest of all other decoders together."""
+    """Hungarian's valid share for each relaxation, and the smallest valid share of all further decoders."""
     of_hungarian = rows["decoder"] == "hungarian"
     hungarian = _of_pairs(rows[of_hungarian], "valid_share", _columns(places, value, percent, "valid_share"))
-    others = rows[(rows["metric"] == "valid_share") & ~of_hungarian]
-    least = others.groupby(["set", "lengths"])["value"].min().to_dict()
+    legal_decoders = rows[(rows["metric"] == "valid_share") & ~of_hungarian]
+    least = legal_decoders.groupby(["set", "lengths"])["value"].min().to_dict()
     cells = [percent(least.get((place["set"], place["lengths"]), float("nan"))) for place in places]
-    return Table(hungarian.head, [*hungarian.lines, ["all", "the others, least", *cells]], right=2)
+    return Table(hungarian.head, [*hungarian.lines, ["all", "smallest of the legal decoders", *cells]], right=2)
 
 
 def exact_match(rows: pd.DataFrame) -> Figure:
-    """Blocks reproduced exactly, with intervals: a panel for each noise and length, a line for each relaxation."""
+    """Exact matches with intervals: a panel for each noise and length, a line for each relaxation."""
     noises, lengths = _levels(rows), _lengths(rows)
     shown = in_order(rows["method"], RELAXATIONS)
     decoders = [name for name in in_order(rows["decoder"], DECODERS) if name in _MARKS]

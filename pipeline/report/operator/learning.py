@@ -1,13 +1,13 @@
-"""Does the operator make the network learn better? Experiment `operator_learning`, and the trials behind it."""
+"""Experiment `operator_learning`: does a network learn better with the projection?"""
 
 from __future__ import annotations
 
-import pandas as pd
+from functools import partial
 
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import label, mode, spelt
+from pipeline.report.names import label, mode
 from pipeline.report.numbers import difference, percent, spread, with_interval
-from pipeline.report.tables import Line, Table, columns, lines, measured, metric, of, table
+from pipeline.report.tables import Table, lines, measured, metric, of, table
 
 MODELS = {  # method of the results -> model of the experiment
     "sinkhorn": "sinkhorn",
@@ -32,19 +32,12 @@ _ATTRIBUTED = {
 ATTRIBUTION = [
     ("Dependencies", of("dependencies", mode)),
     ("Operator", of("method", lambda model: label(next(k for k, name in MODELS.items() if name == model)))),
-    *((heading, metric(lambda row: spread(row, percent), name)) for heading, name in _ATTRIBUTED.items()),
-]
-TRIED = [
-    *columns(name="Operator", trials="Trials"),
-    *columns(spelt, loss="Best: loss"),
-    *columns(proposal="proposal"),
-    *columns("{:g}".format, learning_rate="learning rate"),
-    *columns(percent, exact_match="exact match", valid_share="valid", worst="Worst: exact match"),
+    *((heading, metric(partial(spread, write=percent), name)) for heading, name in _ATTRIBUTED.items()),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Table]:
-    """The section's tables by name; without lines where the experiment was not published."""
+    """The section's tables by name; they are empty if the experiment was not published."""
     learned, attributed = evidence.of("operator_learning"), evidence.of("operator_learning_attribution")
     by, exact = ["dependencies", "method"], {"decoder": "hungarian", "metric": "exact_match"}
     learned = learned[learned["method"].isin(MODELS)]
@@ -53,21 +46,4 @@ def section(evidence: Evidence) -> dict[str, Table]:
     return {
         "learned": table(LEARNED, lines(learned, by, {"method": MODELS}, exact), right=2),
         "attribution": table(ATTRIBUTION, whole, right=2),
-        "tried": table(TRIED, _tried(evidence.table("trials")), right=4),
     }
-
-
-def _tried(trials: pd.DataFrame) -> list[Line]:
-    """Of the trials with the settings' most frequent optimiser and steps, the best and the worst of each operator.
-
-    The paper's own, which are longer, stand apart.
-    """
-    alike = trials[(trials["optimiser"] == "adam") & trials["steps"].isin(trials["steps"].mode()[:1])]
-    names = alike["method"].where(alike["operator"] == "popocs", "sinkhorn").rename("name")
-    groups = [
-        (name, group.sort_values("exact_match", ascending=False, kind="stable")) for name, group in alike.groupby(names)
-    ]
-    return [
-        Line(group.iloc[0].to_dict() | {"name": name, "trials": len(group), "worst": group["exact_match"].min()})
-        for name, group in groups
-    ]

@@ -1,12 +1,13 @@
-"""What the common baseline of all processors costs (benchmarks/baseline_price.py, published)."""
+"""The cost of the common baseline of all processors (published by benchmarks/baseline_price.py)."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, natural
-from pipeline.report.numbers import number, spread
+from pipeline.report.numbers import spread, two
 from pipeline.report.tables import Column, lines, metric, of, table
 
 EXPERIMENT = "baseline_price"
@@ -14,15 +15,12 @@ _NAMES = {"order": "the console command", "sinkhorn": "training, Sinkhorn", "pop
 PRICE: list[Column] = [
     ("Work", of("method", lambda name: _NAMES.get(name, f"projection, {label(name).lower()}"))),
     ("Instructions", of("lengths")),
-    (
-        "Seconds, as a ratio",
-        metric(lambda row: spread(row, lambda ratio: number(ratio, 2)), "seconds", comparison="ratio"),
-    ),
+    ("Ratio of seconds", metric(partial(spread, write=two), "seconds", comparison="ratio")),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's table; without lines where the benchmark has not been run."""
+    """The section's table; it is empty if the benchmark was not run."""
     rows = evidence.of(EXPERIMENT)
     order = {"lengths": sorted(set(rows["lengths"]), key=natural)}
     return {"table": table(PRICE, lines(rows, ["method", "lengths"], {"method": list(_NAMES)} | order), right=2)}

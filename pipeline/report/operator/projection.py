@@ -15,7 +15,7 @@ from pipeline.report.plots import drawings, key, legend, logarithmic, subplots
 from pipeline.report.tables import Column, Table, columns, of, records, table
 
 METHODS = ["cyclic", ALONE, "nearest"]
-# Okabe & Ito, 2008, as everywhere: ours blue and green, the paper's loop orange, others apart.
+# Okabe & Ito, 2008: our methods are blue and green, the paper's loop is orange.
 _COLOURS = {
     "cyclic": "#d55e00",
     "extrapolated": "#0072b2",
@@ -34,21 +34,21 @@ _NAMES = {
     "linsatnet": "LinSATNet",
 }
 _SIZES = (5, 10, 20, 40, 64, 128, 256)  # ticks
-_FLOOR = 1e-9  # of the logarithmic axis: residuals of exactly 0 stand here
+_FLOOR = 1e-9  # lower end of the logarithmic axis, where residuals of exactly 0 are drawn
 
 
 def name(peer: str) -> str:
-    """A method's or peer's name as people write it."""
+    """A method's or peer's name in tables."""
     return _NAMES.get(peer, peer)
 
 
 def small(size: float) -> str:
-    """A residual: one digit and its power of ten, or two digits behind the point."""
+    """A residual: two significant digits and a power of ten, or two decimals."""
     return "-" if pd.isna(size) else f"{size:.1e}" if size < 0.01 else f"{size:.2f}"
 
 
 def two_digits(size: float) -> str:
-    """Two significant digits, or the whole number; a dash where there is none."""
+    """A number with two significant digits, or a whole number; a dash if it is missing."""
     return f"{size:.2g}" if size < 10 else count(size)
 
 
@@ -68,7 +68,7 @@ RESIDUALS: list[Column] = [
     *columns(or_dash, iterations="Iterations"),
     *columns(small, residual_median="Median residual", residual_p99="99th percentile", residual_max="Maximum"),
     *columns(lambda share: percent(share, 2), within_share="Within tolerance", straggler_share="Stragglers"),
-    ("Maximum, stragglers finished", lambda line: small(line["finished"]) if line["method"] == ALONE else "-"),
+    ("Maximum after `nearest`", lambda line: small(line["finished"]) if line["method"] == ALONE else "-"),
 ]
 SPEED = [
     *columns(n_instructions="Instructions"),
@@ -106,7 +106,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _shown(table: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Methods at the numbers of iterations that are shown; what `extrapolated` gives in the end as `finished`."""
+    """Methods at the shown numbers of iterations; column `finished` has the final residual of `extrapolated`."""
     if table.empty:
         return table
     keys = ["n_instructions", "proposal", "iterations"]
@@ -118,7 +118,7 @@ def _shown(table: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _slower(timed: pd.DataFrame) -> pd.DataFrame:
-    """Cases on the corpus, with a column for each of OURS: seconds over its seconds; NaN for itself."""
+    """Cases on the corpus with a column of ratios for each of OURS: seconds over its seconds, NaN for itself."""
     corpus = timed[timed["dags"] == "corpus"].sort_values("n_instructions", kind="stable")
     seconds = {peer: rows.set_index("n_instructions")["seconds_per_batch"] for peer, rows in corpus.groupby("peer")}
     for peer in OURS:
@@ -128,7 +128,7 @@ def _slower(timed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _growth(peers: pd.DataFrame) -> Table:
-    """Exponents: of ours on random DAGs up to the largest, of all on those of the corpus from 10 instructions on."""
+    """Exponents of our methods on random DAGs, and of all on blocks of the corpus from 10 instructions on."""
     head = ["Method or peer", "Exponent, corpus", "Exponent, random DAGs"]
     random = exponents(peers[peers["dags"] == "random"])
     corpus = exponents(peers[peers["dags"] == "corpus"], smallest=10)
@@ -137,10 +137,10 @@ def _growth(peers: pd.DataFrame) -> Table:
 
 
 def violations(table: pd.DataFrame, tolerance: float) -> Figure:
-    """Violations left against iterations, a panel for each length; softmax proposals.
+    """Remaining violations of softmax proposals against iterations, a panel for each length.
 
-    `table`: table `residuals`. Solid: the median block, dashed: the worst; `nearest` has no iterations.
-    `extrapolated` without its fall-back, so that stragglers show. Dotted: the tolerance.
+    `table`: table `residuals`. Solid: the median block; dashed: the worst block; dotted: the tolerance. `nearest` has
+    no iterations. `extrapolated` is drawn without its fall-back, so that stragglers are visible.
     """
     table = table[table["proposal"] == "softmax"]
     lengths = sorted(set(table["n_instructions"]))
@@ -151,11 +151,11 @@ def violations(table: pd.DataFrame, tolerance: float) -> Figure:
                 rows = drawn[drawn["method"] == method].sort_values("iterations")
                 for column, line in (("residual_median", "-"), ("residual_max", "--")):
                     style: Any = {"color": _COLOURS[method], "linestyle": line, "linewidth": 1.5}
-                    left = rows[column].clip(lower=_FLOOR)
+                    residuals = rows[column].clip(lower=_FLOOR)
                     if method == "nearest":
-                        ax.axhline(left.iloc[0], **style)
+                        ax.axhline(residuals.iloc[0], **style)
                     else:
-                        ax.plot(rows["iterations"], left, marker="o", markersize=2.5, **style)
+                        ax.plot(rows["iterations"], residuals, marker="o", markersize=2.5, **style)
             ax.axhline(tolerance, color="#666666", linestyle=":", linewidth=1)
             logarithmic(ax.xaxis, [1, 5, 20, 60])
             ax.set(xlim=(0.9, 1.1 * max(drawn["iterations"].max(), 1)), yscale="log", ylim=(_FLOOR, 100))
@@ -172,8 +172,7 @@ def violations(table: pd.DataFrame, tolerance: float) -> Figure:
 def speed(timed: pd.DataFrame) -> Figure:
     """Seconds and memory of a batch against the length of its blocks, a line for each peer.
 
-    `timed`: table `peers`, rows with seconds. Solid: DAGs of the corpus; dotted: random DAGs, scaled to the same
-    batch.
+    `timed`: rows of table `peers` with seconds. Solid: DAGs of the corpus; dotted: random DAGs, scaled to that batch.
     """
     batch = timed.loc[timed["dags"] == "corpus", "batch"].max()
     colours = {peer: _COLOURS.get(peer, "#999999") for peer in timed["peer"]}

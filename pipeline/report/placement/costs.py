@@ -1,29 +1,26 @@
-"""How wrong the cost model is for each kind of operation, as operations take on one core of a machine."""
+"""Errors of the cost model for each kind of operation, against run times on one core of a machine."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pipeline.report.devices.shared import short
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, spelt
-from pipeline.report.numbers import Row, percent, spread
+from pipeline.report.numbers import percent, spread
 from pipeline.report.placement.shared import COSTS
 from pipeline.report.tables import Column, lines, metric, of, table
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """A line for each kind of operation, those that take most of the time first."""
+    """A line for each kind of operation; kinds that take most of the time come first."""
     rows = evidence.of(COSTS)
     shares = rows[rows["metric"] == "time_share"].sort_values("value", ascending=False)
     order = {"method": shares["method"].tolist()}
     shown: list[Column] = [
         ("Kind", of("method", lambda kind: label("all") if kind == "all" else f"`{spelt(kind)}`")),
         ("Share of the time", metric(lambda row: spread(row, percent), "time_share")),
-        ("Predicted over measured", metric(_short, "predicted_over_measured")),
-        ("Wrong by a factor of", metric(_short, "wrong_by_factor")),
+        ("Predicted over measured", metric(short, "predicted_over_measured")),
+        ("Wrong by a factor of", metric(short, "wrong_by_factor")),
     ]
     return {"kinds": table(shown, lines(rows, ["method"], order, {"metric": "time_share"}), right=1)}
-
-
-def _short(row: Row | None) -> str:
-    return spread(row, lambda value: f"{value:.3g}")

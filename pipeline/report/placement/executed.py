@@ -1,13 +1,14 @@
-"""Placed schedules that two cores of a machine really executed: measured makespans, and whether they can be trusted."""
+"""Placed schedules that two cores executed: measured makespans, and how well others rank the schedules."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pipeline.report.devices.shared import METHOD, two_digits
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label
-from pipeline.report.numbers import count, spread, two
-from pipeline.report.placement.shared import EXECUTED, METHOD, methods, over
+from pipeline.report.numbers import count
+from pipeline.report.placement.shared import EXECUTED, methods, over
 from pipeline.report.tables import Column, lines, metric, of, table, value
 
 _MACHINE = "this_machine"
@@ -15,16 +16,16 @@ _TARGETS = {"two_cores": "the simulator's", _MACHINE: "the same schedules, measu
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables of makespans over the first expert's, and of rank correlations with what was measured."""
+    """Tables of makespans over the first expert's, and of rank correlations with measured makespans."""
     rows = evidence.of(EXECUTED)
     order = methods(evidence, EXECUTED)
     first = order[0] if order else "none"
     query = {"comparison": "ratio", "judge": _MACHINE, "baseline": first}
-    shown: list[Column] = [METHOD, (f"Over {label(first)}", metric(over, "makespan", **query))]
+    shown: list[Column] = [METHOD, (f"Against {label(first)}", metric(over, "makespan", **query))]
     shown.append(("Graphs", value(count, "makespan", "n", **query)))
     ranked: list[Column] = [
         ("Makespans", of("target", lambda name: _TARGETS[name])),
-        ("Rank correlation", metric(lambda row: spread(row, two), "rank_correlation")),
+        ("Rank correlation", metric(two_digits, "rank_correlation")),
         ("Graphs", value(count, "rank_correlation", "n")),
     ]
     measured = rows[rows["metric"] == "makespan"]

@@ -1,4 +1,4 @@
-"""Methods beside each other: over the experts, the default, the best known, and GO over its peers; by graph."""
+"""Methods against one device, the experts, the best known and HDP, and GO against its peers; also by graph."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import METHOD, of_set
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
-from pipeline.report.numbers import number, percent, share, spread
-from pipeline.report.placement.shared import DEVICES, FOUR, METHOD, SHARE, methods, of_set, over, sets
+from pipeline.report.numbers import number, percent, share
+from pipeline.report.placement.shared import DEVICES, FOUR, SHARE, methods, over, sets
 from pipeline.report.tables import Column, Table, lines, metric, of, table
 
 _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
 _BASELINES = {"default": "one device", "expert": "best expert", "best": "best known", "hdp": "HDP"}
+_LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "all": "both"}
 _IN_GRAPHS = (
     *("expert_layers", "placed_heft", "placed_metis", "placed_annealing", "placed_brkga", "decision_annealing"),
     *("hdp", "go_untaught", "go"),
@@ -21,7 +23,7 @@ _IN_GRAPHS = (
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables by title: of all methods, and of every graph."""
+    """Tables by title: of all methods, of every graph, and of GO against its peers."""
     return {
         "methods": {
             f"{devices}, {set_label(name)}": _methods(of_set(evidence, experiment, name), methods(evidence, experiment))
@@ -29,10 +31,10 @@ def section(evidence: Evidence) -> dict[str, Any]:
             for name in sets(evidence, experiment)
         },
         "graphs": {
-            f"{devices}, {link}": by_graph(evidence, experiment, link)
+            f"{devices}, {link}": table_of_link
             for experiment, devices in DEVICES.items()
             for link in evidence.settings(experiment).get("targets", ())
-            if by_graph(evidence, experiment, link)
+            if (table_of_link := by_graph(evidence, experiment, link))
         },
         "peers": _peers(of_set(evidence, FOUR, "all"), evidence.settings(FOUR).get("peers", ())),
     }
@@ -41,32 +43,27 @@ def section(evidence: Evidence) -> dict[str, Any]:
 def _methods(rows: pd.DataFrame, order: list[str]) -> Table:
     """A line for each method."""
     shown: list[Column] = [METHOD]
-    shown += [(f"Over {said}", metric(over, "makespan", baseline=name, **_OVER)) for name, said in _BASELINES.items()]
+    shown += [
+        (f"Against {text}", metric(over, "makespan", baseline=name, **_OVER)) for name, text in _BASELINES.items()
+    ]
     shown.append(("Share of the head room", metric(share, "share_of_head_room", **SHARE)))
     placed = {"judge": "simulator", "target": "all"}
-    shown.append(("Placed", metric(lambda row: spread(row, percent, _bare), "placed_share", **placed)))
-    asked = rows[rows["target"] == "all"]
-    return table(shown, lines(asked, ["method"], {"method": order}), right=1)
-
-
-def _bare(value: float) -> str:
-    return percent(value).rstrip("%")
+    shown.append(("Placed", metric(share, "placed_share", **placed)))
+    both_links = rows[rows["target"] == "all"]
+    return table(shown, lines(both_links, ["method"], {"method": order}), right=1)
 
 
 def _peers(rows: pd.DataFrame, peers: list[str]) -> Table:
     """GO against each peer: on each link, and on both."""
-    own = rows[(rows["method"] == "go") & rows["baseline"].isin(peers) & (rows["metric"] == "makespan")]
+    of_go = rows[(rows["method"] == "go") & rows["baseline"].isin(peers) & (rows["metric"] == "makespan")]
     query = {"comparison": "ratio", "judge": "simulator"}
     shown: list[Column] = [("Against", of("baseline", label))]
-    shown += [(said, metric(over, "makespan", target=link, **query)) for link, said in _LINKS.items()]
-    return table(shown, lines(own, ["baseline"], {"baseline": peers}), right=1)
-
-
-_LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "all": "both"}
+    shown += [(text, metric(over, "makespan", target=link, **query)) for link, text in _LINKS.items()]
+    return table(shown, lines(of_go, ["baseline"], {"baseline": peers}), right=1)
 
 
 def by_graph(evidence: Evidence, experiment: str, link: str) -> Table:
-    """As the paper's table: a line for each graph; methods' time over the best expert's."""
+    """A line for each graph, as in the paper's table: the time of methods over the best expert's."""
     parts = evidence.table("parts", experiment)
     if parts.empty:
         return Table()
@@ -83,7 +80,7 @@ def by_graph(evidence: Evidence, experiment: str, link: str) -> Table:
             [
                 str(first["part"]),
                 f"{int(first['n']):,}",
-                *(number(1e3 * one, 1) for one in (alone, expert)),
+                *(number(1e3 * seconds, 1) for seconds in (alone, expert)),
                 percent(1 - best / expert),
                 *(number(ratios.get(name, float("nan")), 3) for name in names),
             ]

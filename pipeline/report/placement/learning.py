@@ -1,4 +1,4 @@
-"""What is learned and what it is worth: convergence, transfer, parts of the network left out, node by node."""
+"""Learning and its effect: convergence, transfer, parts of the network left out, node by node."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from pipeline.report.devices.shared import METHOD, of_set, short
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label
-from pipeline.report.numbers import Row, spread
 from pipeline.report.panels import COLOURS, panels, styles
 from pipeline.report.placement.shared import (
     ABLATIONS,
     FOUR,
-    METHOD,
     NODE_BY_NODE,
     SHARE,
     SPEED,
     TRANSFER,
     methods,
-    of_set,
     over,
     sets,
 )
@@ -52,31 +50,27 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _compared(evidence: Evidence, experiment: str, baseline: str) -> Table:
-    """Every method's time over one method's, over the best known, and its share of the head room, all graphs."""
+    """Times over the baseline's, the best known and the best expert, and evaluations over HDP's; all graphs."""
     names = sets(evidence, experiment)
     if not names:
         return Table()
     shown: list[Column] = [METHOD]
-    for said, name in ((label(baseline), baseline), ("best known", "best"), ("best expert", "expert")):
-        shown.append((f"Over {said}", metric(over, "makespan", baseline=name, **_OVER)))
+    for text, name in ((label(baseline), baseline), ("best known", "best"), ("best expert", "expert")):
+        shown.append((f"Against {text}", metric(over, "makespan", baseline=name, **_OVER)))
     rows = of_set(evidence, experiment, names[-1])
-    shown.append(("Evaluations over HDP's", metric(_times, "evaluations", **{**SHARE, "baseline": "hdp", **_OVER})))
+    shown.append(("Evaluations over HDP's", metric(short, "evaluations", **{**SHARE, "baseline": "hdp", **_OVER})))
     order = {"method": methods(evidence, experiment)}
     return table(shown, lines(rows[rows["target"] == "all"], ["method"], order), right=1)
 
 
-def _times(row: Row | None) -> str:
-    return spread(row, lambda value: f"{value:.3g}")
-
-
 def _seconds(rows: pd.DataFrame) -> Table:
-    """How long each method takes to place a graph."""
-    shown: list[Column] = [METHOD, ("Seconds for a graph", metric(_times, "search_seconds"))]
+    """Seconds that each method takes to place a graph."""
+    shown: list[Column] = [METHOD, ("Seconds per graph", metric(short, "search_seconds"))]
     return table(shown, lines(rows, ["method"], {"method": _SHOWN}, {"metric": "search_seconds"}), right=1)
 
 
 def _curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
-    """Best so far over the best known, by evaluations, of the set with most graphs."""
+    """Best time so far over the best known, by evaluations, of the set with most graphs."""
     parts = evidence.table("parts", experiment)
     if parts.empty:
         return parts
@@ -86,31 +80,31 @@ def _curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
 
 
 def _in_seconds(curves: pd.DataFrame, speeds: pd.DataFrame) -> pd.DataFrame:
-    """The same by seconds: evaluations times what one takes on average; of methods that were timed."""
+    """The curves of timed methods by seconds: evaluations times the mean seconds of one."""
     if curves.empty or speeds.empty:
         return curves[:0]
-    taken = speeds[(speeds["metric"] == "search_seconds") & (speeds["comparison"] == "value")]
-    per = taken.set_index("method")["value"]
+    seconds = speeds[(speeds["metric"] == "search_seconds") & (speeds["comparison"] == "value")]
+    by_method = seconds.set_index("method")["value"]
     most = curves.groupby("method")["evaluations"].transform("max")
-    timed = curves.assign(seconds=curves["evaluations"] / most * curves["method"].map(per))
+    timed = curves.assign(seconds=curves["evaluations"] / most * curves["method"].map(by_method))
     return timed.dropna(subset=["seconds"])
 
 
 def convergence(curves: pd.DataFrame, by: str) -> Figure:
-    """The best so far over the best known. curves: columns method, value, and `by`."""
+    """Best time so far over the best known. curves: columns method, value, and `by`."""
     names = [name for name in _SHOWN if name in set(curves["method"])]
     style = styles(names)
     with panels(["all"], 1, 6.5, 3.6, style, 4) as (figure, (ax,)):
         for name in names:
-            own = curves[curves["method"] == name].sort_values(by)
-            ax.plot(own[by], own["value"], markersize=4, linewidth=1.4, **style[name])
+            curve = curves[curves["method"] == name].sort_values(by)
+            ax.plot(curve[by], curve["value"], markersize=4, linewidth=1.4, **style[name])
         logarithmic(ax.xaxis, 6)
         ax.set(xlabel=by, ylabel="time over the best known", ylim=(0.98, min(3.0, 1.02 * curves["value"].max())))
     return figure
 
 
 def training(history: pd.DataFrame) -> Figure:
-    """Seconds after 200 evaluations without learning over those of one device, development graphs; lines are seeds."""
+    """Time after 200 evaluations without learning over one device's, on development graphs; lines are seeds."""
     measured = history[history["split"] == "development"]
     with subplots(6.5, 3.2) as (figure, axes):
         ax = axes[0, 0]

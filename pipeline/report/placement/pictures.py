@@ -1,4 +1,4 @@
-"""Pictures of placed schedules: devices over the graph, timelines, memory."""
+"""Figures of placed schedules: devices over the graph, timelines, memory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pipeline.report.plots import drawings, key, legend, subplots
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Figures of the graph that is shown; its name and link."""
+    """Figures of the graph that is shown, with its name and link."""
     drawn = evidence.table("placed_operations", FOUR)
     figures = drawings(
         placement_graph=(over_the_graph, drawn),
         placement_timeline=(pictures.gantt, drawn),
         placement_memory=(pictures.memory, evidence.table("memory_curves", FOUR)),
     )
-    said = "" if drawn.empty else f"{drawn['graph'].iloc[0]}, {drawn['link'].iloc[0]}"
-    return {"figures": figures, "of": said}
+    caption = "" if drawn.empty else f"{drawn['graph'].iloc[0]}, {drawn['link'].iloc[0]}"
+    return {"figures": figures, "of": caption}
 
 
 def over_the_graph(operations: pd.DataFrame) -> Figure:
@@ -35,13 +35,13 @@ def over_the_graph(operations: pd.DataFrame) -> Figure:
     operations = operations.assign(height=operations["row"] - (widest - 1) / 2)
     with subplots(9, 0.9 + 1.7 * len(schedules), len(schedules)) as (figure, axes):
         for ax, (place, _) in zip(axes[:, 0], schedules, strict=True):
-            own = operations[operations["place"] == place]
-            tints = np.array(COLOURS)[own["device"].to_numpy() % len(COLOURS)]
-            ax.scatter(own["depth"], own["height"], s=5, c=tints, linewidths=0)
-            ax.set_title(label(own["method"].iloc[0]))
+            schedule = operations[operations["place"] == place]
+            tints = np.array(COLOURS)[schedule["device"].to_numpy() % len(COLOURS)]
+            ax.scatter(schedule["depth"], schedule["height"], s=5, c=tints, linewidths=0)
+            ax.set_title(label(schedule["method"].iloc[0]))
             ax.set_yticks([])
             ax.grid(visible=False)
-        axes[-1, 0].set_xlabel("depth in the graph, operations on the longest path before it")
+        axes[-1, 0].set_xlabel("depth in the graph: operations on the longest path before it")
         devices = sorted(set(operations["device"]))
         keys = [key(f"device {k}", color=COLOURS[k % len(COLOURS)], marker="o", linestyle="") for k in devices]
         legend(figure, keys, len(keys))

@@ -1,4 +1,4 @@
-"""How far the network reaches: seconds and memory by operations, quality on the largest graph."""
+"""Seconds and memory of the network by the number of operations, and its quality on the largest graph."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pipeline.report.devices.shared import short
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label
-from pipeline.report.numbers import Row, count, spread
+from pipeline.report.numbers import count
 from pipeline.report.panels import COLOURS
 from pipeline.report.placement.shared import SCALE, over
 from pipeline.report.plots import drawings, key, legend, logarithmic, subplots
@@ -17,14 +18,14 @@ from pipeline.report.tables import Column, Table, lines, metric, of, table
 
 _NUMBERS = {
     "decision_seconds": "Decision, seconds",
-    "decision_gigabytes": "GB",
+    "decision_gigabytes": "Decision, GB",
     "update_seconds": "Update, seconds",
-    "update_gigabytes": "GB, update",
+    "update_gigabytes": "Update, GB",
 }
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables and the figure; without lines where nothing was published."""
+    """Tables and the figure; they are empty if nothing was published."""
     rows = evidence.of(SCALE)
     sized = rows[rows["metric"].isin(_NUMBERS)]
     return {
@@ -36,16 +37,12 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 def _sizes(rows: pd.DataFrame) -> Table:
     shown: list[Column] = [("Operations", of("lengths", lambda text: count(float(text))))]
-    shown += [(said, metric(_short, name)) for name, said in _NUMBERS.items()]
+    shown += [(text, metric(short, name)) for name, text in _NUMBERS.items()]
     return table(shown, lines(rows, ["lengths"]), right=0)
 
 
-def _short(row: Row | None) -> str:
-    return spread(row, lambda value: f"{value:.3g}")
-
-
 def _quality(rows: pd.DataFrame) -> Table:
-    """GO's time over each peer's."""
+    """GO's time over each peer's, on each link."""
     query = {"comparison": "ratio", "judge": "simulator"}
     links = [name for name in ("pcie", "nvlink", "all") if name in set(rows["target"])]
     shown: list[Column] = [("Against", of("baseline", label))]
@@ -54,18 +51,18 @@ def _quality(rows: pd.DataFrame) -> Table:
 
 
 def growth(rows: pd.DataFrame) -> Figure:
-    """Seconds against operations, both logarithmic, with the line of proportional growth."""
+    """Seconds against operations, both logarithmic; dotted lines show proportional growth."""
     with subplots(6, 3.4) as (figure, axes):
         ax, keys = axes[0, 0], []
         for colour, name in zip(COLOURS, ("decision_seconds", "update_seconds"), strict=False):
-            own = rows[rows["metric"] == name]
-            own = own.assign(n=own["lengths"].astype(float)).sort_values("n")
-            ax.plot(own["n"], own["value"], "-o", color=colour, markersize=4)
-            last = own.iloc[-1]
-            ax.plot(own["n"], own["n"] * last["value"] / last["n"], ":", color=colour, linewidth=1)
+            points = rows[rows["metric"] == name]
+            points = points.assign(n=points["lengths"].astype(float)).sort_values("n")
+            ax.plot(points["n"], points["value"], "-o", color=colour, markersize=4)
+            last = points.iloc[-1]
+            ax.plot(points["n"], points["n"] * last["value"] / last["n"], ":", color=colour, linewidth=1)
             keys.append(key(_NUMBERS[name].split(",")[0].lower(), color=colour))
         logarithmic(ax.xaxis, 6)
         logarithmic(ax.yaxis, 6)
         ax.set(xlabel="operations", ylabel="seconds")
-        legend(figure, [*keys, key("in proportion", color="#444444", linestyle=":")], 3)
+        legend(figure, [*keys, key("proportional growth", color="#444444", linestyle=":")], 3)
     return figure

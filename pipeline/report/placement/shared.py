@@ -1,13 +1,10 @@
-"""What the sections of the page share: experiments, their names, and how ratios are written."""
+"""Experiments, methods and ratios that the sections of the page share."""
 
 from __future__ import annotations
 
-import pandas as pd
-
 from pipeline.report.evidence import Evidence
-from pipeline.report.names import in_order, label
+from pipeline.report.names import in_order
 from pipeline.report.numbers import Row, percent, spread
-from pipeline.report.tables import Column, of
 
 FOUR, TWO, EIGHT = "placement", "placement_two", "placement_eight"
 DEVICES = {FOUR: "four devices", TWO: "two devices", EIGHT: "eight devices"}
@@ -15,7 +12,6 @@ EXECUTED = "this_machine_placed"
 ABLATIONS, TRANSFER, NODE_BY_NODE = "placement_ablations", "placement_transfer", "placement_node_by_node"
 SCALE, SPEED, COSTS, SPLITS = "whole_graph_scale", "placing_speed", "cost_model", "workload_splits"
 SETS = ("placement_unseen", "placement_unseen_larger", "all")
-METHOD: Column = ("Method", of("method", label))
 SHARE = {"comparison": "value", "baseline": "expert", "judge": "simulator", "target": "all"}
 
 
@@ -24,19 +20,13 @@ def methods(evidence: Evidence, experiment: str) -> list[str]:
     return list(evidence.settings(experiment).get("methods", ()))
 
 
-def of_set(evidence: Evidence, experiment: str, name: str) -> pd.DataFrame:
-    """Rows of one set, both links in one."""
-    rows = evidence.of(experiment)
-    return rows[rows["set"] == name]
-
-
 def sets(evidence: Evidence, experiment: str) -> list[str]:
-    """Sets that were measured, all of them together last."""
+    """Sets that were measured; `all` comes last."""
     return in_order(evidence.of(experiment)["set"], SETS)
 
 
 def over(row: Row | None) -> str:
-    """A ratio as what it is more or less than 1: -4.2% is shorter."""
+    """A ratio minus 1, with its sign: -4.2% is shorter."""
     return spread(row, lambda ratio: _signed(ratio - 1), lambda ratio: _signed(ratio - 1).rstrip("%"))
 
 

@@ -1,4 +1,4 @@
-"""Splits of profiled workloads by the files' own rules: milliseconds of each method, and which are proven."""
+"""Splits of profiled workloads by the rules of their files: milliseconds of each method, and proven optima."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 def _cell(method: str) -> Cell:
     def write(line: Line) -> str:
-        broken = _found(line, method, "rules_broken")
-        said = f", breaks {broken['value']:.0f} rules" if broken and broken["value"] else ""
-        if method == "programme" and _found(line, "optimum", "objective"):
-            said = ", proven"
-        return spread(_found(line, method, "objective"), lambda ms: f"{ms:.1f}{said}", lambda ms: f"{ms:.1f}")
+        broken = _row_of(line, method, "rules_broken")
+        note = f", breaks {broken['value']:.0f} rules" if broken and broken["value"] else ""
+        if method == "programme" and _row_of(line, "optimum", "objective"):
+            note = ", proven"
+        return spread(_row_of(line, method, "objective"), lambda ms: f"{ms:.1f}{note}", lambda ms: f"{ms:.1f}")
 
     return write
 
 
-def _found(line: Line, method: str, name: str) -> Row | None:
+def _row_of(line: Line, method: str, name: str) -> Row | None:
     return line.find(method=method, metric=name)

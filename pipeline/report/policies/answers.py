@@ -1,6 +1,6 @@
-"""The claims of the paper, and what decides beside them, each as a question that the results answer.
+"""The claims of the paper, and further questions, each with the answer of the results.
 
-A question is answered by the interval alone: "uncertain" where it spans the target. Nothing here knows a result.
+The interval alone gives the answer: "uncertain" if it spans the target. No answer is written here.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.analysis.claims import holds, parsed
-from pipeline.report.devices.comparison import OF_PAPER, REAL, SYNTHETIC
+from pipeline.report.asked import SIGNS
+from pipeline.report.devices.shared import LIST, OF_PAPER, PROXY, REAL, SYNTHETIC
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
 from pipeline.report.numbers import number, percent, small
 from pipeline.report.policies.exactness import EXACT, sigmas
 from pipeline.report.policies.exactness import EXPERIMENT as EXACTNESS
-from pipeline.report.policies.shared import GFLOWNET, KEPT, LIST, ONE_GRAPH, PROXY, UNSEEN
+from pipeline.report.policies.shared import GFLOWNET, KEPT, ONE_GRAPH, UNSEEN
 from pipeline.report.tables import Table
 
-Form = Literal["value", "gain", "gap"]  # as in analysis/claims.py: of a ratio, 1 - value or value - 1
+Form = Literal["value", "gain", "gap"]  # as in analysis/claims.py: a gain is 1 - ratio, a gap is ratio - 1
 DRAWN = "gflownet_drawn"
 PEERS = (LIST, "brkga", "ppo", "randomised_list")  # the paper has the first three
-_SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
 _LARGE = "unseen_large"
 _SETS = {"one_graph": ONE_GRAPH, SYNTHETIC: UNSEEN, REAL: UNSEEN, _LARGE: UNSEEN}  # -> experiment
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question and the row that answers it; of several rows the one furthest from the target counts."""
+    """One question and the row that answers it; of several rows, the worst one counts."""
 
     text: str
     target: str  # an operator and a number, as in table `claims`
-    row: Mapping[str, str]  # columns of table `results`; others may have any value
+    row: Mapping[str, str]  # column of table `results` -> value; other columns may have any value
     form: Form = "value"
     paper: str = "-"  # what the paper says
-    share: bool = True  # people read it as a percentage
+    share: bool = True  # written as a percentage
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the results say, in the form of the question; n: graphs."""
+    """The answer of the results, in the form of the question; n: graphs."""
 
     holds: str = "not measured"
     value: float = math.nan
@@ -52,7 +52,7 @@ class Answer:
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The tables of questions; without lines where nothing answers them."""
+    """The tables of questions; they have no lines if nothing answers them."""
     against = {method: _against_peers(evidence, method) for method in (GFLOWNET, DRAWN)}
     return {
         "against": against[GFLOWNET],
@@ -67,11 +67,13 @@ def _against_peers(evidence: Evidence, method: str) -> Table:
     every = []
     for name, experiment in _SETS.items():
         for target in OF_PAPER:
-            asked = [Question("", "> 0", _ratio(experiment, name, method, peer, target), "gain") for peer in PEERS]
-            every.append([set_label(name), f"shorter on {target}", *(_verdict(evidence, one) for one in asked)])
-        asked = [Question("", "> 0", _more_diverse(experiment, name, method, peer)) for peer in PEERS]
-        every.append([set_label(name), "more diverse", *(_verdict(evidence, one) for one in asked)])
-    head = ["Graphs", "Is the GFlowNet", *(f"than {label(peer)}?" for peer in PEERS)]
+            asks = [Question("", "> 0", _ratio(experiment, name, method, peer, target), "gain") for peer in PEERS]
+            every.append(
+                [set_label(name), f"Shorter on {target}?", *(_verdict(evidence, question) for question in asks)]
+            )
+        asks = [Question("", "> 0", _more_diverse(experiment, name, method, peer)) for peer in PEERS]
+        every.append([set_label(name), "More diverse?", *(_verdict(evidence, question) for question in asks)])
+    head = ["Graphs", "Question", *(f"Against {label(peer)}" for peer in PEERS)]
     return Table(head, [line for line in every if set(line[2:]) != {"-"}], right=2)
 
 
@@ -81,42 +83,44 @@ def _verdict(evidence: Evidence, question: Question) -> str:
 
 
 def questions(name: str, experiment: str) -> Iterator[Question]:
-    """What is asked of one set beside the peers: first what the paper claims, then what it did not ask."""
+    """Further questions about one set: first the paper's claims, then others."""
     listed = _ratio(experiment, name, GFLOWNET, LIST, PROXY)
-    yield Question("At most 2% longer than list scheduling on the proxy?", "<= 0.02", listed, "gap", "yes")
-    for metric, said, target in (
+    yield Question("Is it at most 2% longer than list scheduling on the proxy?", "<= 0.02", listed, "gap", "yes")
+    for metric, text, target in (
         ("diversity", "Does a higher sigma make the kept schedules more diverse? (rank correlation)", "> 0.5"),
-        ("kept_speedup", "And on average less good? (rank correlation)", "< -0.5"),
+        ("kept_speedup", "Does it make them slower on average? (rank correlation)", "< -0.5"),
     ):
         row = {"experiment": experiment, "set": name, "method": GFLOWNET, "metric": "rank_correlation"}
-        yield Question(said, target, {**row, **KEPT, "baseline": metric}, paper="yes", share=False)
+        yield Question(text, target, {**row, **KEPT, "baseline": metric}, paper="yes", share=False)
     for target in ("bandwidth", "latency"):
-        known = _ratio(experiment, name, "gflownet_on_target", "heft", target)
-        yield Question(f"Told the target, shorter than HEFT on {target}?", "> 0", known, "gain")
+        told_target = _ratio(experiment, name, "gflownet_on_target", "heft", target)
+        yield Question(f"Told the target, is it shorter than HEFT on {target}?", "> 0", told_target, "gain")
         drawn = _ratio(experiment, name, DRAWN, "randomised_list", target, "spread")
-        text = f"Told drawn targets, shorter than randomised list scheduling on {target}, few devices kept as well?"
-        yield Question(text, "> 0", drawn, "gain")
+        text = f"Told drawn targets, is it shorter than randomised list scheduling on {target}"
+        yield Question(f"{text}, if schedules on few devices are kept too?", "> 0", drawn, "gain")
 
 
 def _by_set(evidence: Evidence) -> Table:
     """A line for each question, a column for each set."""
     by_set = {name: list(questions(name, experiment)) for name, experiment in _SETS.items()}
     every = [
-        [asked[0].text, _wanted(asked[0]), asked[0].paper, *(_verdict(evidence, one) for one in asked)]
-        for asked in zip(*by_set.values(), strict=True)
+        [asks[0].text, _goal(asks[0]), asks[0].paper, *(_verdict(evidence, question) for question in asks)]
+        for asks in zip(*by_set.values(), strict=True)
     ]
     head = ["Question", "Wanted", "Paper", *map(set_label, by_set)]
     return Table(head, [line for line in every if set(line[3:]) != {"-"}], right=3)
 
 
 def _exact(evidence: Evidence) -> Table:
-    """Whether schedules are drawn in proportion to their reward, of every small graph: the worst one answers."""
+    """Whether schedules are drawn in proportion to their reward: of all small graphs, the worst one answers."""
     rows = evidence.of(EXACTNESS)
     every = []
     for sigma in sigmas(rows):
         row = {"experiment": EXACTNESS, "metric": EXACT, "decoder": sigma}
-        asked = Question(f"Within 0.05 of R/Z on every small graph, sigma {sigma}?", "<= 0.05", row, share=False)
-        every.append([asked.text, _wanted(asked), _verdict(evidence, asked)])
+        question = Question(
+            f"Is it within 0.05 of R/Z on every small graph, sigma {sigma}?", "<= 0.05", row, share=False
+        )
+        every.append([question.text, _goal(question), _verdict(evidence, question)])
     return Table(["Question", "Wanted", "Total variation, worst graph"], every, right=2)
 
 
@@ -131,10 +135,10 @@ def _more_diverse(experiment: str, name: str, method: str, peer: str) -> dict[st
 
 
 def answered(evidence: Evidence, question: Question) -> Answer:
-    """What the results say of a question."""
+    """The answer of the results to a question."""
     rows = evidence.of(question.row["experiment"])
-    for name, wanted in question.row.items():
-        rows = rows[rows[name] == wanted]
+    for name, entry in question.row.items():
+        rows = rows[rows[name] == entry]
     rows = rows[rows["value"].notna()]
     if rows.empty:
         return Answer()
@@ -165,6 +169,6 @@ def _written(question: Question, value: float) -> str:
     return percent(value) if question.share else number(value, 3)
 
 
-def _wanted(question: Question) -> str:
+def _goal(question: Question) -> str:
     sign, goal = parsed(question.target)
-    return f"{_SIGNS[sign]} {_written(question, goal) if goal else 0}"
+    return f"{SIGNS[sign]} {_written(question, goal) if goal else 0}"

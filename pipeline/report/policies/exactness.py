@@ -1,4 +1,4 @@
-"""Does a policy draw schedules in proportion to their reward? Exactly, on small graphs: benchmarks/exact_flow."""
+"""How exactly a policy draws schedules in proportion to their reward, on small graphs: benchmarks/exact_flow."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pipeline.report.policies import pictures
 from pipeline.report.tables import Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT = "exact_flow"
-# `decoder` of the rows is sigma, as text; `set` the graph; `method` the network.
+# In its rows `decoder` is sigma as text, `set` is the graph, `method` is the network.
 EXACT, DRAWN, PERFECT, ERROR = (
     "total_variation",
     "drawn_total_variation",
-    "perfect_total_variation",  # low and high: between these the draws of a perfect sampler lie
+    "perfect_total_variation",  # low to high: the range of a perfect sampler's draws
     "log_z_error",
 )
-SCHEDULES = "schedules"  # how many the graph has
+SCHEDULES = "schedules"  # number of schedules of the graph
 _JUDGE = {"judge": "simulator"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Sigma -> table, highest first, and the picture; without any where nothing was published."""
+    """Sigma -> table, highest first, and the figures; empty if nothing was published."""
     rows = evidence.of(EXPERIMENT)
     measured = rows[rows["metric"].isin((EXACT, DRAWN, PERFECT, ERROR))]
     networks = in_order(measured["method"], ())
@@ -41,34 +41,34 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def sigmas(rows: pd.DataFrame) -> list[str]:
-    """The temperatures that were looked at, highest first."""
+    """The temperatures that were measured, highest first."""
     return sorted(set(rows.loc[rows["metric"] == EXACT, "decoder"]), key=float, reverse=True)
 
 
 def _graphs(rows: pd.DataFrame, sigma: str, networks: list[str]) -> Table:
-    """A line for each graph, and for each network where there are several."""
+    """A line for each graph, and for each network if there are several."""
     sizes = rows[rows["metric"] == SCHEDULES].drop_duplicates("set")
-    here = rows[rows["decoder"] == sigma]
-    several: list[Column] = [("Network", of("method", label))] if len(networks) > 1 else []
-    shown: list[Column] = [("Graph", of("set", spelt)), *several]
+    at_sigma = rows[rows["decoder"] == sigma]
+    network: list[Column] = [("Network", of("method", label))] if len(networks) > 1 else []
+    shown: list[Column] = [("Graph", of("set", spelt)), *network]
     if len(sizes):
-        known = dict(zip(sizes["set"], sizes["value"], strict=True))
-        shown.append(("Schedules", lambda line: count(known.get(line["set"], float("nan")))))
+        n_schedules = dict(zip(sizes["set"], sizes["value"], strict=True))
+        shown.append(("Schedules", lambda line: count(n_schedules.get(line["set"], float("nan")))))
     shown += [
         ("Total variation, exact", metric(_three, EXACT, **_JUDGE)),
-        ("of the draws", metric(_three, DRAWN, **_JUDGE)),
-        ("of a perfect sampler's draws", metric(_range, PERFECT, **_JUDGE)),
-        ("Draws inside its range", _inside),
+        ("Total variation of the draws", metric(_three, DRAWN, **_JUDGE)),
+        ("Range of a perfect sampler's draws", metric(_range, PERFECT, **_JUDGE)),
+        ("Draws in this range", _inside),
         ("Error of log Z", metric(_three, ERROR, **_JUDGE)),
     ]
-    if (here["n"] > 0).any():
+    if (at_sigma["n"] > 0).any():
         shown.append(("Draws", value(count, DRAWN, "n", **_JUDGE)))
-    every = lines(here, ["set", "method"], {"method": networks}, {"metric": EXACT, **_JUDGE})
-    return table(shown, every, right=1 + len(several))
+    every = lines(at_sigma, ["set", "method"], {"method": networks}, {"metric": EXACT, **_JUDGE})
+    return table(shown, every, right=1 + len(network))
 
 
 def _three(row: Row | None) -> str:
-    return spread(row, lambda found: number(found, 3))
+    return spread(row, lambda value: number(value, 3))
 
 
 def _range(row: Row | None) -> str:

@@ -1,4 +1,4 @@
-"""Gains of the GFlowNets over every peer: on every target, for each set, by both rules of keeping."""
+"""Gains of the GFlowNets over every peer on every target, for each set and rule that selects the kept schedules."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import METHOD, of_set
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
-from pipeline.report.policies.shared import EXPERIMENTS, METHOD, RULES, gain, methods, of_set, sets, targets
+from pipeline.report.policies.shared import EXPERIMENTS, RULES, gain, methods, sets, targets
 from pipeline.report.tables import Column, Table, lines, metric, of, table
 
-# They differ from `gflownet` in one setting; the sections on the temperature and on networks show them.
+# Variants differ from `gflownet` in one setting; the sections on temperature and on training show them.
 _VARIANTS = ("gflownet_cold", "gflownet_warm", "gflownet_hot", "gflownet_uniform")
 _AGAINST: Column = ("Against", of("baseline", label))
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Title of a set -> rule of keeping, in words -> its table."""
+    """Title of a set -> rule in words -> table."""
     shown: dict[str, dict[str, Table]] = {}
     for experiment in EXPERIMENTS:
         peers = evidence.settings(experiment).get("peers", ())
         for name in sets(evidence, experiment):
             rows = of_set(evidence, experiment, name)
-            tables = {said: _gains(rows, peers, methods(evidence), rule) for rule, said in RULES.items()}
-            shown[set_label(name)] = {said: of_rule for said, of_rule in tables.items() if of_rule}
+            tables = {text: _gains(rows, peers, methods(evidence), rule) for rule, text in RULES.items()}
+            shown[set_label(name)] = {text: of_rule for text, of_rule in tables.items() if of_rule}
     return {"sets": {title: tables for title, tables in shown.items() if tables}}
 
 

@@ -1,4 +1,4 @@
-"""From graphs that a policy was trained on to others: other families, real ones, twenty times as large."""
+"""How policies do on other graphs than they were trained on: other families, real ones, twenty times as large."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import LIST, METHOD, PROXY
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, label, set_label, spelt
-from pipeline.report.numbers import Row, count, percent, ratio
-from pipeline.report.policies.shared import KEPT, LIST, METHOD, ONE_GRAPH, PROXY, UNSEEN, excess, methods, sets
+from pipeline.report.numbers import count, percent, ratio
+from pipeline.report.policies.shared import KEPT, ONE_GRAPH, UNSEEN, excess, methods, sets
 from pipeline.report.tables import Column, Table, lines, metric, of, table, value
 
 _BY_FAMILY = ("randomised_list", "brkga", "ppo", "gflownet", "gflownet_drawn")
@@ -18,7 +19,7 @@ _TO_BEST = {"comparison": "ratio", "baseline": "best", "target": PROXY, **KEPT}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where the experiment was not published."""
+    """The section's tables by name; they are empty if the experiment was not published."""
     places = [(ONE_GRAPH, name) for name in sets(evidence, ONE_GRAPH)]
     unseen = in_order(sets(evidence, UNSEEN), _ORDER)
     places += [(UNSEEN, name) for name in unseen]
@@ -31,7 +32,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _gaps(rows: pd.DataFrame, places: list[tuple[str, str]], order: list[str]) -> Table:
-    """How far each method is from the best known schedule on the proxy, a column for each set."""
+    """How much longer each method's schedules are than the best known on the proxy, a column for each set."""
     shown: list[Column] = [METHOD]
     for experiment, name in places:
         where = {"experiment": experiment, "set": name}
@@ -41,19 +42,16 @@ def _gaps(rows: pd.DataFrame, places: list[tuple[str, str]], order: list[str]) -
         if (partly["set"] == name).any():
             share = {"experiment": experiment, "set": name, "target": PROXY, **KEPT}
             heading = f"Graphs with a schedule, {set_label(name)}"
-            shown.append((heading, metric(_share, "scheduled_share", **share)))
+            shown.append((heading, value(percent, "scheduled_share", **share)))
     counted = {"experiment": UNSEEN, **_TO_BEST}
     shown.append(("Graphs, all sets", lambda line: _total(line.rows, counted)))
     return table(shown, lines(rows, ["method"], {"method": order}), right=1)
 
 
-def _share(row: Row | None) -> str:
-    return "-" if row is None else percent(row["value"])
-
-
 def _total(rows: Any, query: dict[str, str]) -> str:
-    whole = [row["n"] for row in rows if row["metric"] == "makespan" and query.items() <= row.items()]
-    return count(sum(whole)) if whole else "-"
+    """Number of graphs in all rows of makespans that the query selects."""
+    counts = [row["n"] for row in rows if row["metric"] == "makespan" and query.items() <= row.items()]
+    return count(sum(counts)) if counts else "-"
 
 
 def _families(parts: pd.DataFrame) -> Table:

@@ -1,6 +1,6 @@
-"""Tables 1, 2 and 3 of the paper with our numbers: speedups on every target, and how different the kept schedules are.
+"""Tables 1, 2 and 3 of the paper with our numbers: speedups on every target, and diversity of the kept schedules.
 
-The paper's numbers stand in analysis/paper_devices.py.
+analysis/paper_devices.py has the paper's numbers.
 """
 
 from __future__ import annotations
@@ -10,33 +10,29 @@ from typing import Any
 import pandas as pd
 
 from pipeline.analysis import paper_devices as paper
-from pipeline.report.devices.comparison import REAL, SYNTHETIC
+from pipeline.report.devices.shared import LIST, METHOD, PROXY, REAL, SYNTHETIC, of_set, two_digits
 from pipeline.report.evidence import Evidence
-from pipeline.report.numbers import count, percent, ratio, spread, two
+from pipeline.report.numbers import count, percent, ratio
 from pipeline.report.policies.shared import (
     DIVERSITY,
     KEPT,
-    LIST,
-    METHOD,
     ONE_GRAPH,
-    PROXY,
     UNSEEN,
     methods,
     of_paper,
-    of_set,
     sets,
     speedup,
     targets,
 )
-from pipeline.report.tables import Column, Line, Table, lines, metric, table, value
+from pipeline.report.tables import Cell, Column, Line, Table, lines, metric, table, value
 
-THIS_MACHINE = "this_machine"  # an experiment of its own, and the name of its judge and target
+THIS_MACHINE = "this_machine"  # an experiment, its judge and its target
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The three tables by name; without lines where an experiment was not published."""
-    (one,) = sets(evidence, ONE_GRAPH)[:1] or [""]
-    first, real = of_set(evidence, ONE_GRAPH, one), of_set(evidence, UNSEEN, REAL)
+    """The three tables by name; they are empty if an experiment was not published."""
+    (graph_set,) = sets(evidence, ONE_GRAPH)[:1] or [""]
+    first, real = of_set(evidence, ONE_GRAPH, graph_set), of_set(evidence, UNSEEN, REAL)
     synthetic, order = of_set(evidence, UNSEEN, SYNTHETIC), methods(evidence)
     return {
         "seeds": len(evidence.settings(UNSEEN).get("seeds", ())),
@@ -56,22 +52,21 @@ def _lines(rows: pd.DataFrame, order: list[str]) -> list[Line]:
 def _targets(
     rows: pd.DataFrame, numbers: dict[str, dict[str, float]], order: list[str], executed: pd.DataFrame | None = None
 ) -> Table:
-    """Speedups, the paper's beside them.
+    """Our speedups and the paper's.
 
-    executed: rows of schedules that two cores really executed, for a column of their own where a learned method is
-    among them.
+    executed: rows of schedules that two cores executed; they have a column if a GFlowNet is among them.
     """
     shown: list[Column] = [METHOD]
     for target in targets(rows[rows["metric"] == "speedup"]):
         shown.append((target, speedup(target)))
         if any(target in of_method for of_method in numbers.values()):
-            theirs = {method: of_method[target] for method, of_method in numbers.items()}
-            shown.append((f"{target}, paper", _paper(theirs)))
+            speedups = {method: of_method[target] for method, of_method in numbers.items()}
+            shown.append((f"{target}, paper", _paper(speedups)))
     every = _lines(rows, order)
     if executed is not None and executed["method"].str.startswith("gflownet").any():
         every = [Line(line.place, [*line.rows, *_of_method(executed, line["method"])]) for line in every]
         measured = {"target": THIS_MACHINE, "judge": THIS_MACHINE, "comparison": "ratio", "baseline": LIST}
-        shown.append(("two cores: time over list scheduling's", metric(ratio, "makespan", **measured)))
+        shown.append(("two cores: makespan over list scheduling's", metric(ratio, "makespan", **measured)))
     shown.append(("Graphs", value(count, "speedup", "n", **KEPT)))
     return table(shown, every, right=1)
 
@@ -80,11 +75,11 @@ def _of_method(rows: pd.DataFrame, method: str) -> list[dict[Any, Any]]:
     return rows[rows["method"] == method].to_dict("records")
 
 
-def _paper(numbers: dict[str, float]) -> Any:
+def _paper(numbers: dict[str, float]) -> Cell:
     return lambda line: of_paper(numbers, line["method"])
 
 
-def _share(numbers: dict[str, float]) -> Any:
+def _paper_share(numbers: dict[str, float]) -> Cell:
     return lambda line: percent(numbers[line["method"]]) if line["method"] in numbers else "-"
 
 
@@ -92,9 +87,9 @@ def _diversity(rows: pd.DataFrame, order: list[str], numbers: dict[str, float]) 
     """Mean distances between the kept schedules, by three measures."""
     on_proxy = rows[rows["target"] == PROXY]
     chains, *starts = DIVERSITY
-    theirs: list[Column] = [(f"{chains[0]}, paper", _share(numbers))] if numbers else []
+    papers: list[Column] = [(f"{chains[0]}, paper", _paper_share(numbers))] if numbers else []
     every = lines(on_proxy, ["method"], {"method": order}, {"metric": "diversity", **KEPT})
-    return table([METHOD, chains, *theirs, *starts], every, right=1)
+    return table([METHOD, chains, *papers, *starts], every, right=1)
 
 
 def _proxy(rows: pd.DataFrame, order: list[str]) -> Table:
@@ -106,10 +101,10 @@ def _proxy(rows: pd.DataFrame, order: list[str]) -> Table:
         METHOD,
         ("Best", speedup(PROXY)),
         ("Best, paper", _paper(best)),
-        ("Mean of the kept", metric(lambda row: spread(row, two), "kept_speedup", **KEPT)),
+        ("Mean of the kept", metric(two_digits, "kept_speedup", **KEPT)),
         ("Mean, paper", _paper(mean)),
         chains,
-        (f"{chains[0]}, paper", _share(distance)),
+        (f"{chains[0]}, paper", _paper_share(distance)),
         *starts,
         ("Graphs", value(count, "speedup", "n", **KEPT)),
     ]

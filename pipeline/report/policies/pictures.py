@@ -1,4 +1,4 @@
-"""Pictures of the page: goodness against diversity by temperature, and how far draws are from what they should be."""
+"""Figures of the page: speedup against diversity by temperature, and how exact the probabilities of schedules are."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from pipeline.report.policies.shared import GFLOWNET
 
 
 def by_temperature(points: pd.DataFrame, sigmas: dict[str, float], sets: list[str]) -> Figure:
-    """Speedup on the proxy against diversity, a panel for each set: the best of the kept hollow, their mean filled.
+    """Speedup on the proxy against diversity, a panel for each set: means of the kept are filled, the best hollow.
 
-    points: set, method, best, mean, diversity; sigmas: method -> sigma, joined by a line in their order.
+    points: set, method, best, mean, diversity; sigmas: method -> sigma; a line joins these methods in their order.
     """
     present = in_order(points["set"], sets)
-    others = styles([name for name in in_order(points["method"], ()) if name not in sigmas])
-    marks = {GFLOWNET: {"color": "#222222", "marker": "h"}} | others
+    peers = styles([name for name in in_order(points["method"], ()) if name not in sigmas])
+    marks = {GFLOWNET: {"color": "#222222", "marker": "h"}} | peers
     with panels(present, 3, 3.0, 3.0, marks, 2 * min(3, len(present)), linestyle="") as (figure, axes):
         for ax, name in zip(axes, present, strict=True):
             of_set = points[points["set"] == name].set_index("method")
-            for method, mark in others.items():
+            for method, mark in peers.items():
                 if method in of_set.index:
-                    one = of_set.loc[method]
-                    ax.plot(one["diversity"], one["mean"], linestyle="", markersize=6, **mark)
-                    ax.plot(one["diversity"], one["best"], linestyle="", markersize=6, markerfacecolor="none", **mark)
+                    point = of_set.loc[method]
+                    ax.plot(point["diversity"], point["mean"], linestyle="", markersize=6, **mark)
+                    ax.plot(
+                        point["diversity"], point["best"], linestyle="", markersize=6, markerfacecolor="none", **mark
+                    )
             line = of_set.loc[[method for method in sigmas if method in of_set.index]]
             for column, face in (("mean", "#222222"), ("best", "none")):
                 ax.plot(line["diversity"], line[column], linewidth=1, markerfacecolor=face, **marks[GFLOWNET])
@@ -45,19 +47,19 @@ def by_temperature(points: pd.DataFrame, sigmas: dict[str, float], sets: list[st
 
 
 def exactness(rows: pd.DataFrame, sigmas: list[str]) -> Figure:
-    """Exact total variation of each graph, a mark for each sigma. rows: of table `results`, `decoder` is sigma."""
+    """Exact total variation of each graph, a mark for each sigma. rows: of table `results`; `decoder` is sigma."""
     graphs = in_order(rows["set"], ())
     marks = {sigma: (COLOURS[k % len(COLOURS)], "osD^v"[k % 5]) for k, sigma in enumerate(sigmas)}
     with subplots(8, 1.2 + 0.4 * len(graphs)) as (figure, axes):
         ax = axes[0, 0]
         for k, (sigma, (colour, marker)) in enumerate(marks.items()):
-            lower = 0.2 * (k - (len(marks) - 1) / 2)  # so that equal ones do not cover each other
+            shift = 0.2 * (k - (len(marks) - 1) / 2)  # equal values would cover each other
             for row in rows[rows["decoder"] == sigma].to_dict("records"):
-                place = -graphs.index(row["set"]) - lower
-                ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=1.2)
-                ax.plot(row["value"], place, color=colour, marker=marker, linestyle="")
+                height = -graphs.index(row["set"]) - shift
+                ax.plot([row["low"], row["high"]], [height, height], color=colour, linewidth=1.2)
+                ax.plot(row["value"], height, color=colour, marker=marker, linestyle="")
         downwards(ax, [spelt(name) for name in graphs])
-        ax.set(xlabel="total variation between what is drawn and R/Z: 0 is exact, 1 is disjoint", xlim=(0, None))
+        ax.set(xlabel="total variation between probabilities and R/Z: 0 is exact, 1 is disjoint", xlim=(0, None))
         keys = [
             key(f"sigma {sigma}", color=colour, marker=marker, linestyle="")
             for sigma, (colour, marker) in marks.items()
@@ -67,7 +69,7 @@ def exactness(rows: pd.DataFrame, sigmas: list[str]) -> Figure:
 
 
 def _few_labels(axis: Axis, ends: list[float]) -> None:
-    """Of a logarithmic axis: its decades; with less than one of them 2 and 5 times its power of ten, or what fits."""
+    """Labels of a logarithmic axis: decades; on less than a decade also 2 and 5 times a power of ten, or what fits."""
     span = ends[1] / ends[0]
     subs = (1.0, 2.0, 5.0) if span < 10 else (1.0,)
     axis.set_major_locator(MaxNLocator(3) if span < 2.5 else LogLocator(subs=subs, numticks=5))
@@ -76,7 +78,7 @@ def _few_labels(axis: Axis, ends: list[float]) -> None:
 
 
 def probabilities(schedules: pd.DataFrame) -> Figure:
-    """How probable schedules are drawn against how probable they should be, a panel for each graph and sigma.
+    """Probabilities of schedules against their shares of the reward, a panel for each graph and sigma.
 
     schedules: rows of table `schedule_probabilities`.
     """

@@ -1,4 +1,4 @@
-"""The temperature sigma: what it trades between good schedules and different ones."""
+"""The trade-off of the temperature sigma between good schedules and diverse ones."""
 
 from __future__ import annotations
 
@@ -6,32 +6,20 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import LIST, PROXY, of_set, two_digits
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label, set_label
-from pipeline.report.numbers import spread, two
 from pipeline.report.plots import drawings
 from pipeline.report.policies import pictures
-from pipeline.report.policies.shared import (
-    DIVERSITY,
-    GFLOWNET,
-    KEPT,
-    LIST,
-    METHOD,
-    PROXY,
-    UNSEEN,
-    of_set,
-    sets,
-    speedups,
-    targets,
-)
-from pipeline.report.tables import Column, Table, lines, metric, of, table
+from pipeline.report.policies.shared import GFLOWNET, UNSEEN, compared, sets
+from pipeline.report.tables import Cell, Column, Table, lines, metric, of, table
 
-BESIDE = ("list_scheduling", "randomised_list", "brkga", "ppo")  # which the picture shows, too
-_DIVERSITY, _GOODNESS = "diversity", "kept_speedup"  # what sigma is correlated with
+_PEERS = (LIST, "randomised_list", "brkga", "ppo")  # the figure shows them too
+_DIVERSITY, _KEPT_SPEEDUP = "diversity", "kept_speedup"  # metrics whose correlation with sigma is measured
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables of each set and the picture; without lines where fewer than two temperatures were measured."""
+    """Tables of each set and the figure; empty if fewer than two temperatures were measured."""
     sigmas = temperatures(evidence)
     if len(sigmas) < 2:
         return {"tables": {}}
@@ -43,7 +31,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "figures": drawings(
             policies_sigma=(
                 pictures.by_temperature,
-                pd.concat([scattered(rows, [*sigmas, *BESIDE]) for rows in every.values()]),
+                pd.concat([scattered(rows, [*sigmas, *_PEERS]) for rows in every.values()]),
                 sigmas,
                 list(every),
             )
@@ -52,8 +40,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def temperatures(evidence: Evidence) -> dict[str, float]:
-    """Method -> sigma, rising: those that differ from `gflownet` in sigma, and in the graphs they are
-    given, and were measured."""
+    """Method -> sigma, rising: measured methods that differ from `gflownet` only in sigma and the size of graphs."""
     entries = evidence.params.get("graphs", {}).get(UNSEEN, {}).get("methods", {})
     present = set(evidence.of(UNSEEN)["method"])
 
@@ -65,45 +52,39 @@ def temperatures(evidence: Evidence) -> dict[str, float]:
 
 
 def _comparable(rows: pd.DataFrame, sigmas: dict[str, float]) -> bool:
-    """Whether several temperatures were measured, all on the same graphs: some are given the small ones alone."""
-    asked = rows["method"].isin(sigmas) & (rows["metric"] == "makespan") & (rows["target"] == PROXY)
-    measured = rows[asked & (rows["baseline"] == LIST)]
+    """Whether several temperatures were measured, all on the same graphs: some only have the small ones."""
+    chosen = rows["method"].isin(sigmas) & (rows["metric"] == "makespan") & (rows["target"] == PROXY)
+    measured = rows[chosen & (rows["baseline"] == LIST)]
     return measured["method"].nunique() > 1 and measured["n"].nunique() == 1
 
 
 def _by_sigma(rows: pd.DataFrame, sigmas: dict[str, float]) -> Table:
-    shown: list[Column] = [
-        METHOD,
-        ("Sigma", lambda line: f"{sigmas[line['method']]:g}"),
-        *speedups(targets(rows[rows["metric"] == "speedup"])),
-        ("Mean of the kept, proxy", metric(lambda row: spread(row, two), "kept_speedup", target=PROXY, **KEPT)),
-        *DIVERSITY,
-    ]
-    of_network = rows[rows["method"].isin(sigmas)]
-    return table(shown, lines(of_network, ["method"], {"method": sigmas}), right=1)
+    return compared(rows, sigmas, ("Sigma", lambda line: f"{sigmas[line['method']]:g}"))
 
 
 def _correlations(rows: pd.DataFrame, order: list[str]) -> Table:
-    """Rank correlations of sigma, within a graph; means over graphs."""
-    found = rows[rows["metric"] == "rank_correlation"]
+    """Rank correlations with sigma within a graph; means over graphs."""
+    correlations = rows[rows["metric"] == "rank_correlation"]
     query = {"judge": "simulator", "decoder": "best"}
 
-    def correlated(baseline: str) -> Any:
-        return metric(lambda row: spread(row, two), "rank_correlation", baseline=baseline, **query)
+    def correlated(baseline: str) -> Cell:
+        return metric(two_digits, "rank_correlation", baseline=baseline, **query)
 
     shown: list[Column] = [
         ("Graphs", of("set", set_label)),
         ("Network", of("method", label)),
-        ("Sigma with the distance of the kept", correlated(_DIVERSITY)),
-        ("Sigma with their mean speedup", correlated(_GOODNESS)),
+        ("Sigma and diversity of the kept", correlated(_DIVERSITY)),
+        ("Sigma and their mean speedup", correlated(_KEPT_SPEEDUP)),
     ]
-    return table(shown, lines(found, ["set", "method"], {"set": order}), right=2)
+    return table(shown, lines(correlations, ["set", "method"], {"set": order}), right=2)
 
 
 def scattered(rows: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
-    """set, method, best, mean, diversity: on the proxy, of these methods where they have all three."""
+    """Columns set, method, best, mean, diversity: of these methods on the proxy, if they have all three numbers."""
     on_proxy = rows[(rows["target"] == PROXY) & (rows["decoder"] == "best") & (rows["comparison"] == "value")]
-    on_proxy = on_proxy[on_proxy["method"].isin(methods) & on_proxy["metric"].isin(("speedup", _GOODNESS, _DIVERSITY))]
+    on_proxy = on_proxy[
+        on_proxy["method"].isin(methods) & on_proxy["metric"].isin(("speedup", _KEPT_SPEEDUP, _DIVERSITY))
+    ]
     wide = on_proxy.pivot_table(index=["set", "method"], columns="metric", values="value").dropna()
-    names = {"speedup": "best", _GOODNESS: "mean"}
+    names = {"speedup": "best", _KEPT_SPEEDUP: "mean"}
     return wide.rename(columns=names).reset_index()

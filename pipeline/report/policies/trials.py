@@ -1,4 +1,4 @@
-"""What was tried of the policies on development graphs, before any test graph was scheduled."""
+"""Trials of the policies on development graphs, before any test graph was scheduled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.report.devices.shared import LIST
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import set_label
 from pipeline.report.numbers import code, ratio
-from pipeline.report.policies.shared import LIST, RULES, targets
+from pipeline.report.policies.shared import RULES, targets
 from pipeline.report.tables import Column, Table, lines, metric, of, table
 
 EXPERIMENT = "policy_trials"
@@ -17,18 +18,18 @@ _RATIO = {"comparison": "ratio", "baseline": LIST, "judge": "simulator"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """A table for each development set and rule of keeping; without any where nothing was published."""
+    """A table for each development set and rule that selects the kept schedules; empty if nothing was published."""
     rows = evidence.of(EXPERIMENT)
     tables = {
-        f"{set_label(str(name)).capitalize()}; {RULES.get(str(rule), str(rule))}": _tried(frame)
+        f"{set_label(str(name)).capitalize()}; {RULES.get(str(rule), str(rule))}": _table(frame)
         for (name, rule), frame in rows.groupby(["set", "decoder"], sort=True)
     }
     return {"tables": tables}
 
 
-def _tried(rows: pd.DataFrame) -> Table:
+def _table(rows: pd.DataFrame) -> Table:
     """Makespans over list scheduling's, the shortest over all targets first."""
-    together = rows[rows["metric"] == "makespan"].groupby("method")["value"].prod().sort_values(kind="stable")
+    products = rows[rows["metric"] == "makespan"].groupby("method")["value"].prod().sort_values(kind="stable")
     shown: list[Column] = [("Method", of("method", code))]
     shown += [(target, metric(ratio, "makespan", target=target, **_RATIO)) for target in targets(rows)]
-    return table(shown, lines(rows, ["method"], {"method": map(str, together.index)}), right=1)
+    return table(shown, lines(rows, ["method"], {"method": map(str, products.index)}), right=1)

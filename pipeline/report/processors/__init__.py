@@ -1,1 +1,1 @@
-"""The page `processors`: its tables, figures and templates."""
+"""Tables, figures and templates of the page `processors`."""

@@ -1,4 +1,4 @@
-"""The fast processor models beside llvm-mca: how often their cycles are equal, and what differs where they are not."""
+"""The fast processor models beside llvm-mca: how often their cycles are equal, and the causes of differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, set_label, spelt
-from pipeline.report.numbers import Row, code, count, number, percent, spread
+from pipeline.report.numbers import Row, code, count, percent, ratio, spread
 from pipeline.report.processors.cycles import EXPERIMENT as MODELLED
 from pipeline.report.tables import Column, Table, columns, lines, metric, ordered, table, value
 
@@ -18,15 +18,15 @@ RANDOM = "random_sequences"
 _OF = {"judge": "model", "baseline": "llvm_mca"}
 MEANINGS = {  # of benchmarks.machine_agreement.deviations.deviation
     "memory_barrier": "a load or store waits for a fence",
-    "removed_move": "a move that renaming removes is in front, and an operand comes later than the model has it",
-    "late_operand": "an operand comes later than the model has it",
-    "early_operand": "an operand comes earlier: the model lets every result take its instruction's full latency",
+    "removed_move": "an operand is ready later than in the model, after a move that register renaming removes",
+    "late_operand": "an operand is ready later than in the model",
+    "early_operand": "an operand is ready earlier: in the model every result takes its instruction's full latency",
     "dispatch": "an instruction is dispatched later",
-    "guessed_units": "an instruction's units could not be told apart, and the model takes those that it holds alone",
-    "ambiguous_units": "an instruction holds units of groups that cross, and other groups would explain as much",
-    "selection": "of several instructions that are ready another one issues",
+    "guessed_units": "the units of an instruction could not be identified; the model uses those that it occupies alone",
+    "ambiguous_units": "an instruction occupies units of overlapping groups, and different groups are equally possible",
+    "selection": "several instructions are ready, and a different one issues",
     "units": "a unit is idle in one of the two and busy in the other",
-    "retirement": "all issue alike, and leave the processor in other cycles",
+    "retirement": "all instructions issue in the same cycles but retire in different cycles",
     "other": "none of these, on a processor that issues in order",
 }
 _thousandths = partial(percent, digits=3)
@@ -37,35 +37,30 @@ def _share(row: Row | None) -> str:
     return spread(row, _thousandths, lambda end: _thousandths(end).rstrip("%"))
 
 
-def _four(row: Row | None) -> str:
-    """A value with its interval, four digits."""
-    return spread(row, partial(number, digits=4))
-
-
 AGREEMENT: list[Column] = [
     *columns(target="Processor"),
     ("Orders equal", metric(_share, "equal_cycles_share", **_OF)),
     ("Blocks with all orders equal", metric(_share, "equal_blocks_share", **_OF)),
-    ("Mean difference, cycles", metric(_four, "absolute_cycles_difference", **_OF)),
+    ("Mean difference, cycles", metric(ratio, "absolute_cycles_difference", **_OF)),
     ("Largest", value(count, "largest_cycles_difference", **_OF)),
-    ("Spearman", metric(_four, "rank_correlation", **_OF)),
-    ("Kendall", metric(_four, "kendall_correlation", **_OF)),
+    ("Spearman", metric(ratio, "rank_correlation", **_OF)),
+    ("Kendall", metric(ratio, "kendall_correlation", **_OF)),
     ("Best order is a best one", metric(_share, "best_order_share", **_OF)),
     ("Blocks", value(count, "equal_blocks_share", "n", **_OF)),
     ("Orders", value(count, "orders", **_OF)),
 ]
 DEVIATIONS = [
     *columns(target="Processor"),
-    *columns(set_label, set="In"),
-    *columns(spelt, deviation="Differs first"),
+    *columns(set_label, set="Blocks"),
+    *columns(spelt, deviation="First difference"),
     *columns(count, blocks="Number"),
-    *columns(code, example="A shortest example"),
+    *columns(code, example="Shortest example"),
     *columns(count, model_cycles="Cycles, model", llvm_mca_cycles="llvm-mca"),
 ]
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where nothing was published."""
+    """The section's tables by name; they are empty if nothing was published."""
     rows, deviations = evidence.of(EXPERIMENT), evidence.table("deviations")
     compared = rows[rows["metric"] == "equal_cycles_share"]
     targets = in_order(rows["target"], evidence.settings(MODELLED).get("targets", ()))
@@ -83,12 +78,12 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _deviations(deviations: pd.DataFrame, order: dict[str, Any]) -> Table:
-    """Processor by processor, blocks before sequences, the most frequent class first."""
+    """Deviations by processor, blocks before random sequences, the most frequent class first."""
     ranked = deviations.sort_values("blocks", ascending=False, kind="stable")
     return table(DEVIATIONS, ordered(ranked, {name: order[name] for name in ("target", "set")}), right=0)
 
 
 def _equal(compared: pd.DataFrame) -> list[str]:
-    """Processors on which every order that was compared is equal."""
+    """Processors on which all compared orders are equal."""
     lowest = compared.groupby("target", sort=True)["value"].min()
     return lowest.index[lowest == 1].tolist()

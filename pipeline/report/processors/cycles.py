@@ -1,8 +1,7 @@
-"""Every method on processor models: cycles against GCC's, time, what is proven, example blocks side by side."""
+"""Every method on processor models: cycles against GCC's, run time, proven optima, example blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,27 @@ from matplotlib.figure import Figure
 
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, label, set_label, with_decoder
-from pipeline.report.numbers import Row, count, percent, ratio, with_interval
+from pipeline.report.numbers import count, percent, ratio, with_interval
+from pipeline.report.panels import panels, styles
 from pipeline.report.plots import curve, drawings, key, legend, logarithmic, subplots
-from pipeline.report.tables import SCHEDULER, Column, Line, Table, lines, metric, of, table, value
+from pipeline.report.tables import SCHEDULER, Column, Line, Table, lines, metric, of, ranked, table, value
 
 EXPERIMENT, SPEED = "processors", "processors_speed"
-ONCE = "processors_speed_zen4"  # one run on another processor; of networks whose weights were not kept the only one
+ONCE = "processors_speed_zen4"  # one run elsewhere, the only one of the networks whose weights were not stored
 IN_ORDER = "atom"  # the target whose times, shares and examples are shown
 SHOWN = "test_10_40"  # the set of the summary and of the figures
-CHOSEN = ("none", "greedy", "beam", "timed")  # decoders; single samples are left out: they are drawn, not chosen
-_TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
-_CURVES = 8  # methods that a figure by length shows
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
-_ABREAST = 3  # panels
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+CHOSEN = (
+    "none",
+    "greedy",
+    "beam",
+    "timed",
+)  # decoders; without single samples, which are drawn and not chosen
+TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
+_CURVES = 8  # number of methods that a figure by length shows
 SHARES: list[Column] = [
     *SCHEDULER,
-    ("Cycles, of the best order's", metric(ratio, "cycles", comparison="ratio", baseline="best", judge=IN_ORDER)),
-    ("Of GCC's, mean", metric(ratio, "mean_cycles", comparison="ratio", baseline="gcc", judge=IN_ORDER)),
+    ("Cycles over the best order's", metric(ratio, "cycles", comparison="ratio", baseline="best", judge=IN_ORDER)),
+    ("Over GCC's, mean", metric(ratio, "mean_cycles", comparison="ratio", baseline="gcc", judge=IN_ORDER)),
     ("Fewer than GCC", value(percent, "fewer_cycles_share", baseline="gcc", judge=IN_ORDER)),
     ("As many", value(percent, "equal_cycles_share", baseline="gcc", judge=IN_ORDER)),
     ("More", value(percent, "more_cycles_share", baseline="gcc", judge=IN_ORDER)),
@@ -46,7 +48,7 @@ PROVEN: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name; without lines where nothing was published."""
+    """The section's tables and figures by name; they are empty if nothing was published."""
     rows, parts = evidence.of(EXPERIMENT), evidence.table("parts", EXPERIMENT)
     rows, parts = (frame[frame["decoder"].isin(CHOSEN)] for frame in (rows, parts))
     if rows.empty:
@@ -62,9 +64,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "in_order": IN_ORDER,
         "others": [name for name in judges if name != IN_ORDER],
         "short_of": set_label(SHOWN),
-        "short": table(_short_columns(evidence), _per_judge(shown, judges), right=2),
         "milp_nodes": evidence.params.get("methods", {}).get("milp", {}).get("nodes", 0),
-        "milp_worse": _worse(_per_judge(shown, judges), "milp", "random_legal"),
         "ratios": {set_label(name): _ratios(tested, judges, evidence) for name, tested in on_set.items()},
         "shares": {set_label(name): _shares(tested) for name, tested in on_set.items()},
         "proven": table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, _PROVEN), right=2),
@@ -78,7 +78,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _judges(rows: pd.DataFrame, evidence: Evidence) -> list[str]:
-    """Processors as the parameters list them, those of many iterations behind their single pass."""
+    """Processors in the sequence of the parameters, each with its single pass before its many iterations."""
     judged = rows[rows["judge"] != "none"].drop_duplicates("judge")
     targets = list(evidence.settings(EXPERIMENT).get("targets", ()))
     place = {name: k for k, name in enumerate(in_order(judged["target"], targets))}
@@ -87,12 +87,12 @@ def _judges(rows: pd.DataFrame, evidence: Evidence) -> list[str]:
 
 
 def _kind(method: str, evidence: Evidence) -> str:
-    """What the method is a kind of: methods that differ in settings alone are of one kind."""
+    """The kind of the method: methods that differ in settings alone are of one kind."""
     return str(evidence.params.get("methods", {}).get(method, {}).get("method", method))
 
 
 def _best_of_kinds(parts: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
-    """The best method of each kind on the in-order processor, with a column `name`, the best of all first."""
+    """The best method of each kind on the in-order processor, with a column `name`; the best of all is first."""
     pairs = zip(parts["method"], parts["decoder"], strict=True)
     named = parts.assign(
         name=[with_decoder(*pair) for pair in pairs], kind=[_kind(name, evidence) for name in parts["method"]]
@@ -103,73 +103,28 @@ def _best_of_kinds(parts: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
     return chosen.assign(place=chosen["name"].map(best.index)).sort_values("place", kind="stable")
 
 
-def _per_judge(rows: pd.DataFrame, judges: list[str]) -> list[Line]:
-    """A line for each judge with its ratios to GCC's cycles, the fewest first."""
-    ratios = rows[(rows["metric"] == "cycles") & (rows["comparison"] == "ratio") & (rows["baseline"] == "gcc")]
-    ratios = ratios.dropna(subset="value").sort_values(["value", "method"])
-    return [Line({"judge": judge}, ratios[ratios["judge"] == judge].to_dict("records")) for judge in judges]
-
-
-def _worse(judged: list[Line], method: str, other: str) -> list[str]:
-    """The judges by which the method needs more cycles than the other one."""
-    pairs = [
-        (line["judge"], line.find(method=method, **_TO_GCC), line.find(method=other, **_TO_GCC)) for line in judged
-    ]
-    return [judge for judge, one, two in pairs if one and two and one["value"] > two["value"]]
-
-
-def _short_columns(evidence: Evidence) -> list[Column]:
-    """Who needs the fewest cycles, and the best ratio of each kind of method."""
-    learned = set(evidence.settings(EXPERIMENT).get("models", ()))
-
-    def best(line: Line, kind: str = "", decoder: str = "") -> Row | None:
-        rows = [row for row in line.rows if not kind or _kind(row["method"], evidence) == kind]
-        rows = [row for row in rows if not decoder or (row["decoder"] == decoder and row["method"] in learned)]
-        return rows[0] if rows else None
-
-    def fewest(line: Line) -> str:
-        row = best(line)
-        return "-" if row is None else with_decoder(row["method"], row["decoder"])
-
-    return [
-        ("Processor", of("judge")),
-        ("Fewest cycles", fewest),
-        ("Theirs", lambda line: ratio(best(line))),
-        ("Network, fastest drawn", lambda line: ratio(best(line, decoder="timed"))),
-        ("Network, greedy", lambda line: ratio(best(line, decoder="greedy"))),
-        ("List scheduling, the best", lambda line: ratio(best(line, kind="list_scheduling"))),
-        ("Imitator of GCC", lambda line: ratio(best(line, kind="ordering"))),
-    ]
-
-
 def _ranked(rows: pd.DataFrame) -> list[Line]:
     """A line for each method and decoder that was judged, the fewest cycles on the in-order processor first."""
-
-    def rank(line: Line) -> tuple:
-        row = line.find(judge=IN_ORDER, **_TO_GCC)
-        return (np.inf if row is None else row["value"], line["method"], line["decoder"])
-
-    kept = [
-        line for line in lines(rows, ["method", "decoder"]) if any(row["comparison"] == "ratio" for row in line.rows)
-    ]
-    return sorted(kept, key=rank)
+    pairs = lines(rows, ["method", "decoder"])
+    judged = [line for line in pairs if any(row["comparison"] == "ratio" for row in line.rows)]
+    return ranked(judged, judge=IN_ORDER, **TO_GCC)
 
 
 def _ratios(rows: pd.DataFrame, judges: list[str], evidence: Evidence) -> Table:
-    """Microseconds a block, and the ratio to GCC's cycles on each processor."""
+    """Microseconds per block, and the ratio to GCC's cycles on each processor."""
     speed = evidence.of(SPEED, ONCE)
     speeds = speed[(speed["set"].isin(rows["set"])) & (speed["target"] == IN_ORDER)]
     columns: list[Column] = [
         *SCHEDULER,
-        ("µs a block", value(count, "microseconds_per_block", experiment=SPEED)),
+        ("µs per block", value(count, "microseconds_per_block", experiment=SPEED)),
         ("On a Zen 4, once", value(count, "microseconds_per_block", experiment=ONCE)),
     ]
-    columns += [(judge, metric(ratio, judge=judge, **_TO_GCC)) for judge in judges]
+    columns += [(judge, metric(ratio, judge=judge, **TO_GCC)) for judge in judges]
     return table(columns, _ranked(pd.concat([rows, speeds])), right=2)
 
 
 def _shares(rows: pd.DataFrame) -> Table:
-    """How near the best order methods come on the in-order processor."""
+    """How near the methods are to the best order on the in-order processor."""
     best = {"metric": "cycles", "comparison": "ratio", "baseline": "best", "judge": IN_ORDER}
     judged = rows[rows["judge"] == IN_ORDER]
     return table(SHARES, [line for line in _ranked(judged) if line.find(**best)], right=2)
@@ -178,12 +133,12 @@ def _shares(rows: pd.DataFrame) -> Table:
 def _points(rows: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
     """Methods whose time was measured on the in-order processor: `name`, `microseconds`, and the ratio of cycles.
 
-    The time is that of several series, of a method that has none the older one.
+    The time is the median of several series; a method that has none is shown with the earlier run.
     """
     speed, points = evidence.of(SPEED, ONCE), []
     timed = speed[(speed["set"] == SHOWN) & (speed["target"] == IN_ORDER)]
     for line in _ranked(pd.concat([rows, timed])):
-        row = line.find(judge=IN_ORDER, **_TO_GCC)
+        row = line.find(judge=IN_ORDER, **TO_GCC)
         times = [line.find(metric="microseconds_per_block", experiment=name) for name in (SPEED, ONCE)]
         time = times[0] or times[1]
         if row is not None and time is not None:
@@ -192,19 +147,10 @@ def _points(rows: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(points)
 
 
-def styles(names: Sequence[str]) -> dict[str, Any]:
-    """Colour and mark of every method, told apart by both."""
-    return {
-        name: {"color": _COLOURS[k % len(_COLOURS)], "marker": _MARKS[(k + k // len(_COLOURS)) % len(_MARKS)]}
-        for k, name in enumerate(names)
-    }
-
-
 def pareto(points: pd.DataFrame) -> Figure:
-    """Cycles against GCC's over microseconds per block; lower and further left is better.
+    """Cycles relative to GCC's against microseconds per block; lower and further left is better.
 
-    `points`: rows of table `results` with columns `name` and `microseconds`. The line joins those that no other beats
-    in both.
+    `points`: rows of table `results` with columns `name` and `microseconds`. The line joins the Pareto front.
     """
     style = styles(points["name"].tolist())
     with subplots(9.5, 6.4) as (figure, axes):
@@ -217,23 +163,19 @@ def pareto(points: pd.DataFrame) -> Figure:
             ax.plot(row["microseconds"], row["value"], linestyle="", markersize=6.5, **style[row["name"]])
         ax.axhline(1, color="#222222", linewidth=0.8)
         logarithmic(ax.xaxis, 9)
-        ax.set(xlabel="microseconds per block, one core", ylabel="cycles, of those of GCC's order")
+        ax.set(xlabel="microseconds per block, one core", ylabel="cycles over GCC's")
         legend(figure, [key(name, linestyle="", **mark) for name, mark in style.items()], 3)
     return figure
 
 
-def by_length(parts: pd.DataFrame, judges: Sequence[str]) -> Figure:
-    """Cycles against GCC's by length, a panel for each processor, with intervals.
+def by_length(parts: pd.DataFrame, judges: list[str]) -> Figure:
+    """Cycles relative to GCC's by length, with intervals, a panel for each processor.
 
-    `parts`: table `parts` of one set with a column `name`, in the order of the legend.
+    `parts`: table `parts` of one set with a column `name`, in the sequence of the legend.
     """
     style = styles(parts["name"].unique().tolist())
-    columns = min(_ABREAST, len(judges))
-    rows = -(-len(judges) // columns)
-    with subplots(1.2 + 3.7 * columns, 0.9 + 2.9 * rows, rows, columns) as (figure, axes):
-        for ax in axes.flat[len(judges) :]:
-            figure.delaxes(ax)
-        for ax, judge in zip(axes.flat, judges, strict=False):
+    with panels(judges, 3, 3.7, 2.9, style, 3, str, linestyle="") as (figure, axes):
+        for ax, judge in zip(axes, judges, strict=True):
             judged = parts[parts["judge"] == judge]
             ranges = judged.drop_duplicates("part").sort_values("rank")["part"].tolist()
             for k, (name, mark) in enumerate(style.items()):
@@ -243,14 +185,13 @@ def by_length(parts: pd.DataFrame, judges: Sequence[str]) -> Figure:
             ax.axhline(1, color="#222222", linewidth=0.8)
             ax.set_xticks(range(len(ranges)), ranges)
             ax.set(xlabel="instructions", title=judge)
-        for ax in axes[:, 0]:
-            ax.set_ylabel("cycles, of those of GCC's order")
-        legend(figure, [key(name, linestyle="", **mark) for name, mark in style.items()], 3)
+        for ax in axes[::3]:
+            ax.set_ylabel("cycles over GCC's")
     return figure
 
 
 def timelines(block: pd.DataFrame) -> Figure:
-    """One block in several orders, side by side: a bar from issue to write-back for each instruction.
+    """One block in several orders side by side: a bar from issue to write-back for each instruction.
 
     `block`: table `timelines`, rows of one block.
     """

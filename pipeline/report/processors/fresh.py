@@ -1,4 +1,4 @@
-"""Schedulers that need no long training: on development blocks, by which one may choose, and on a fresh share."""
+"""Schedulers that need no long training, on development blocks and on fresh blocks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import pandas as pd
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import in_order, set_label, with_decoder
 from pipeline.report.numbers import count, ratio
-from pipeline.report.processors.cycles import CHOSEN
-from pipeline.report.tables import SCHEDULER, Column, Line, Table, lines, metric, of, table, value
+from pipeline.report.processors.cycles import CHOSEN, TO_GCC
+from pipeline.report.tables import SCHEDULER, Column, Line, Table, lines, metric, of, ranked, table, value
 
 EXPERIMENT, DEVELOPMENT = "schedulers", "development_10_40"
-_TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables by name; without lines where nothing was published."""
+    """The section's tables by name; they are empty if nothing was published."""
     rows = evidence.of(EXPERIMENT)
-    rows = rows[rows["decoder"].isin(CHOSEN) & (rows["metric"] == "cycles") & (rows["comparison"] == "ratio")]
-    rows = rows[rows["baseline"] == "gcc"]
+    rows = rows[rows["decoder"].isin(CHOSEN) & (rows[list(TO_GCC)] == pd.Series(TO_GCC)).all(axis=1)]
     if rows.empty:
         return {"ratios": {}}
     settings = evidence.settings(EXPERIMENT)
@@ -33,13 +31,13 @@ def section(evidence: Evidence) -> dict[str, Any]:
 
 
 def _short(rows: pd.DataFrame, judges: list[str], sets: list[str]) -> Table:
-    """For each processor the method with the fewest cycles on development blocks, and its ratios on every set."""
+    """The method with the fewest cycles on development blocks for each processor, and its ratios on every set."""
     picked = rows[rows["set"] == DEVELOPMENT].dropna(subset="value").sort_values(["value", "method"])
     winners = picked.drop_duplicates("judge").set_index("judge")[["method", "decoder"]]
     shown: list[Column] = [
         ("Processor", of("judge")),
         ("Fewest cycles on development blocks", lambda line: with_decoder(line["method"], line["decoder"])),
-        *((set_label(name), metric(ratio, set=name, **_TO_GCC)) for name in sets),
+        *((set_label(name), metric(ratio, set=name, **TO_GCC)) for name in sets),
     ]
     chosen = [
         Line({"judge": judge, **winners.loc[judge]}, rows[rows["judge"] == judge].to_dict("records"))
@@ -50,12 +48,7 @@ def _short(rows: pd.DataFrame, judges: list[str], sets: list[str]) -> Table:
 
 
 def _ratios(rows: pd.DataFrame, judges: list[str]) -> Table:
-    """Every method's ratio on each processor; the fewest cycles on the first of them first."""
-    shown: list[Column] = [*SCHEDULER, *((judge, metric(ratio, judge=judge, **_TO_GCC)) for judge in judges)]
-    shown.append(("Blocks", value(count, column="n", judge=judges[0], **_TO_GCC)))
-
-    def rank(line: Line) -> tuple[float, str]:
-        row = line.find(judge=judges[0], **_TO_GCC)
-        return (float("inf") if row is None else row["value"], line["method"])
-
-    return table(shown, sorted(lines(rows, ["method", "decoder"]), key=rank), right=2)
+    """Every method's ratio on each processor; the fewest cycles on the first processor come first."""
+    shown: list[Column] = [*SCHEDULER, *((judge, metric(ratio, judge=judge, **TO_GCC)) for judge in judges)]
+    shown.append(("Blocks", value(count, column="n", judge=judges[0], **TO_GCC)))
+    return table(shown, ranked(lines(rows, ["method", "decoder"]), judge=judges[0], **TO_GCC), right=2)

@@ -1,4 +1,4 @@
-"""The system's GCC stands in for GCC 7, which is a download."""
+"""The system's GCC replaces GCC 7, which would have to be downloaded."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pipeline.blocks.compiled.compiler import Compiler, CompilerError
 @pytest.fixture(scope="session")
 def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
     if shutil.which("gcc") is None:
-        pytest.skip("no gcc here: on Debian, apt-get install gcc libc6-dev")
-    found = Compiler("gcc", ("-O2", "-march=haswell"))
+        pytest.skip("gcc is not installed: on Debian, apt-get install gcc libc6-dev")
+    system_gcc = Compiler("gcc", ("-O2", "-march=haswell"))
     try:
-        found.check(tmp_path_factory.mktemp("probe"))
+        system_gcc.check(tmp_path_factory.mktemp("probe"))
     except CompilerError as error:
         pytest.skip(str(error))
-    return found
+    return system_gcc
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The compiler as a subprocess: what it is given, and what is said when it fails."""
+"""The compiler as a subprocess: its inputs, and the messages when it fails."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ANY = r"GCC: \(.*\) \d+"
 
 
 def test_same_source_same_bytes(compiler: Compiler, program: Path, tmp_path: Path) -> None:
-    made = [compiler.compile("tiny.c", (), program, tmp_path / name) for name in ("a.o", "b.o")]
-    assert made[0] == made[1]
+    objects = [compiler.compile("tiny.c", (), program, tmp_path / name) for name in ("a.o", "b.o")]
+    assert objects[0] == objects[1]
 
 
-def test_first_error_is_told(compiler: Compiler, tmp_path: Path) -> None:
+def test_the_message_has_the_first_error(compiler: Compiler, tmp_path: Path) -> None:
     (tmp_path / "bad.c").write_text('#include "config.h"\nint f(void) { return x; }\n')
     with pytest.raises(UnusableFile, match=r"compiling failed: bad.c:1:\d+: fatal error: config.h"):
         compiler.compile("bad.c", (), tmp_path, tmp_path / "bad.o")
@@ -38,8 +38,8 @@ def test_a_compiler_that_hangs_is_stopped(compiler: Compiler, tmp_path: Path, mo
 
 
 def test_linking_changes_addresses_alone(compiler: Compiler, program: Path, tmp_path: Path) -> None:
-    data = compiler.compile("tiny.c", (), program, tmp_path / "a.o")
-    scheduled = read_image(data, ANY, "(?!)")
+    object_file = compiler.compile("tiny.c", (), program, tmp_path / "a.o")
+    scheduled = read_image(object_file, ANY, "(?!)")
     linked = read_image(compiler.link(tmp_path / "a.o", tmp_path / "a"), ANY, "(?!)")
     pairs = pair(scheduled, scheduled, 2, 64, Forms())
     (before,), (after,) = pairs.blocks, with_addresses(pairs.blocks, linked)
@@ -48,7 +48,7 @@ def test_linking_changes_addresses_alone(compiler: Compiler, program: Path, tmp_
     assert (after.address - before.address == linked.sections[0].address).all()
 
 
-def test_foreign_symbols_stand_apart(compiler: Compiler, tmp_path: Path) -> None:
+def test_foreign_symbols_do_not_overlap(compiler: Compiler, tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("extern int x, y; int f(void) { return x + y; }\n")
     compiler.compile("a.c", (), tmp_path, tmp_path / "a.o")
     linked = compiler.link(tmp_path / "a.o", tmp_path / "a")
@@ -63,11 +63,11 @@ def test_foreign_symbols_stand_apart(compiler: Compiler, tmp_path: Path) -> None
 def test_a_wheel_without_gcc(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "w", "w") as wheel:
         wheel.writestr("other/readme", "x")
-    with pytest.raises(CompilerError, match="holds no gcc_root/bin/gcc"):
+    with pytest.raises(CompilerError, match="does not contain gcc_root/bin/gcc"):
         unpack(tmp_path / "w", tmp_path / "out")
 
 
-def test_gcc_of_a_wheel_may_be_run_and_the_rest_not(tmp_path: Path) -> None:
+def test_gcc_of_a_wheel_is_executable_and_other_files_are_not(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "w", "w") as wheel:
         for name in ("bin/gcc", "libexec/gcc/cc1", "lib/gcc/include/stddef.h"):
             wheel.writestr(f"g.data/gcc_root/{name}", "x")
@@ -80,7 +80,7 @@ def test_gcc_of_a_wheel_may_be_run_and_the_rest_not(tmp_path: Path) -> None:
 
 
 def test_no_compiler_at_all(tmp_path: Path) -> None:
-    with pytest.raises(CompilerError, match="no program 'no-such-gcc'"):
+    with pytest.raises(CompilerError, match="the program 'no-such-gcc' is not installed"):
         Compiler("no-such-gcc", ()).check(tmp_path)
 
 

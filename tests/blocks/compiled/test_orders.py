@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.compiled.permutations import input_order, kendall_distance, violated
+from pipeline.blocks.compiled.permutations import input_order, kendall_tau_distance, violated
 from pipeline.blocks.dag.dependencies import Kind, block_dag
 
 
-def test_where_each_instruction_stood() -> None:
+def test_positions_of_the_instructions() -> None:
     assert input_order(["add", "load", "mul"], ["load", "mul", "add"]) == (1, 2, 0)
 
 
@@ -24,7 +24,7 @@ def test_other_instructions_are_no_pair() -> None:
 
 
 @given(st.lists(st.sampled_from("abcde"), max_size=20).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
-def test_it_is_a_permutation_that_gives_the_first_order_back(pair: tuple[list[str], list[str]]) -> None:
+def test_the_permutation_restores_the_first_order(pair: tuple[list[str], list[str]]) -> None:
     after, before = pair
     order = input_order(after, before)
     assert order is not None and sorted(order) == list(range(len(after)))
@@ -32,7 +32,7 @@ def test_it_is_a_permutation_that_gives_the_first_order_back(pair: tuple[list[st
 
 
 def test_equal_instructions_of_a_legal_order_stay_legal() -> None:
-    """mov eax,1 / store / mov eax,1 / store: the two pairs may not be mixed."""
+    """mov eax,1 / store / mov eax,1 / store: the instructions of the two pairs must not be interchanged."""
     move, store = "b801000000", "8903"  # mov eax, 1; mov [rbx], eax
     after = [move, store, move, store]
     order = input_order(after, after)
@@ -41,7 +41,7 @@ def test_equal_instructions_of_a_legal_order_stay_legal() -> None:
     assert violated(order, *zip(*dag.edges, strict=True)) == Kind(0)
 
 
-def test_the_kinds_of_what_is_turned_round() -> None:
+def test_the_kinds_of_reversed_dependencies() -> None:
     before, after, kinds = [0, 0, 1], [1, 2, 2], [int(Kind.REGISTER_RAW), int(Kind.MEMORY_WAW), int(Kind.FLAG_WAW)]
     assert violated((0, 1, 2), before, after, kinds) == Kind(0)
     assert violated((0, 2, 1), before, after, kinds) == Kind.FLAG_WAW
@@ -50,6 +50,6 @@ def test_the_kinds_of_what_is_turned_round() -> None:
 
 
 def test_distance() -> None:
-    assert kendall_distance((0, 1, 2, 3)) == 0
-    assert kendall_distance((1, 0, 2, 3)) == 1
-    assert kendall_distance((3, 2, 1, 0)) == 6
+    assert kendall_tau_distance((0, 1, 2, 3)) == 0
+    assert kendall_tau_distance((1, 0, 2, 3)) == 1
+    assert kendall_tau_distance((3, 2, 1, 0)) == 6

@@ -1,4 +1,4 @@
-"""Hand-assembled objects, before and after scheduling: which blocks are pairs, and why others are not."""
+"""Hand-assembled objects, before and after scheduling: pairs of blocks, and reasons for missing partners."""
 
 from __future__ import annotations
 
@@ -32,57 +32,57 @@ def pairs(after: str, before: str, **options: object) -> Pairs:
 
 
 def test_a_moved_instruction() -> None:
-    found = pairs(ADD + MOV + SUB + RET, SUB + ADD + MOV + RET)
-    assert found.orders == [(2, 0, 1)]
-    assert (found.functions, found.unpaired_functions, found.found, found.unpaired) == (1, 0, 1, Counter())
-    (blocks,) = found.blocks
+    result = pairs(ADD + MOV + SUB + RET, SUB + ADD + MOV + RET)
+    assert result.orders == [(2, 0, 1)]
+    assert (result.functions, result.unpaired_functions, result.candidates, result.unpaired) == (1, 0, 1, Counter())
+    (blocks,) = result.blocks
     assert (blocks.begin.tolist(), blocks.end.tolist(), blocks.n_instructions.tolist()) == ([0], [6], [3])
 
 
 def test_blocks_between_calls_are_paired_by_place() -> None:
-    found = pairs(ADD + MOV + CALL + CALL + SUB + ADD + RET, MOV + ADD + CALL + CALL + ADD + SUB + RET)
-    assert found.orders == [(1, 0), (1, 0)]
+    result = pairs(ADD + MOV + CALL + CALL + SUB + ADD + RET, MOV + ADD + CALL + CALL + ADD + SUB + RET)
+    assert result.orders == [(1, 0), (1, 0)]
 
 
-def test_padding_may_stand_in_one_of_the_two() -> None:
+def test_padding_may_be_in_one_of_the_two() -> None:
     jump = "7400"  # to the next instruction, which opens a block
-    found = pairs(ADD + MOV + jump + NOP + SUB + ADD + RET, MOV + ADD + jump + SUB + ADD + RET)
-    assert found.orders == [(1, 0), (0, 1)]
+    result = pairs(ADD + MOV + jump + NOP + SUB + ADD + RET, MOV + ADD + jump + SUB + ADD + RET)
+    assert result.orders == [(1, 0), (0, 1)]
 
 
 def test_padding_between_two_targets() -> None:
     loop = ADD + MOV + "75fa" + RET  # back to its begin
-    found = pairs(ADD + MOV + "7403" + NOP + loop, MOV + ADD + "7400" + loop)
-    assert found.orders == [(1, 0), (0, 1)]
-    found = pairs(ADD + MOV + "7400" + NOP + loop, MOV + ADD + "7400" + loop)
-    assert found.orders == [(1, 0), (0, 1)]
+    result = pairs(ADD + MOV + "7403" + NOP + loop, MOV + ADD + "7400" + loop)
+    assert result.orders == [(1, 0), (0, 1)]
+    result = pairs(ADD + MOV + "7400" + NOP + loop, MOV + ADD + "7400" + loop)
+    assert result.orders == [(1, 0), (0, 1)]
 
 
-def test_a_call_that_is_not_filled_in_leads_nowhere() -> None:
-    """It seems to lead to the next instruction, here one that went over it, and then the head of a loop."""
+def test_a_call_without_its_distance_is_not_a_branch() -> None:
+    """The call seems to lead to the next instruction: in one object an instruction that moved, in the other a loop."""
     loop = ADD + MOV + "75fa" + RET
     after, before = ADD + MOV + SUB + CALL + loop, ADD + MOV + CALL + SUB + loop
     images = []
     for code in (after, before):
-        place = len(code.split(CALL)[0]) // 2 + 1
-        elf = build(bytes.fromhex(code), kind="rel", relocations=((place, 4),))
+        offset = len(code.split(CALL)[0]) // 2 + 1
+        elf = build(bytes.fromhex(code), kind="rel", relocations=((offset, 4),))
         images.append(read_image(elf, "4.9", "4.4"))
-    found = pair(images[0], images[1], 2, 64, Forms())
-    assert found.unpaired_functions == 0
-    assert found.orders == [(0, 1)]
-    assert found.unpaired == Counter({pairing.LENGTH: 1})
+    result = pair(images[0], images[1], 2, 64, Forms())
+    assert result.unpaired_functions == 0
+    assert result.orders == [(0, 1)]
+    assert result.unpaired == Counter({pairing.LENGTH: 1})
 
 
-def test_an_instruction_that_went_over_a_call() -> None:
-    found = pairs(ADD + MOV + SUB + CALL + MOV + RET, ADD + MOV + CALL + SUB + MOV + RET)
-    assert found.orders == []
-    assert found.unpaired == Counter({pairing.LENGTH: 1})
+def test_an_instruction_that_moved_across_a_call() -> None:
+    result = pairs(ADD + MOV + SUB + CALL + MOV + RET, ADD + MOV + CALL + SUB + MOV + RET)
+    assert result.orders == []
+    assert result.unpaired == Counter({pairing.LENGTH: 1})
 
 
-def test_a_store_that_went_over_its_pointers_increment() -> None:
+def test_a_store_that_moved_across_its_pointers_increment() -> None:
     """GCC changes the displacement (sched_mem_inc): other bytes, so no pair."""
-    found = pairs(INC + STORE_BEHIND + RET, STORE + INC + RET)
-    assert found.unpaired == Counter({pairing.DISPLACEMENT: 1})
+    result = pairs(INC + STORE_BEHIND + RET, STORE + INC + RET)
+    assert result.unpaired == Counter({pairing.DISPLACEMENT: 1})
 
 
 def test_other_instructions() -> None:
@@ -93,15 +93,19 @@ def test_no_block_at_the_place() -> None:
     assert pairs(CALL + ADD + MOV + RET, CALL + NOP + RET).unpaired == Counter({pairing.CUT: 1})
 
 
-def test_a_function_with_other_control_transfers_is_left_out_whole() -> None:
-    rest = ADD + MOV + RET
-    found = pairs(ADD + MOV + RET + rest, ADD + RET + MOV + "90" + rest, functions=[(0, 5), (5, 10)])
-    assert found.orders == []
-    other = pairs(CALL + RET + rest, "9090909090" + RET + rest, functions=[(0, 6), (6, 11)])
-    assert (other.orders, other.unpaired_functions, other.functions) == ([(0, 1)], 1, 2)
+def test_a_function_with_other_control_transfers_is_omitted() -> None:
+    second_function = ADD + MOV + RET
+    result = pairs(
+        ADD + MOV + RET + second_function, ADD + RET + MOV + "90" + second_function, functions=[(0, 5), (5, 10)]
+    )
+    assert result.orders == []
+    second_result = pairs(
+        CALL + RET + second_function, "9090909090" + RET + second_function, functions=[(0, 6), (6, 11)]
+    )
+    assert (second_result.orders, second_result.unpaired_functions, second_result.functions) == ([(0, 1)], 1, 2)
 
 
-def test_sections_with_other_functions_are_left_out() -> None:
+def test_sections_with_other_functions_are_omitted() -> None:
     images = [
         read_image(build(bytes.fromhex((ADD + MOV + RET) * 2), spans, kind="rel"), "4.9", "4.4")
         for spans in ([(0, 10)], [(0, 5), (5, 10)])
@@ -109,8 +113,8 @@ def test_sections_with_other_functions_are_left_out() -> None:
     assert pair(*images, 2, 64, Forms()).unpaired == Counter({pairing.FUNCTIONS: 2})
 
 
-def test_what_the_linker_fills_in_tells_instructions_apart() -> None:
-    """Two loads of globals have equal bytes; their relocations, to other places, say which is which."""
+def test_relocations_distinguish_instructions() -> None:
+    """Two loads of globals have equal bytes; their relocations to different addresses distinguish them."""
     code = bytes.fromhex(GLOBAL + GLOBAL + RET)
     images = []
     for symbols in ((1, 2), (2, 1)):

@@ -1,4 +1,4 @@
-"""Archives become folders that compile; nothing gets out of them."""
+"""Archives become folders with sources; no member is written outside."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pipeline.config.corpus import CProgram
 def tarball(path: Path, **members: str) -> Path:
     with tarfile.open(path, "w:gz") as archive:
         for name, text in members.items():
-            info = tarfile.TarInfo(name.replace("__", "/"))
-            info.size = len(text)
-            archive.addfile(info, io.BytesIO(text.encode()))
+            member = tarfile.TarInfo(name.replace("__", "/"))
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
     return path
 
 
@@ -27,7 +27,7 @@ def program(**more: object) -> CProgram:
     return CProgram.model_validate({"artifact": pin, "sources": ["*.c", "src/*.c"], **more})
 
 
-def test_the_top_folder_is_taken_off(tmp_path: Path) -> None:
+def test_the_top_folder_is_removed(tmp_path: Path) -> None:
     archive = tarball(tmp_path / "a", **{"top-1__b.c": "b", "top-1__src__a.c": "a", "top-1__src__a.h": "h"})
     prepare(program(), archive, tmp_path / "p")
     assert c_files(program(), tmp_path / "p") == ["b.c", "src/a.c"]
@@ -49,7 +49,7 @@ def test_copies_and_overlay(tmp_path: Path) -> None:
     assert (tmp_path / "p/src/config.h").read_text() == "ours"
 
 
-def test_a_users_own_folder_is_copied(tmp_path: Path) -> None:
+def test_a_folder_of_the_user_is_copied(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "a.c").write_text("a")
     settings = CProgram.model_validate({"artifact": {"kind": "folder", "path": "mine"}, "sources": ["*.c"]})
@@ -58,16 +58,16 @@ def test_a_users_own_folder_is_copied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "message"),
     [
-        ({"copies": {"a.h": "no.h"}}, "holds no no.h"),
+        ({"copies": {"a.h": "no.h"}}, "does not contain no.h"),
         ({"copies": {"../a.h": "a.c"}}, "leads out"),
-        ({"overlay": "no/such"}, "no/such is no folder"),
+        ({"overlay": "no/such"}, "no/such is not a folder"),
     ],
 )
-def test_what_is_not_there_is_named(tmp_path: Path, more: dict[str, object], words: str) -> None:
+def test_missing_files_are_named(tmp_path: Path, more: dict[str, object], message: str) -> None:
     archive = tarball(tmp_path / "a", **{"t__a.c": "a"})
-    with pytest.raises(SourceError, match=words):
+    with pytest.raises(SourceError, match=message):
         prepare(program(**more), archive, tmp_path / "p")
 
 
@@ -87,9 +87,9 @@ def test_a_member_cannot_leave_the_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("out.c")) and not Path("/out.c").exists()
 
 
-def test_links_become_what_they_lead_to(tmp_path: Path) -> None:
+def test_links_become_copies_of_their_targets(tmp_path: Path) -> None:
     archive = tmp_path / "a"
-    with tarfile.open(archive, "w:gz") as written:
+    with tarfile.open(archive, "w:gz") as tar:
         for name, kind, target in [
             ("t/src/a.c", tarfile.REGTYPE, ""),
             ("t/b.c", tarfile.SYMTYPE, "src/a.c"),
@@ -98,9 +98,9 @@ def test_links_become_what_they_lead_to(tmp_path: Path) -> None:
             ("t/e.c", tarfile.SYMTYPE, "e.c"),
             ("t/lib", tarfile.SYMTYPE, "src"),
         ]:
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname, info.size = kind, target, 1 if kind == tarfile.REGTYPE else 0
-            written.addfile(info, io.BytesIO(b"a"))
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname, member.size = kind, target, 1 if kind == tarfile.REGTYPE else 0
+            tar.addfile(member, io.BytesIO(b"a"))
     (tmp_path / "outside.c").write_text("secret")
     prepare(program(), archive, tmp_path / "p")
     assert c_files(program(), tmp_path / "p") == ["b.c", "c.c", "src/a.c"]

@@ -1,4 +1,4 @@
-"""Which of several input orders of a block stays, and what is counted."""
+"""The choice among several input orders of a block, and the counts."""
 
 from __future__ import annotations
 
@@ -29,32 +29,34 @@ def blocks(**codes: str) -> pa.Table:
     return pa.table(rows, SCHEMAS["blocks"])
 
 
-def chosen(observed: dict[tuple[str, str, tuple[int, ...]], int]) -> dict[str, list[int]]:
+def selected_orders(observed: dict[tuple[str, str, tuple[int, ...]], int]) -> dict[str, list[int]]:
     frame = select(blocks(free=FREE, chain=CHAIN), Observed(observed)).orders
     return {row.block_id: list(row.input_order) for row in frame.itertuples()}
 
 
-def test_the_most_frequent_stays() -> None:
-    assert chosen({("p", "free", (0, 1, 2)): 2, ("p", "free", (1, 0, 2)): 3}) == {"free": [1, 0, 2]}
-    assert chosen({("p", "free", (0, 2, 1)): 1, ("q", "free", (0, 2, 1)): 1, ("p", "free", (0, 1, 2)): 1}) == {
+def test_the_most_frequent_order_is_selected() -> None:
+    assert selected_orders({("p", "free", (0, 1, 2)): 2, ("p", "free", (1, 0, 2)): 3}) == {"free": [1, 0, 2]}
+    assert selected_orders({("p", "free", (0, 2, 1)): 1, ("q", "free", (0, 2, 1)): 1, ("p", "free", (0, 1, 2)): 1}) == {
         "free": [0, 2, 1]
     }
 
 
-def test_of_equals_the_smallest_stays() -> None:
-    assert chosen({("p", "free", (1, 0, 2)): 1, ("q", "free", (0, 2, 1)): 1}) == {"free": [0, 2, 1]}
+def test_the_smallest_of_equally_frequent_orders_is_selected() -> None:
+    assert selected_orders({("p", "free", (1, 0, 2)): 1, ("q", "free", (0, 2, 1)): 1}) == {"free": [0, 2, 1]}
 
 
-def test_an_illegal_order_is_counted_and_left_out() -> None:
-    found = select(blocks(free=FREE, chain=CHAIN), Observed({("p", "chain", (1, 0)): 4, ("p", "free", (2, 1, 0)): 1}))
-    assert found.orders.empty
-    assert found.counts["p", "pairs_illegal", "registers"] == 4
-    assert found.counts["p", "pairs_illegal", "flags"] == 1
-    assert found.counts["", "unique_illegal", ""] == 2
+def test_an_illegal_order_is_counted_and_omitted() -> None:
+    selection = select(
+        blocks(free=FREE, chain=CHAIN), Observed({("p", "chain", (1, 0)): 4, ("p", "free", (2, 1, 0)): 1})
+    )
+    assert selection.orders.empty
+    assert selection.counts["p", "pairs_illegal", "registers"] == 4
+    assert selection.counts["p", "pairs_illegal", "flags"] == 1
+    assert selection.counts["", "unique_illegal", ""] == 2
 
 
-def test_a_legal_order_stays_beside_a_more_frequent_illegal_one() -> None:
-    assert chosen({("p", "chain", (1, 0)): 4, ("p", "chain", (0, 1)): 1}) == {"chain": [0, 1]}
+def test_a_legal_order_is_preferred_to_a_more_frequent_illegal_one() -> None:
+    assert selected_orders({("p", "chain", (1, 0)): 4, ("p", "chain", (0, 1)): 1}) == {"chain": [0, 1]}
 
 
 def test_numbers() -> None:

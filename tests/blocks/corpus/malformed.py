@@ -1,4 +1,4 @@
-"""Damaged inputs: truncated and mutated ELF files, random bytes, wrong CSV; and what ingestion makes of them."""
+"""Damaged inputs: truncated and mutated ELF files, random bytes and wrong CSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,22 @@ from tests.blocks.corpus.conftest import build
 
 TINY = Path(__file__).parents[2] / "tiny"
 _SECTION_HEADER = 64
-_TELLING = [0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1, (1 << 64) - 1]
+_BOUNDARY_VALUES = [
+    0,
+    1,
+    2,
+    7,
+    8,
+    0x7F,
+    0xFF,
+    0xFFFF,
+    1 << 31,
+    (1 << 32) - 1,
+    1 << 40,
+    1 << 62,
+    (1 << 63) - 1,
+    (1 << 64) - 1,
+]
 Rng = np.random.Generator
 
 
@@ -20,21 +35,21 @@ def _pick(rng: Rng, end: int) -> int:
     return int(rng.integers(max(end, 1)))
 
 
-def _scribble(rng: Rng, data: bytearray, begin: int, end: int, most: int = 16) -> None:
-    """Random bytes at random places of [begin, end)."""
+def _scribble(rng: Rng, data: bytearray, begin: int, end: int, max_bytes: int = 16) -> None:
+    """Write random bytes at random offsets of [begin, end)."""
     end = min(end, len(data))
-    for _ in range(1 + _pick(rng, most) if end > begin else 0):
+    for _ in range(1 + _pick(rng, max_bytes) if end > begin else 0):
         data[begin + _pick(rng, end - begin)] = _pick(rng, 256)
 
 
 def _set_field(rng: Rng, data: bytearray, begin: int, end: int) -> None:
-    """A telling number, or one near the old, in an aligned field of [begin, end)."""
+    """Write a boundary value, or a number near the old one, to an aligned field of [begin, end)."""
     size = int(rng.choice([2, 4, 8]))
-    at = begin + size * _pick(rng, (min(end, len(data)) - begin) // size)
-    if at + size <= len(data):
-        old = int.from_bytes(data[at : at + size], "little")
-        value = int(rng.choice(_TELLING)) if rng.random() < 0.7 else old + _pick(rng, 33) - 16
-        data[at : at + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
+    offset = begin + size * _pick(rng, (min(end, len(data)) - begin) // size)
+    if offset + size <= len(data):
+        old_value = int.from_bytes(data[offset : offset + size], "little")
+        value = int(rng.choice(_BOUNDARY_VALUES)) if rng.random() < 0.7 else old_value + _pick(rng, 33) - 16
+        data[offset : offset + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def _section_table(data: bytes) -> tuple[int, int]:
@@ -42,7 +57,7 @@ def _section_table(data: bytes) -> tuple[int, int]:
 
 
 def _section(rng: Rng, data: bytes) -> tuple[int, int]:
-    """Begin and end in the file of a random section."""
+    """Begin and end offset of a random section in the file."""
     table, count = _section_table(data)
     header = data[table + _SECTION_HEADER * _pick(rng, count) :][:_SECTION_HEADER]
     begin, size = int.from_bytes(header[24:32], "little"), int.from_bytes(header[32:40], "little")
@@ -82,25 +97,25 @@ def one_section(rng: Rng, data: bytearray) -> bytes:
 
 
 def eh_frame(rng: Rng, data: bytearray) -> bytes:
-    """The section that begins with a common entry of GCC's."""
-    places = [match.start() - 8 for match in re.finditer(rb"\x01zR\0\x01\x78\x10\x01", data)]
-    if places:
-        begin = places[_pick(rng, len(places))]
+    """Damage in the section that begins with a common entry as GCC writes it."""
+    begins = [match.start() - 8 for match in re.finditer(rb"\x01zR\0\x01\x78\x10\x01", data)]
+    if begins:
+        begin = begins[_pick(rng, len(begins))]
         _set_field(rng, data, begin, begin + 400) if rng.random() < 0.5 else _scribble(rng, data, begin, begin + 400)
     return bytes(data)
 
 
 def spliced(rng: Rng, data: bytearray) -> bytes:
-    """A piece cut out, put in twice, or overwritten by another."""
-    begin, size, to = _pick(rng, len(data)), 1 + _pick(rng, 4096), _pick(rng, len(data))
+    """A piece is deleted, inserted again, or written over another one."""
+    begin, size, target = _pick(rng, len(data)), 1 + _pick(rng, 4096), _pick(rng, len(data))
     piece = data[begin : begin + size]
     kind = _pick(rng, 3)
     if kind == 0:
         del data[begin : begin + size]
     elif kind == 1:
-        data[to:to] = piece
+        data[target:target] = piece
     else:
-        data[to : to + len(piece)] = piece
+        data[target : target + len(piece)] = piece
     return bytes(data)
 
 
@@ -117,7 +132,7 @@ _ROW = b"4183ff0119c083e00885c98945c4b8010000000f4fc139c2,249.000000\n"
 
 
 def wrong_csv(rng: Rng) -> bytes:
-    """Rows of BHive's form with every fault that was seen, and some more."""
+    """Rows in BHive's format with all known faults, and some others."""
     rows = [
         _ROW, b",0.0531\n", b"hex,throughput\n", b"01d8\n", b"01d889d1,1,2,3\n", b'"01d889d1,1\n', b"01d8zz89,1\n",
         b"01d8e8,1\n", b"e800000000,1\n", b"01d8c3,1\n", b"01d8ff\n", b"\n", b"\xff\xfe01d8\n", b"0,1\n", b"01d8\r",
@@ -138,7 +153,7 @@ def wrong_csv(rng: Rng) -> bytes:
 
 
 def inputs(seed: int, count: int, sound: list[bytes]) -> Iterator[tuple[str, str, bytes]]:
-    """(kind of source, fault, content) of `count` damaged inputs made of `sound` ELF files; one in eight is CSV."""
+    """(kind of source, fault, content) of `count` damaged inputs from `sound` ELF files; one in eight is CSV."""
     rng = np.random.default_rng(seed)
     for number in range(count):
         if number % 8 == 7:
@@ -149,8 +164,8 @@ def inputs(seed: int, count: int, sound: list[bytes]) -> Iterator[tuple[str, str
 
 
 def sound_files() -> list[bytes]:
-    """Small ELF files to damage: two shared objects, and made ones of every kind."""
+    """Small ELF files to damage: two compiled shared objects, and generated files of every kind."""
     code = bytes.fromhex("488b0544332211bf3412400001d889d1c3") * 6
-    made = [build(code, kind=kind) for kind in ("dyn", "exec")]
-    made.append(build(code, kind="rel", relocations=((3, 2), (8, 10)), more=code))
-    return [path.read_bytes() for path in sorted(TINY.glob("*.so"))] + made
+    generated = [build(code, kind=kind) for kind in ("dyn", "exec")]
+    generated.append(build(code, kind="rel", relocations=((3, 2), (8, 10)), more=code))
+    return [path.read_bytes() for path in sorted(TINY.glob("*.so"))] + generated

@@ -9,9 +9,9 @@ from pipeline.blocks.corpus.assembly import AssemblyError, gas, intel, split
         ("4883c418", "add rsp, 0x18", "add $0x18,%rsp"),
         ("f20f106c2420", "movsd xmm5, [rsp+0x20]", "movsd 0x20(%rsp),%xmm5"),
         ("488b0500000000", "mov rax, [rip]", "mov (%rip),%rax"),  # masked displacement
-        ("488b0510000000", "mov rax, [rip+0x10]", "mov 0x10(%rip),%rax"),  # not the address it comes to
-        ("c7042401000000", "mov dword ptr [rsp], 1", "movl $1,(%rsp)"),  # the suffix where it is needed
-        ("63c3", "movsxd eax, ebx", "movl %ebx,%eax"),  # GNU knows no movsxd of 32 bits
+        ("488b0510000000", "mov rax, [rip+0x10]", "mov 0x10(%rip),%rax"),  # not the address that it refers to
+        ("c7042401000000", "mov dword ptr [rsp], 1", "movl $1,(%rsp)"),  # the suffix is needed here
+        ("63c3", "movsxd eax, ebx", "movl %ebx,%eax"),  # GNU's assembler has no movsxd of 32 bits
         ("4863c3", "movsxd rax, ebx", "movslq %ebx,%rax"),
     ],
 )

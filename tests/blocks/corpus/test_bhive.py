@@ -1,4 +1,4 @@
-"""CSV files of BHive's form, good and bad."""
+"""CSV files in BHive's format, correct and damaged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,14 @@ ROW = "4183ff0119c083e00885c98945c4b8010000000f4fc139c2"
 
 def read(text: str | bytes) -> tuple[list[tuple[int, int, str, str]], list[str]]:
     """(line, n, code, masked code) of every block, and the reasons."""
-    found, bad = bhive.blocks(text if isinstance(text, bytes) else text.encode(), 2, 64, Forms())
-    rows = zip(found.address.tolist(), found.n_instructions.tolist(), found.begin, found.end, strict=True)
-    blocks = [(line, n, found.code[a:b].tobytes().hex(), found.masked[a:b].tobytes().hex()) for line, n, a, b in rows]
+    csv_blocks, bad = bhive.blocks(text if isinstance(text, bytes) else text.encode(), 2, 64, Forms())
+    rows = zip(
+        csv_blocks.address.tolist(), csv_blocks.n_instructions.tolist(), csv_blocks.begin, csv_blocks.end, strict=True
+    )
+    blocks = [
+        (line, n, csv_blocks.code[begin:end].tobytes().hex(), csv_blocks.masked[begin:end].tobytes().hex())
+        for line, n, begin, end in rows
+    ]
     assert all(remedy for _, remedy in bad)
     return blocks, [reason for reason, _ in bad]
 
@@ -31,7 +36,7 @@ def test_rows() -> None:
 
 
 @pytest.mark.parametrize("text", ["01d889d1", "01d889d1\r\n", "\ufeff01d889d1,1\n", "01d889d1,1,2,3\n", "01D889D1,\n"])
-def test_forms_that_people_hold(text: str) -> None:
+def test_variants_of_the_format(text: str) -> None:
     assert read(text) == ([(1, 2, "01d889d1", "01d889d1")], [])
 
 

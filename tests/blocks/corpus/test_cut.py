@@ -1,4 +1,4 @@
-"""Cutting and masking on hand-assembled bytes, and against a slow but obvious cutter."""
+"""Cutting and masking of hand-assembled bytes, compared with a slow and simple cutter."""
 
 from __future__ import annotations
 
@@ -23,19 +23,29 @@ RET = b"\xc3"
 CALL = bytes.fromhex("e800000000")
 
 
-def blocks(image: Image, least: int, most: int) -> Iterator[tuple[str, int, int, bytes, bytes]]:
+def blocks(image: Image, min_instructions: int, max_instructions: int) -> Iterator[tuple[str, int, int, bytes, bytes]]:
     """(section, address, n, code, masked code) of every block."""
-    for found in cutting.blocks(image, least, most, Forms()):
+    for section_blocks in cutting.blocks(image, min_instructions, max_instructions, Forms()):
         for address, n, begin, end in zip(
-            found.address.tolist(), found.n_instructions.tolist(), found.begin, found.end, strict=True
+            section_blocks.address.tolist(),
+            section_blocks.n_instructions.tolist(),
+            section_blocks.begin,
+            section_blocks.end,
+            strict=True,
         ):
-            yield found.section, address, n, found.code[begin:end].tobytes(), found.masked[begin:end].tobytes()
+            yield (
+                section_blocks.section,
+                address,
+                n,
+                section_blocks.code[begin:end].tobytes(),
+                section_blocks.masked[begin:end].tobytes(),
+            )
 
 
-def cut(elf: bytes, least: int = 1, most: int = 1000) -> list[tuple[int, int, str]]:
+def cut(elf: bytes, min_instructions: int = 1, max_instructions: int = 1000) -> list[tuple[int, int, str]]:
     """(address, n, code) of every block."""
     image = read_image(elf, r"4\.9", r"4\.4")
-    return [(address, n, code.hex()) for _, address, n, code, _ in blocks(image, least, most)]
+    return [(address, n, code.hex()) for _, address, n, code, _ in blocks(image, min_instructions, max_instructions)]
 
 
 def masks(elf: bytes) -> list[str]:
@@ -58,8 +68,8 @@ def masks(elf: bytes) -> list[str]:
     ],
 )
 def test_block_ends_before_and_begins_after(build_elf: BuildElf, between: bytes) -> None:
-    found = cut(build_elf(ADD + MOV + between + MOV + RET, address=0x1000))
-    assert found == [(0x1000, 2, "01d889d1"), (0x1004 + len(between), 1, "89d1")]
+    cut_blocks = cut(build_elf(ADD + MOV + between + MOV + RET, address=0x1000))
+    assert cut_blocks == [(0x1000, 2, "01d889d1"), (0x1004 + len(between), 1, "89d1")]
 
 
 def test_rest_of_a_function_is_dropped_behind_an_invalid_byte(build_elf: BuildElf) -> None:
@@ -110,8 +120,8 @@ def test_range_of_lengths(build_elf: BuildElf) -> None:
 
 def test_blocks_of_an_object_file(build_elf: BuildElf) -> None:
     elf = build_elf(ADD + MOV + RET, kind="rel", more=MOV * 3 + RET)
-    found = list(blocks(read_image(elf, "4.9", "4.4"), 2, 64))
-    assert [(section, address, n) for section, address, n, *_ in found] == [(".text", 0, 2), (".text.more", 0, 3)]
+    cut_blocks = list(blocks(read_image(elf, "4.9", "4.4"), 2, 64))
+    assert [(section, address, n) for section, address, n, *_ in cut_blocks] == [(".text", 0, 2), (".text.more", 0, 3)]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +165,8 @@ def test_bytes_that_the_linker_fills_in_are_masked(build_elf: BuildElf) -> None:
     assert masks(elf) == ["bf0000000048be0000000000000000"]
 
 
-def obvious(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
-    """(address, n, code, masked code), one instruction object at a time, straight from the definition."""
+def simple_cut(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
+    """(address, n, code, masked code) of every block, instruction by instruction as in the definition."""
     (section,) = [s for s in read_image(elf, "4.9", "4.4").sections if s.name == ".text"]
     lines = []
     for begin, end in section.functions.tolist():
@@ -166,39 +176,39 @@ def obvious(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
             raw = section.code[instruction.ip - section.address :][: instruction.len]
             hidden = bytearray(raw)
             if instruction.is_ip_rel_memory_operand:
-                at = decoder.get_constant_offsets(instruction).displacement_offset
-                hidden[at : at + 4] = bytes(4)
+                offset = decoder.get_constant_offsets(instruction).displacement_offset
+                hidden[offset : offset + 4] = bytes(4)
             lines.append((instruction, instruction.ip == begin, raw, bytes(hidden)))
-    targets = {i.near_branch_target for i, *_ in lines if i.near_branch_target}
-    found: list[tuple[int, int, bytes, bytes]] = []
-    open_block = lost = False
+    targets = {instruction.near_branch_target for instruction, *_ in lines if instruction.near_branch_target}
+    cut_blocks: list[tuple[int, int, bytes, bytes]] = []
+    open_block = out_of_step = False
     for instruction, first, raw, hidden in lines:
-        lost = (lost and not first) or instruction.mnemonic == Mnemonic.INVALID
-        plain = instruction.flow_control == FlowControl.NEXT and not lost
+        out_of_step = (out_of_step and not first) or instruction.mnemonic == Mnemonic.INVALID
+        plain = instruction.flow_control == FlowControl.NEXT and not out_of_step
         plain = plain and instruction.mnemonic not in (Mnemonic.NOP, Mnemonic.ENDBR64)
         if plain and open_block and not first and instruction.ip not in targets:
-            address, n, code, masked = found[-1]
-            found[-1] = (address, n + 1, code + raw, masked + hidden)
+            address, n, code, masked = cut_blocks[-1]
+            cut_blocks[-1] = (address, n + 1, code + raw, masked + hidden)
         elif plain:
-            found.append((instruction.ip, 1, raw, hidden))
+            cut_blocks.append((instruction.ip, 1, raw, hidden))
         open_block = plain
-    return found
+    return cut_blocks
 
 
 @given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=4))
-def test_agrees_with_the_obvious_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
+def test_agrees_with_the_simple_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
     bounds, code = [], b""
     for function in functions:
         bounds.append((len(code), len(code) + len(function)))
         code += function
     elf = build_elf(code, bounds)
     image = read_image(elf, "4.9", "4.4")
-    assert [found[1:] for found in blocks(image, 1, 1000)] == obvious(elf)
+    assert [block[1:] for block in blocks(image, 1, 1000)] == simple_cut(elf)
 
 
 @pytest.mark.parametrize("name", ["tiny1.so", "tiny2.so"])
-def test_agrees_with_the_obvious_cutter_on_compiled_code(name: str) -> None:
+def test_agrees_with_the_simple_cutter_on_compiled_code(name: str) -> None:
     elf = (TINY / name).read_bytes().replace(b"GCC: (Debian 12.2", b"GCC: (Debian 4.9.")
-    found = [b[1:] for b in blocks(read_image(elf, "4.9", "4.4"), 1, 1000)]
-    assert found == obvious(elf)
-    assert any(code != hidden for _, _, code, hidden in found)
+    cut_blocks = [block[1:] for block in blocks(read_image(elf, "4.9", "4.4"), 1, 1000)]
+    assert cut_blocks == simple_cut(elf)
+    assert any(code != hidden for _, _, code, hidden in cut_blocks)

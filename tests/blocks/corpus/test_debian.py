@@ -1,4 +1,4 @@
-"""apt-get with lists of our own: the system's stay as they are."""
+"""apt-get with private lists: the system's lists stay unchanged."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def test_private_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("appears_after", "commands"), [(1, ["source"]), (3, ["source", "update", "source"])])
-def test_the_index_is_fetched_where_it_is_needed(
+def test_the_index_is_updated_if_it_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appears_after: int, commands: list[str]
 ) -> None:
-    seen: list[str] = []
+    calls: list[str] = []
 
     def run(command: list[str], cwd: Path, **_: object) -> None:
-        seen.append("update" if command[-1] == "update" else "source")
-        if len(seen) == appears_after:
+        calls.append("update" if command[-1] == "update" else "source")
+        if len(calls) == appears_after:
             (cwd / "p_1.orig.tar.gz").write_bytes(b"x")
 
     monkeypatch.setattr(subprocess, "run", run)
     (tmp_path / "here").mkdir()
-    found = download("p", "p_1.orig.tar.gz", tmp_path / "here", tmp_path / "index")
-    assert found == tmp_path / "here" / "p_1.orig.tar.gz"
-    assert seen == commands
+    downloaded = download("p", "p_1.orig.tar.gz", tmp_path / "here", tmp_path / "index")
+    assert downloaded == tmp_path / "here" / "p_1.orig.tar.gz"
+    assert calls == commands
 
 
 def test_another_version_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,15 +20,15 @@ FUNCTIONS = [(0, 4), (8, 12), (12, 16)]
 
 def test_ranges_are_virtual_addresses() -> None:
     section = ELFFile(io.BytesIO(build(b"\x90" * 16, FUNCTIONS))).get_section_by_name(".eh_frame")
-    found = function_ranges(section.data(), section["sh_addr"])
-    assert found.tolist() == [[0x401000 + begin, 0x401000 + end] for begin, end in FUNCTIONS]
+    ranges = function_ranges(section.data(), section["sh_addr"])
+    assert ranges.tolist() == [[0x401000 + begin, 0x401000 + end] for begin, end in FUNCTIONS]
 
 
 def test_an_object_file_leaves_the_begin_to_relocations() -> None:
     elf = ELFFile(io.BytesIO(build(b"\x90" * 16, FUNCTIONS, kind="rel")))
-    found = relocated_functions(elf.get_section_by_name(".eh_frame").data())
+    functions = relocated_functions(elf.get_section_by_name(".eh_frame").data())
     relocated = [r["r_offset"] for r in elf.get_section_by_name(".rela.eh_frame").iter_relocations()]
-    assert found == [(place, end - begin) for place, (begin, end) in zip(relocated, FUNCTIONS, strict=True)]
+    assert functions == [(offset, end - begin) for offset, (begin, end) in zip(relocated, FUNCTIONS, strict=True)]
 
 
 @given(st.binary(max_size=80))
@@ -56,12 +56,12 @@ def by_pyelftools(
 def test_the_short_way_agrees_with_pyelftools(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data, address = compiled(name)
     assert eh_frame._usual_entries(data) is not None
-    ranges, places = by_pyelftools(monkeypatch, data, address)
+    ranges, expected = by_pyelftools(monkeypatch, data, address)
     assert function_ranges(data, address).tolist() == ranges.tolist()
     assert len(ranges) > 100
-    found = relocated_functions(data)
-    assert [place for place, _ in found] == [place for place, _ in places]
-    assert [size for _, size in found] == [size for _, size in places]
+    functions = relocated_functions(data)
+    assert [offset for offset, _ in functions] == [offset for offset, _ in expected]
+    assert [size for _, size in functions] == [size for _, size in expected]
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -69,10 +69,10 @@ def test_the_short_way_agrees_with_pyelftools(monkeypatch: pytest.MonkeyPatch, n
 def test_the_short_way_agrees_on_damaged_data(
     monkeypatch: pytest.MonkeyPatch, changes: list[tuple[int, int]], length: int
 ) -> None:
-    """Wherever pyelftools makes something of it; it also reads the unwinding instructions, which nobody needs."""
+    """Both agree if pyelftools reads the data; it also reads the unwinding instructions and may fail on them."""
     data, address = bytearray(compiled("tiny1.so")[0][:400]), 0x1000
-    for place, value in changes:
-        data[place] = value
+    for offset, value in changes:
+        data[offset] = value
     shortened = bytes(data[:length])
     try:
         ranges, _ = by_pyelftools(monkeypatch, shortened, address)

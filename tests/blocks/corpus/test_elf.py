@@ -1,4 +1,4 @@
-"""Files as they should not be: reported by name of the fault, never a crash."""
+"""Damaged and unsuitable files: each raises an error that names the fault, and none crashes the reader."""
 
 from __future__ import annotations
 
@@ -90,15 +90,15 @@ def test_random_bytes(data: bytes) -> None:
 @given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damaged_bytes(build_elf: BuildElf, kind: str, changes: list[tuple[float, int]]) -> None:
     elf = bytearray(build_elf(CODE, kind=kind, relocations=((1, 2),) if kind == "rel" else ()))
-    for place, value in changes:
-        elf[int(place * len(elf))] = value
+    for position, value in changes:
+        elf[int(position * len(elf))] = value
     try:
         image = read(bytes(elf))
     except ElfError as error:
         assert error.reason and error.remedy
     else:
-        for found in blocks(image, 1, 1000, Forms()):
-            assert (found.n_instructions > 0).all() and len(found.code) == len(found.masked)
+        for section_blocks in blocks(image, 1, 1000, Forms()):
+            assert (section_blocks.n_instructions > 0).all() and len(section_blocks.code) == len(section_blocks.masked)
 
 
 def test_compiled_code_is_covered() -> None:

@@ -45,7 +45,7 @@ def debian() -> DebianSource:
 
 
 class Network:
-    """Stands for pip and npm: leaves a file in the working folder and counts how often it was asked."""
+    """Stand-in for pip and npm: it writes a file to the working folder and records the commands."""
 
     def __init__(self, name: str, content: bytes, fault: Exception | None = None) -> None:
         self.name, self.content, self.fault, self.commands = name, content, fault, list[list[str]]()
@@ -67,7 +67,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
     return install
 
 
-def kept(cache: Path) -> list[str]:
+def cached_files(cache: Path) -> list[str]:
     return sorted(path.name for path in cache.iterdir()) if cache.exists() else []
 
 
@@ -79,7 +79,7 @@ def test_downloaded_once(network: Callable[..., Network], tmp_path: Path) -> Non
         assert (tmp_path / name).read_bytes() == CONTENT
     assert len(manager.commands) == 1
     assert {"thing==1.0", "--no-deps", "cp35m", "manylinux1_x86_64"} <= set(manager.commands[0])
-    assert kept(cache) == [source.sha256]
+    assert cached_files(cache) == [source.sha256]
 
 
 def test_damaged_cache_is_replaced(network: Callable[..., Network], tmp_path: Path) -> None:
@@ -91,30 +91,30 @@ def test_damaged_cache_is_replaced(network: Callable[..., Network], tmp_path: Pa
     (cache / f".{source.sha256}.part" / "half.whl").write_bytes(CONTENT[:3])
     fetch(source, tmp_path / "out", cache)
     assert (tmp_path / "out").read_bytes() == CONTENT
-    assert kept(cache) == [source.sha256]
+    assert cached_files(cache) == [source.sha256]
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("content", "message"),
     [
         (CONTENT[:-1], f"expected {len(CONTENT)} bytes, found {len(CONTENT) - 1}"),
         (CONTENT[::-1], f"found {hashlib.sha256(CONTENT[::-1]).hexdigest()}"),
     ],
     ids=["size", "checksum"],
 )
-def test_wrong_file_is_thrown_away(network: Callable[..., Network], tmp_path: Path, found: bytes, words: str) -> None:
-    network("thing.whl", found)
+def test_wrong_file_is_deleted(network: Callable[..., Network], tmp_path: Path, content: bytes, message: str) -> None:
+    network("thing.whl", content)
     (tmp_path / "out").write_bytes(b"what was there before")
-    with pytest.raises(FetchError, match=words):
+    with pytest.raises(FetchError, match=message):
         fetch(wheel(), tmp_path / "out", tmp_path / "cache")
-    assert kept(tmp_path / "cache") == []
+    assert cached_files(tmp_path / "cache") == []
     assert (tmp_path / "out").read_bytes() == b"what was there before"
     assert not list(tmp_path.glob(".out*"))
 
 
 @pytest.mark.parametrize("source", [wheel(), npm()], ids=["wheel", "npm"])
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (subprocess.CalledProcessError(1, "it"), "download failed .*exit code 1.*check the network"),
         (FileNotFoundError("it"), "is not installed"),
@@ -122,12 +122,12 @@ def test_wrong_file_is_thrown_away(network: Callable[..., Network], tmp_path: Pa
     ids=["no network", "no program"],
 )
 def test_failure_of_the_package_manager(
-    network: Callable[..., Network], tmp_path: Path, source: WheelSource | NpmSource, fault: Exception, words: str
+    network: Callable[..., Network], tmp_path: Path, source: WheelSource | NpmSource, fault: Exception, message: str
 ) -> None:
     network("thing.whl", CONTENT[:5], fault)
-    with pytest.raises(FetchError, match=words):
+    with pytest.raises(FetchError, match=message):
         fetch(source, tmp_path / "out", tmp_path / "cache")
-    assert kept(tmp_path / "cache") == []
+    assert cached_files(tmp_path / "cache") == []
     assert not (tmp_path / "out").exists()
 
 
@@ -135,9 +135,9 @@ def package(**members: bytes) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as pack:
         for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            pack.addfile(info, io.BytesIO(content))
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            pack.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
 
 
@@ -151,19 +151,22 @@ def test_member_of_an_npm_package(network: Callable[..., Network], tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [(package(other=CONTENT), "holds no package/bin/thing"), (package(other=CONTENT)[:20], "damaged")],
+    ("content", "message"),
+    [
+        (package(other=CONTENT), "the package does not contain package/bin/thing"),
+        (package(other=CONTENT)[:20], "damaged"),
+    ],
     ids=["another member", "cut off"],
 )
 def test_npm_package_without_the_member(
-    network: Callable[..., Network], tmp_path: Path, content: bytes, words: str
+    network: Callable[..., Network], tmp_path: Path, content: bytes, message: str
 ) -> None:
     network("thing-1.0.tgz", content)
-    with pytest.raises(FetchError, match=words):
+    with pytest.raises(FetchError, match=message):
         fetch(npm(), tmp_path / "out", tmp_path / "cache")
 
 
-def test_own_files(tmp_path: Path) -> None:
+def test_files_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for name, content in (("b.so", CONTENT), ("deep/a.o", CONTENT), ("notes.txt", b"not ELF"), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
@@ -177,24 +180,24 @@ def test_own_files(tmp_path: Path) -> None:
     }
 
 
-def test_no_own_file_matches(tmp_path: Path) -> None:
+def test_no_file_matches(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match=r"no ELF file matches .*nothing/\*"):
         fetch(FilesSource(kind="files", include=[f"{tmp_path}/nothing/*"]), tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
 
 
-def test_upstreams_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
+def test_upstream_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
     manager = network("thing_1.0.orig.tar.gz", CONTENT)
-    found = cached(debian(), tmp_path / "cache")
-    assert found == tmp_path / "cache" / debian().sha256
-    assert found.read_bytes() == CONTENT
+    tarball = cached(debian(), tmp_path / "cache")
+    assert tarball == tmp_path / "cache" / debian().sha256
+    assert tarball.read_bytes() == CONTENT
     assert manager.commands[0][0] == "apt-get" and manager.commands[0][-1] == "thing"
-    assert cached(debian(), tmp_path / "cache") == found and len(manager.commands) == 1
+    assert cached(debian(), tmp_path / "cache") == tarball and len(manager.commands) == 1
 
 
 def test_another_version_of_the_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
     network("thing_2.0.orig.tar.gz", CONTENT)
-    remedy = rf"apt-get brought thing_2.0.orig.tar.gz .* Debian 12.* put the file, .*{debian().sha256}"
+    remedy = rf"apt-get downloaded thing_2.0.orig.tar.gz .* Debian 12.* put a copy of the file at .*{debian().sha256}"
     with pytest.raises(FetchError, match=remedy):
         cached(debian(), tmp_path / "cache")
 
@@ -208,5 +211,5 @@ def test_a_changed_tarball(network: Callable[..., Network], tmp_path: Path) -> N
 
 def test_no_apt_get(network: Callable[..., Network], tmp_path: Path) -> None:
     network("nothing", b"", FileNotFoundError("apt-get"))
-    with pytest.raises(FetchError, match="no apt-get here; use Debian, or put the file"):
+    with pytest.raises(FetchError, match="apt-get is not installed; use Debian, or put a copy of the file"):
         cached(debian(), tmp_path / "cache")

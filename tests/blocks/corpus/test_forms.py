@@ -1,4 +1,4 @@
-"""The memory of forms against iced-x86, instruction by instruction."""
+"""Decoding by forms against iced-x86, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ TINY = Path(__file__).parents[2] / "tiny"
 Line = tuple[int, bool, bool, bool, int, bool]
 
 
-def remembered(memory: Forms, code: bytes) -> tuple[list[Line], bool]:
-    """(length, valid, plain, control, branch's distance, rip-relative) of each instruction; are they all?"""
+def lines_by_forms(memory: Forms, code: bytes) -> tuple[list[Line], bool]:
+    """(length, valid, plain, control, branch's distance, rip-relative) of each instruction; whether these are all."""
     array = np.frombuffer(code, np.uint8)
-    found = memory.decode(array, np.array([0]), np.array([len(code)]))
-    lines, at = [], 0
-    for form in found.form.tolist():
+    decoded = memory.decode(array, np.array([0]), np.array([len(code)]))
+    lines, end = [], 0
+    for form in decoded.form.tolist():
         fact = memory.facts[form]
-        at += int(fact["length"])
+        end += int(fact["length"])
         size = int(fact["branch_bytes"])
-        distance = int.from_bytes(code[at - size : at], "little", signed=True) if size else 0
+        distance = int.from_bytes(code[end - size : end], "little", signed=True) if size else 0
         flags = (bool(fact[name]) for name in ("valid", "plain", "control"))
         lines.append((int(fact["length"]), *flags, distance, bool(fact["rip_relative"])))
-    return lines, bool(found.whole[0])
+    return lines, bool(decoded.whole[0])
 
 
 def decoded(code: bytes) -> tuple[list[Line], bool]:
-    """The same by iced-x86 alone."""
+    """The same lines by iced-x86 alone."""
     lines: list[Line] = []
     decoder = Decoder(64, code)
     while decoder.can_decode:
-        i = decoder.decode()
-        begin = i.ip
-        if i.code == Code.INVALID and len(code) - begin < 15:
-            # It may be cut off: then the same bytes with more behind them are longer than what is left.
-            longer = Decoder(64, code[begin:].ljust(15, b"\0")).decode()
-            if longer.len > len(code) - begin:
+        instruction = decoder.decode()
+        begin = instruction.ip
+        if instruction.code == Code.INVALID and len(code) - begin < 15:
+            # If it is cut off, the same bytes with padding after them decode to more bytes than the code has left.
+            padded = Decoder(64, code[begin:].ljust(15, b"\0")).decode()
+            if padded.len > len(code) - begin:
                 return lines, False
-        valid = i.code != Code.INVALID
-        control = i.flow_control != FlowControl.NEXT or not valid
-        branch = i.op_count > 0 and i.op0_kind == OpKind.NEAR_BRANCH64
-        target = i.near_branch_target - i.next_ip if branch else 0
+        valid = instruction.code != Code.INVALID
+        control = instruction.flow_control != FlowControl.NEXT or not valid
+        branch = instruction.op_count > 0 and instruction.op0_kind == OpKind.NEAR_BRANCH64
+        target = instruction.near_branch_target - instruction.next_ip if branch else 0
         distance = (target + (1 << 63)) % (1 << 64) - (1 << 63)
-        plain = not control and i.mnemonic not in (Mnemonic.NOP, Mnemonic.ENDBR64)
-        lines.append((i.len, valid, plain, control, distance, i.is_ip_rel_memory_operand))
+        plain = not control and instruction.mnemonic not in (Mnemonic.NOP, Mnemonic.ENDBR64)
+        lines.append((instruction.len, valid, plain, control, distance, instruction.is_ip_rel_memory_operand))
     return lines, True
 
 
@@ -63,13 +63,13 @@ SHARED = Forms()
 @settings(max_examples=100)
 @given(st.binary(max_size=80))
 def test_random_bytes(code: bytes) -> None:
-    assert remembered(SHARED, code) == decoded(code)
+    assert lines_by_forms(SHARED, code) == decoded(code)
 
 
 @pytest.mark.parametrize("name", ["tiny1.so", "tiny2.so"])
 def test_compiled_code(name: str) -> None:
     code = ELFFile((TINY / name).open("rb")).get_section_by_name(".text").data()
-    assert remembered(Forms(), code) == decoded(code)
+    assert lines_by_forms(Forms(), code) == decoded(code)
 
 
 @pytest.mark.parametrize(
@@ -90,56 +90,65 @@ def test_compiled_code(name: str) -> None:
         pytest.param("62f17c48588640", id="cut off"),
     ],
 )
-def test_encodings_of_their_own(code: str) -> None:
-    data = bytes.fromhex(code)
-    assert remembered(Forms(), data) == decoded(data)
-    assert remembered(Forms(), data * 2 + b"\x90" * 16) == decoded(data * 2 + b"\x90" * 16)
+def test_special_encodings(code: str) -> None:
+    code_bytes = bytes.fromhex(code)
+    assert lines_by_forms(Forms(), code_bytes) == decoded(code_bytes)
+    assert lines_by_forms(Forms(), code_bytes * 2 + b"\x90" * 16) == decoded(code_bytes * 2 + b"\x90" * 16)
 
 
-def test_forgetting_the_tree_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_emptying_the_tree_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     code = ELFFile((TINY / "tiny1.so").open("rb")).get_section_by_name(".text").data()
     monkeypatch.setattr(forms, "_MOST_NODES", 64)
     small = Forms()
-    assert remembered(small, code) == decoded(code)
+    assert lines_by_forms(small, code) == decoded(code)
     assert len(small._tree) == 256 and len(small.examples) > len(set(small.examples))
 
 
-def test_ranges_are_decoded_each_on_its_own() -> None:
-    add, ret = bytes.fromhex("01d8"), b"\xc3"
-    code = np.frombuffer(add + ret + add + b"\x48" + ret, np.uint8)
-    found = Forms().decode(code, np.array([0, 3, 5]), np.array([3, 5, 6]))
-    assert found.first.tolist() == [0, 2, 3, 3]
-    assert found.whole.tolist() == [True, True, False]  # the prefix would run on into what follows
+def test_each_range_is_decoded_separately() -> None:
+    add, return_ = bytes.fromhex("01d8"), b"\xc3"
+    code = np.frombuffer(add + return_ + add + b"\x48" + return_, np.uint8)
+    decoded_ranges = Forms().decode(code, np.array([0, 3, 5]), np.array([3, 5, 6]))
+    assert decoded_ranges.first.tolist() == [0, 2, 3, 3]
+    assert decoded_ranges.whole.tolist() == [
+        True,
+        True,
+        False,
+    ]  # the prefix would continue into the bytes after the range
 
 
-def test_nothing_is_decoded() -> None:
-    nothing = np.empty(0, np.int64)
-    found = Forms().decode(np.empty(0, np.uint8), nothing, nothing)
-    assert found.form.tolist() == [] and found.first.tolist() == [0]
+def test_no_range() -> None:
+    empty = np.empty(0, np.int64)
+    decoded_ranges = Forms().decode(np.empty(0, np.uint8), empty, empty)
+    assert decoded_ranges.form.tolist() == [] and decoded_ranges.first.tolist() == [0]
 
 
 def test_constants_change_nothing_but_their_value() -> None:
-    """What the memory builds on: other displacements and immediates leave length, code and effects as they were."""
+    """The assumption of forms: other displacements and immediates change neither length, code nor effects."""
     rng = random.Random(0)
     memory = Forms()
     for name in ("tiny1.so", "tiny2.so"):
-        remembered(memory, ELFFile((TINY / name).open("rb")).get_section_by_name(".text").data())
-    changed = 0
+        lines_by_forms(memory, ELFFile((TINY / name).open("rb")).get_section_by_name(".text").data())
+    n_changed = 0
     for form, example in enumerate(memory.examples):
-        first = Decoder(64, example).decode()
+        instruction = Decoder(64, example).decode()
         fact = memory.facts[form]
         for _ in range(4):
-            other = bytearray(example)
-            for at, size in (
+            changed_code = bytearray(example)
+            for offset, size in (
                 (fact["displacement_at"], fact["displacement_bytes"]),
                 (fact["immediate_at"], fact["immediate_bytes"]),
             ):
-                other[at : at + size] = rng.randbytes(size)
-            if memory.decode(np.frombuffer(bytes(other), np.uint8), np.array([0]), np.array([len(other)])).form != form:
-                continue  # its immediate selects: a form of its own
-            again = Decoder(64, bytes(other)).decode()
-            assert (again.len, again.code) == (first.len, first.code)
-            if first.code != Code.INVALID:
-                assert effects(again) == effects(first)
-            changed += bytes(other) != example
-    assert changed > 1000
+                changed_code[offset : offset + size] = rng.randbytes(size)
+            if (
+                memory.decode(
+                    np.frombuffer(bytes(changed_code), np.uint8), np.array([0]), np.array([len(changed_code)])
+                ).form
+                != form
+            ):
+                continue  # its immediate selects something: another form
+            changed_instruction = Decoder(64, bytes(changed_code)).decode()
+            assert (changed_instruction.len, changed_instruction.code) == (instruction.len, instruction.code)
+            if instruction.code != Code.INVALID:
+                assert effects(changed_instruction) == effects(instruction)
+            n_changed += bytes(changed_code) != example
+    assert n_changed > 1000

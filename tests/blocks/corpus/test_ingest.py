@@ -1,4 +1,4 @@
-"""Fetch, manifest, ingest and deduplicate by their commands, on the tiny corpus and on bad files beside it."""
+"""The commands fetch, manifest, ingest and deduplicate, on the tiny corpus and on bad files added to it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_tiny_corpus(folder: Path, tmp_path: Path) -> None:
     assert blocks["block_id"].is_unique and blocks["block_id"].is_monotonic_increasing
     assert (blocks["code"] != blocks["masked_code"]).any()
     assert blocks["program"].nunique() == 2
-    same = {(tmp_path / str(shards) / "blocks.parquet").read_bytes() for shards in (1, 2, 3)}
-    assert len(same) == 1
+    contents = {(tmp_path / str(shards) / "blocks.parquet").read_bytes() for shards in (1, 2, 3)}
+    assert len(contents) == 1
 
 
 def test_bad_files_are_skipped_by_name(build_elf: BuildElf, folder: Path, tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ CODE = bytes.fromhex("4883c001488b0d10000000488d15fcffffff4889e5")
 FAR = bytes.fromhex("4889e5488b0dffffff7f")  # mov rbp, rsp; mov rcx, [rip+0x7fffffff]
 
 
-def together(codes: list[bytes], orders: list[list[int]]) -> tuple[list[bytes], list[bool]]:
+def reordered_together(codes: list[bytes], orders: list[list[int]]) -> tuple[list[bytes], list[bool]]:
     bounds, forms = np.cumsum([0, *map(len, codes)]), Forms()
     code = np.frombuffer(b"".join(codes), np.uint8)
-    found = forms.decode(code, bounds[:-1], bounds[1:])
-    moved, fits = reordered(code, bounds[:-1], found, forms.facts, np.concatenate(orders))
-    return [moved[a:b].tobytes() for a, b in pairwise(bounds)], fits.tolist()
+    decoded = forms.decode(code, bounds[:-1], bounds[1:])
+    reordered_code, fits = reordered(code, bounds[:-1], decoded, forms.facts, np.concatenate(orders))
+    return [reordered_code[begin:end].tobytes() for begin, end in pairwise(bounds)], fits.tolist()
 
 
 def texts(code: bytes) -> list[str]:
@@ -31,20 +31,20 @@ def texts(code: bytes) -> list[str]:
 
 def test_operands_keep_their_targets() -> None:
     orders = [[3, 2, 1, 0], [1, 0, 3, 2], [0, 1, 2, 3]]
-    for order, found in zip(orders, together([CODE] * 3, orders)[0], strict=True):
-        assert texts(found) == [texts(CODE)[i] for i in order]
-        assert len(found) == len(CODE)
+    for order, code in zip(orders, reordered_together([CODE] * 3, orders)[0], strict=True):
+        assert texts(code) == [texts(CODE)[i] for i in order]
+        assert len(code) == len(CODE)
 
 
-def test_real_blocks_are_moved_as_the_slow_way_does() -> None:
+def test_real_blocks_agree_with_the_reference() -> None:
     rows, rng = real.table().to_pylist()[::7], np.random.default_rng(0)
     orders = [rng.permutation(row["n_instructions"]).tolist() for row in rows]
     codes = [row["code"] for row in rows]
-    slowly = [reordering.reordered(code, order) for code, order in zip(codes, orders, strict=True)]
-    assert together(codes, orders) == (slowly, [True] * len(codes))
+    expected = [reordering.reordered(code, order) for code, order in zip(codes, orders, strict=True)]
+    assert reordered_together(codes, orders) == (expected, [True] * len(codes))
 
 
-def test_a_block_whose_target_is_too_far_stays_as_it_is() -> None:
-    found, fits = together([FAR, FAR, CODE], [[1, 0], [0, 1], [1, 0, 2, 3]])
-    assert found[:2] == [FAR, FAR] and found[2] == reordering.reordered(CODE, [1, 0, 2, 3])
+def test_a_block_whose_target_is_too_far_keeps_its_order() -> None:
+    codes, fits = reordered_together([FAR, FAR, CODE], [[1, 0], [0, 1], [1, 0, 2, 3]])
+    assert codes[:2] == [FAR, FAR] and codes[2] == reordering.reordered(CODE, [1, 0, 2, 3])
     assert fits == [False, True, True]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.sources import SourceError, deal, read_program
+from pipeline.blocks.corpus.sources import SourceError, distribute, read_program
 from pipeline.config.corpus import Corpus
 
 ELF = b"\x7fELF"
@@ -49,8 +49,8 @@ def wheel(tmp_path: Path) -> Path:
     return path
 
 
-def test_largest_first_onto_the_lightest_shard(wheel: Path) -> None:
-    frame = deal(corpus(qt=WHEEL), {"qt": wheel})
+def test_largest_first_to_the_lightest_shard(wheel: Path) -> None:
+    frame = distribute(corpus(qt=WHEEL), {"qt": wheel})
     assert list(frame[["program", "size_bytes", "shard"]].itertuples(index=False, name=None)) == [
         ("thing/lib/a.so", 44, 0),
         ("thing/lib/b.so", 39, 1),
@@ -64,28 +64,30 @@ def test_reading_a_member(wheel: Path) -> None:
     assert read_program(source, wheel, "thing/lib/d.so") == ELF + bytes(10)
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda _: b"no zip at all"])
+@pytest.mark.parametrize("damage", [lambda content: content[: len(content) // 2], lambda _: b"no zip at all"])
 def test_damaged_wheel_is_named(wheel: Path, damage: object) -> None:
     wheel.write_bytes(damage(wheel.read_bytes()))  # type: ignore[operator]
     with pytest.raises(SourceError, match=r"qt is damaged .*delete it"):
-        deal(corpus(qt=WHEEL), {"qt": wheel})
+        distribute(corpus(qt=WHEEL), {"qt": wheel})
 
 
 def test_damaged_member_is_named(wheel: Path) -> None:
-    data = bytearray(wheel.read_bytes())
-    data[data.rindex(ELF + bytes(40)) + 20] ^= 1
-    wheel.write_bytes(bytes(data))
+    content = bytearray(wheel.read_bytes())
+    content[content.rindex(ELF + bytes(40)) + 20] ^= 1
+    wheel.write_bytes(bytes(content))
     with pytest.raises(SourceError, match="qt is damaged"):
         read_program(corpus(qt=WHEEL).sources["qt"], wheel, "thing/lib/a.so")
 
 
 def test_several_sources(wheel: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text(json.dumps([{"path": "x/y.o", "size_bytes": 100, "sha256": "0" * 64}]))
-    frame = deal(corpus(qt=WHEEL, mine={"kind": "files", "include": ["x/*"]}), {"qt": wheel, "mine": tmp_path / "mine"})
+    frame = distribute(
+        corpus(qt=WHEEL, mine={"kind": "files", "include": ["x/*"]}), {"qt": wheel, "mine": tmp_path / "mine"}
+    )
     assert frame["source"].tolist() == ["mine"] + ["qt"] * 4
     assert frame.loc[0, ["program", "artifact"]].tolist() == ["x/y.o", "x/y.o"]
 
 
 def test_nothing_matches(wheel: Path) -> None:
-    with pytest.raises(SourceError, match="no source holds an ELF file"):
-        deal(corpus(qt=WHEEL | {"include": ["other/**"]}), {"qt": wheel})
+    with pytest.raises(SourceError, match="no source contains an ELF file"):
+        distribute(corpus(qt=WHEEL | {"include": ["other/**"]}), {"qt": wheel})

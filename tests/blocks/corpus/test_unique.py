@@ -45,7 +45,7 @@ def corpus(shards: list[list[pa.Table]], folder: Path) -> pd.DataFrame:
     return pa.concat_tables(merged(paths)).to_pandas()
 
 
-def test_of_one_program_the_first_stays(build_elf: BuildElf) -> None:
+def test_the_first_of_equal_blocks_of_one_program_stays(build_elf: BuildElf) -> None:
     code = LOAD + ADD + RET + MOV + RET + ELSEWHERE + ADD + RET
     frame = table(build_elf(code, address=0x1000)).to_pandas()
     assert frame["code"].tolist() == [LOAD + ADD, MOV]
@@ -67,37 +67,37 @@ def test_sections_of_an_object_file(build_elf: BuildElf) -> None:
     ]
 
 
-def test_of_several_programs_the_first_by_name_stays(build_elf: BuildElf, tmp_path: Path) -> None:
-    one, two = table(build_elf(ELSEWHERE + RET), "b"), table(build_elf(ADD + RET + LOAD + RET), "a")
-    frame = corpus([[joined([one, two])]], tmp_path).set_index("code")
+def test_the_block_of_the_first_program_by_name_stays(build_elf: BuildElf, tmp_path: Path) -> None:
+    table_b, table_a = table(build_elf(ELSEWHERE + RET), "b"), table(build_elf(ADD + RET + LOAD + RET), "a")
+    frame = corpus([[joined([table_b, table_a])]], tmp_path).set_index("code")
     assert sorted(frame.index) == sorted([LOAD, ADD])
     assert frame.loc[LOAD, ["program", "occurrences"]].tolist() == ["a", 2]
 
 
 @settings(max_examples=5)
-@given(data=st.data())
-def test_dealing_to_shards_and_runs_does_not_show(
-    build_elf: BuildElf, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+@given(draws=st.data())
+def test_the_distribution_to_shards_and_runs_changes_nothing(
+    build_elf: BuildElf, tmp_path_factory: pytest.TempPathFactory, draws: st.DataObject
 ) -> None:
     pieces = st.lists(st.sampled_from([ADD, MOV, LOAD, ELSEWHERE, RET]), min_size=1, max_size=12)
-    elves = [build_elf(RET.join([ADD, *piece, b""])) for piece in data.draw(st.lists(pieces, min_size=1, max_size=4))]
+    elves = [build_elf(RET.join([ADD, *piece, b""])) for piece in draws.draw(st.lists(pieces, min_size=1, max_size=4))]
     programs = [table(elf, f"program{number}") for number, elf in enumerate(elves)]
-    together = corpus([[joined(programs)]], tmp_path_factory.mktemp("one"))
+    in_one_shard = corpus([[joined(programs)]], tmp_path_factory.mktemp("one"))
     shards: list[list[pa.Table]] = [[], [], []]
-    for program in data.draw(st.permutations(programs)):
-        runs = shards[data.draw(st.integers(0, 2))]
-        if runs and data.draw(st.booleans()):
+    for program in draws.draw(st.permutations(programs)):
+        runs = shards[draws.draw(st.integers(0, 2))]
+        if runs and draws.draw(st.booleans()):
             runs[-1] = joined([runs[-1], program])
         else:
             runs.append(program)
-    pd.testing.assert_frame_equal(corpus(shards, tmp_path_factory.mktemp("dealt")), together)
-    # Against pandas, from the definition.
+    pd.testing.assert_frame_equal(corpus(shards, tmp_path_factory.mktemp("distributed")), in_one_shard)
+    # The definition, in pandas.
     rows = pd.concat([program.to_pandas() for program in programs])
     expected = (
         rows.sort_values("program").groupby("block_id").agg({"program": "first", "occurrences": "sum", "code": "first"})
     )
     pd.testing.assert_frame_equal(
-        together.set_index("block_id")[expected.columns].astype({"occurrences": "int64"}),
+        in_one_shard.set_index("block_id")[expected.columns].astype({"occurrences": "int64"}),
         expected.astype({"program": object, "occurrences": "int64"}),
         check_dtype=False,
     )
@@ -112,9 +112,9 @@ def test_row_groups_follow_the_first_bits(build_elf: BuildElf, tmp_path: Path) -
         assert all(int(block_id[:2], 16) >> 2 == number for block_id in ids) and ids == sorted(ids)
 
 
-def test_a_shard_in_another_form_is_named(build_elf: BuildElf, tmp_path: Path) -> None:
+def test_a_shard_in_another_format_is_named(build_elf: BuildElf, tmp_path: Path) -> None:
     path = tmp_path / "shard"
     with tables.writing("blocks", path) as append:
         append(table(build_elf(ADD + RET)).cast(tables.SCHEMAS["blocks"]))
-    with pytest.raises(tables.TableError, match=r"shard: not in runs"):
+    with pytest.raises(tables.TableError, match=r"shard does not consist of runs"):
         list(merged([path]))

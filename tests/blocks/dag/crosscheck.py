@@ -1,9 +1,9 @@
-"""Compare our effects with capstone's for every distinct instruction of a corpus:
+"""Compare our effects with those of capstone for every distinct instruction of a corpus:
 
     python -m tests.blocks.dag.crosscheck data/blocks.parquet
 
-Writes tests/blocks/dag/decoder_disagreements.csv, one row per rule, mnemonic and field. Fails where no rule
-explains a disagreement: look into the manual, then add a rule, or a correction to `dag/corrections.py`.
+Writes tests/blocks/dag/decoder_disagreements.csv, one row per rule, mnemonic and field. It fails if no
+rule explains a disagreement: consult the manual, then add a rule, or a correction to `dag/corrections.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNEXPLAINED = "unexplained"
 
 
 def distinct_instructions(blocks: Iterable[list[bytes]]) -> list[bytes]:
-    """One instruction for each of those that differ in more than constants, sorted. `blocks`: in batches."""
+    """One example of each instruction up to its constants, sorted. `blocks`: batches of their machine code."""
     forms = Forms()
     for batch in blocks:
         ends = np.cumsum([len(code) for code in batch], dtype=np.int64)
@@ -39,15 +39,15 @@ def distinct_instructions(blocks: Iterable[list[bytes]]) -> list[bytes]:
 
 
 def table(instructions: Iterable[bytes]) -> pd.DataFrame:
-    """Rule, who is right, mnemonic, field, side, number of distinct instructions, example and its text."""
+    """Rule, the side that is right, mnemonic, field, side, number of distinct instructions, example and its text."""
     text = Formatter(FormatterSyntax.INTEL)
     rows: dict[tuple[str, str, str, str, str], list[bytes]] = {}
     for code in instructions:
-        instruction, found = disagreements(code)
-        for d in found:
-            rule = rule_of(instruction, d)
+        instruction, disagreements_ = disagreements(code)
+        for disagreement in disagreements_:
+            rule = rule_of(instruction, disagreement)
             name, right = (rule.name, rule.right) if rule else (UNEXPLAINED, "unknown")
-            key = (name, right, opcode(instruction.code).name, d.field, d.side)
+            key = (name, right, opcode(instruction.code).name, disagreement.field, disagreement.side)
             examples = rows.setdefault(key, [])
             if not examples or examples[-1] != code:
                 examples.append(code)
@@ -73,12 +73,12 @@ def _batches(path: Path) -> Iterator[list[bytes]]:
 def main(blocks: Annotated[Path, typer.Argument(help="Table `blocks` of a corpus.")]) -> None:
     """Cross-check effects with capstone, and write the table of disagreements."""
     instructions = distinct_instructions(_batches(blocks))
-    found = table(tqdm(instructions, "instructions", file=sys.stderr))
-    unexplained = found[found.rule == UNEXPLAINED]
+    frame = table(tqdm(instructions, "instructions", file=sys.stderr))
+    unexplained = frame[frame.rule == UNEXPLAINED]
     if len(unexplained):
         raise SystemExit(f"no rule explains:\n{unexplained.to_string()}")
-    found.to_csv(TABLE, index=False, lineterminator="\n")
-    typer.echo(f"{len(instructions)} distinct instructions, {len(found)} rows in {TABLE.name}")
+    frame.to_csv(TABLE, index=False, lineterminator="\n")
+    typer.echo(f"{len(instructions)} distinct instructions, {len(frame)} rows in {TABLE.name}")
 
 
 if __name__ == "__main__":

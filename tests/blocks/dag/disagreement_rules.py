@@ -1,6 +1,6 @@
-"""Why our effects and capstone's differ: named rules, decided by the manual.
+"""Named rules that explain why our effects and those of capstone differ, based on the manual.
 
-No rule finds capstone right; one that did would be a correction missing from `dag/corrections.py`.
+No rule says that capstone is right: such a difference would be a missing correction in `dag/corrections.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from tests.blocks.dag.named import bits
 @dataclass(frozen=True)
 class Rule:
     name: str
-    right: str  # ours: capstone is wrong; both: the same facts, counted in another way
+    right: str  # ours: capstone is wrong; both: the same facts in another representation
     reason: str
-    holds: Callable[[Instruction, str, Disagreement], bool]  # of the instruction, its mnemonic and what differs
+    holds: Callable[
+        [Instruction, str, Disagreement], bool
+    ]  # arguments: the instruction, its mnemonic and the disagreement
 
 
 def _about(d: Disagreement, fields: str, side: str, kinds: str) -> bool:
@@ -62,58 +64,58 @@ def _same_sources(instruction: Instruction) -> bool:
 
 
 def _may_keep_flag(instruction: Instruction, name: str, d: Disagreement) -> bool:
-    found = effects(instruction)
+    effect = effects(instruction)
     conditional = name in SHIFTS or instruction.has_rep_prefix or instruction.has_repne_prefix
-    return _about(d, "reads", "ours", _STATUS) and conditional and not d.resources & ~(found.writes & ~found.kills)
+    return _about(d, "reads", "ours", _STATUS) and conditional and not d.resources & ~(effect.writes & ~effect.kills)
 
 
 RULES = (
     Rule(
         "unknown to capstone",
         "ours",
-        "It decodes nothing, or an instruction of another length.",
+        "Capstone decodes nothing, or an instruction of another length.",
         lambda i, name, d: d.field == "decodes",
     ),
     Rule(
         "flags that may stay",
         "both",
-        "A shift by 0 and a repeated comparison with rcx = 0 leave the flags: we count that as reading.",
+        "A shift by 0 and a repeated comparison with rcx = 0 leave the flags unchanged: we count that as reading them.",
         _may_keep_flag,
     ),
     Rule(
         "direction flag of string instructions",
         "ours",
-        "`cmps` and `scas` go where DF says; capstone leaves it out of the repeated ones.",
+        "DF gives the direction of `cmps` and `scas`; capstone omits it for the repeated ones.",
         lambda i, name, d: _about(d, "reads", "ours", "DF") and i.is_string_instruction,
     ),
     Rule(
         "destination that may stay",
         "both",
-        "`cmov`, `bsf` and `bsr` may leave the destination, so they read it.",
+        "`cmov`, `bsf` and `bsr` may leave the destination unchanged, so they read it.",
         lambda i, name, d: _about(d, "reads", "ours", "general") and name.startswith(("CMOV", "BSF", "BSR")),
     ),
     Rule(
         "test with memory",
         "ours",
-        "Of `test [memory], register` capstone names neither the second operand nor the load nor the flags.",
+        "For `test [memory], register` capstone reports neither the second operand nor the load nor the flags.",
         lambda i, name, d: name == "TEST" and i.op0_kind == OpKind.MEMORY and d.side == "ours",
     ),
     Rule(
         "test with an immediate",
         "ours",
-        "`test` writes no register; capstone has it write the accumulator.",
+        "`test` writes no register; according to capstone it writes the accumulator.",
         lambda i, name, d: name == "TEST" and _about(d, "writes", "theirs", "general"),
     ),
     Rule(
         "scalar that merges",
         "ours",
-        "Legacy scalar conversions and square roots keep the upper part of the destination.",
+        "Legacy scalar conversions and square roots leave the upper part of the destination unchanged.",
         lambda i, name, d: _about(d, "reads", "ours", "vector") and name in _MERGING,
     ),
     Rule(
         "vector instruction taken for a string instruction",
         "ours",
-        "`movss` and `movsd` of SSE do not read DF, `cmpss` and its like write no flags.",
+        "`movss` and `movsd` of SSE do not read DF; `cmpss`, `cmpsd`, `cmpps` and `cmppd` write no flags.",
         lambda i, name, d: (
             opcode(i.code).is_vector
             and (
@@ -125,7 +127,7 @@ RULES = (
     Rule(
         "result that does not depend on the operand",
         "both",
-        "`xor x, x`, `pcmpeq x, x`, `sbb x, x` and their like read nothing of x.",
+        "The result of `xor x, x`, `pcmpeq x, x`, `sbb x, x` and similar instructions does not depend on x.",
         lambda i, name, d: (
             _about(d, "reads", "theirs", "general vector MMX")
             and name.removeprefix("V").startswith(_ZEROING)
@@ -143,32 +145,32 @@ RULES = (
     Rule(
         "MMX tags",
         "both",
-        "An MMX instruction changes over to MMX: it counts as reading the x87 stack.",
+        "An MMX instruction switches to MMX state, which counts as reading the x87 stack.",
         lambda i, name, d: d.field == "reads" and d.side == "ours" and d.resources == X87 and not opcode(i.code).is_x87,
     ),
     Rule(
         "x87 comparison that sets rflags",
         "ours",
-        "`fcomi` and its like set ZF, PF, CF and clear OF, SF, AF; capstone's flag word is of x87 there.",
+        "`fcomi`, `fucomi` and their popping forms set ZF, PF, CF and clear OF, SF, AF; capstone reports x87 flags.",
         lambda i, name, d: _about(d, "writes", "ours", _STATUS) and name in ("FCOMI", "FCOMIP", "FUCOMI", "FUCOMIP"),
     ),
     Rule(
         "x87 flags taken for rflags",
         "ours",
-        "`fstp` writes no rflags; capstone's flag word is of x87 there.",
+        "`fstp` writes no rflags; capstone reports x87 flags.",
         lambda i, name, d: name == "FSTP" and _about(d, "writes", "theirs", "CF"),
     ),
     Rule(
         "flags left out",
         "ours",
-        "`vucomisd`, `vcomiss` and their like set flags as their SSE forms do.",
+        "`vucomisd`, `vcomiss` and similar instructions set flags as their SSE forms do.",
         lambda i, name, d: _about(d, "writes", "ours", _STATUS) and name.startswith(("VUCOMIS", "VCOMIS")),
     ),
     Rule(
         "count of a shift",
         "ours",
-        "Capstone does not look at an immediate count: 0 writes no flags, 1 leaves no OF undefined. A count in cl may "
-        "leave OF undefined.",
+        "Capstone does not examine an immediate count: 0 writes no flags, and 1 defines OF. A count in cl may leave OF "
+        "undefined.",
         lambda i, name, d: name in SHIFTS and _about(d, "writes undefined", d.side, _STATUS),
     ),
     Rule(
@@ -180,37 +182,37 @@ RULES = (
     Rule(
         "accumulator of cmpxchg",
         "ours",
-        "It is compared and, where unequal, loaded; capstone does not write it.",
+        "The accumulator is compared and, if unequal, loaded; according to capstone it is not written.",
         lambda i, name, d: name == "CMPXCHG" and _about(d, "reads writes", "ours", "general"),
     ),
     Rule(
         "sign extension of the accumulator",
         "ours",
-        "`cbw` leaves al as it is, `cdq` and `cqo` the accumulator.",
+        "`cbw` leaves al unchanged, `cdq` and `cqo` leave the accumulator unchanged.",
         lambda i, name, d: name in ("CBW", "CWD", "CDQ", "CQO") and _about(d, "writes", "theirs", "general"),
     ),
     Rule(
         "leave sets the stack pointer",
         "ours",
-        "It reads rbp and not rsp.",
+        "`leave` reads rbp and not rsp.",
         lambda i, name, d: name == "LEAVE" and _about(d, "reads", "theirs", "general"),
     ),
     Rule(
         "low word of a register",
         "ours",
-        "`pinsrw` reads 16 bits of it.",
+        "`pinsrw` reads 16 bits of the register.",
         lambda i, name, d: name in ("PINSRW", "VPINSRW") and d.side == "theirs" and not d.resources & ~_UPPER,
     ),
     Rule(
         "vzeroupper",
         "ours",
-        "It leaves the lower 128 bits.",
+        "`vzeroupper` leaves the lower 128 bits unchanged.",
         lambda i, name, d: name == "VZEROUPPER" and _about(d, "writes", "theirs", "vector"),
     ),
     Rule(
         "no access",
         "both",
-        "`lea` computes an address, a prefetch changes nothing that a program can see, `nop` not even does that.",
+        "`lea` only computes an address, a prefetch has no visible effect, and `nop` has no effect at all.",
         lambda i, name, d: (
             (_about(d, "loads", "theirs", "memory") and name.startswith(("LEA", "PREFETCH", "NOP")))
             or (_about(d, "reads", "theirs", "general") and name == "NOP")
@@ -219,7 +221,7 @@ RULES = (
     Rule(
         "direction of a memory operand",
         "ours",
-        "Capstone calls a store a load, or leaves out the store of a read-modify-write.",
+        "Capstone calls a store a load, or omits the store of a read-modify-write.",
         lambda i, name, d: (
             (name in _STORES or name.startswith("SET"))
             and (_about(d, "loads", "theirs", "memory") or _about(d, "stores", "ours", "memory"))
@@ -236,7 +238,7 @@ RULES = (
     Rule(
         "size left open",
         "both",
-        "Of a locked instruction or a 32-bit address we do not follow the memory operand.",
+        "We do not follow the memory operand of a locked instruction or with a 32-bit address.",
         lambda i, name, d: d.field == "size" and d.side == "theirs",
     ),
     Rule(

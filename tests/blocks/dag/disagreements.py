@@ -1,4 +1,4 @@
-"""Where our effects and a second decoder's claims differ, one resource kind at a time."""
+"""Differences between our effects and a second decoder's claims, for each kind of resource."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _KINDS = {name: bits(name) for name in resources.FLAG_NAMES} | {
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One side claims what the other does not."""
+    """One side claims an effect that the other side does not claim."""
 
     field: str  # reads | writes | undefined | loads | stores | size | decodes
-    side: str  # who claims it: ours | theirs
+    side: str  # the side that claims it: ours | theirs
     kind: str  # a flag, general, vector, mask, MMX, x87, or memory
-    resources: int  # what is claimed; 0 for memory
+    resources: int  # the claimed resources; 0 for memory
 
 
 def _of_masks(field: str, ours: int, theirs: int) -> list[Disagreement]:
@@ -45,19 +45,19 @@ def _of_masks(field: str, ours: int, theirs: int) -> list[Disagreement]:
 
 def compare(ours: Effects, theirs: Claims) -> list[Disagreement]:
     """All disagreements on one instruction."""
-    found = [
+    differences = [
         *_of_masks("reads", ours.reads, theirs.reads),
         *_of_masks("writes", ours.writes, theirs.writes),
         *_of_masks("undefined", ours.undefined, theirs.undefined),
     ]
     loads, stores = (any(getattr(access, name) for access in ours.accesses) for name in ("reads", "writes"))
-    for field, one, other in (("loads", loads, theirs.loads), ("stores", stores, theirs.stores)):
-        if one != other:
-            found.append(Disagreement(field, "ours" if one else "theirs", "memory", 0))
+    for field, ours_claims, theirs_claims in (("loads", loads, theirs.loads), ("stores", stores, theirs.stores)):
+        if ours_claims != theirs_claims:
+            differences.append(Disagreement(field, "ours" if ours_claims else "theirs", "memory", 0))
     size = next((access.size for access in ours.accesses if access.explicit), theirs.size)
     if size != theirs.size:
-        found.append(Disagreement("size", "ours" if size else "theirs", "memory", 0))
-    return found
+        differences.append(Disagreement("size", "ours" if size else "theirs", "memory", 0))
+    return differences
 
 
 def disagreements(code: bytes) -> tuple[Instruction, list[Disagreement]]:

@@ -1,4 +1,4 @@
-"""Conflicts by their definitions, slowly: an oracle for the compiled ones. Sets in place of words."""
+"""Conflicts by their definitions: a slow reference for the compiled code, with Python sets in place of words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def members(resources_: int) -> set[int]:
 
 
 def is_dead(effects: list[Effects], i: int, flag: int) -> bool:
-    """Whether the flag that i writes is overwritten for sure, and read by nobody up to there."""
+    """Whether the flag that i writes is certainly overwritten, and not read before."""
     for e in effects[i + 1 :]:
         if flag in members(e.reads):
             return False
@@ -25,15 +25,15 @@ def is_dead(effects: list[Effects], i: int, flag: int) -> bool:
     return False
 
 
-def value_of(effects: list[Effects], i: int, register: int) -> list[int]:
-    """Who wrote the register before i: the same writers, the same value."""
+def writers_before(effects: list[Effects], i: int, register: int) -> list[int]:
+    """The instructions before i that write the register: equal writers give equal values."""
     if register in (Register.NONE, Register.RIP):
         return []
     lanes = members(resources.LANES[register])
     return [k for k in range(i) if members(effects[k].writes) & lanes]
 
 
-def touched(access: Access, displacement: int) -> set[int]:
+def bytes_of(access: Access, displacement: int) -> set[int]:
     low = access.displacement + (displacement if access.explicit else 0)
     return set(range(low, low + access.size))
 
@@ -45,9 +45,9 @@ def independent(effects: list[Effects], displacements: list[int], i: int, a: Acc
     constants = {Register.NONE, Register.RIP}
     same_base = a.base_register == b.base_register or {a.base_register, b.base_register} == constants
     same_index = a.index_register == b.index_register and (a.index_register == Register.NONE or a.scale == b.scale)
-    same_values = value_of(effects, i, a.base_register) == value_of(effects, j, b.base_register)
-    same_values &= value_of(effects, i, a.index_register) == value_of(effects, j, b.index_register)
-    overlap = touched(a, displacements[i]) & touched(b, displacements[j])
+    same_values = writers_before(effects, i, a.base_register) == writers_before(effects, j, b.base_register)
+    same_values &= writers_before(effects, i, a.index_register) == writers_before(effects, j, b.index_register)
+    overlap = bytes_of(a, displacements[i]) & bytes_of(b, displacements[j])
     return same_base and same_index and same_values and not overlap
 
 
@@ -55,17 +55,17 @@ def conflicts(
     effects: list[Effects], displacements: list[int], mode: str, addresses_known: bool = True
 ) -> dict[tuple[int, int], Kind]:
     """The full relation of direct conflicts with their kinds."""
-    found = {}
+    kinds_of_pair = {}
     flags = members(resources.FLAGS)
     for i, j in combinations(range(len(effects)), 2):
         a, b = effects[i], effects[j]
         kinds = Kind(0)
-        for one, other, register_kind, flag_kind in (
+        for first_resources, second_resources, register_kind, flag_kind in (
             (a.writes, b.reads, Kind.REGISTER_RAW, Kind.FLAG_RAW),
             (a.reads, b.writes, Kind.REGISTER_WAR, Kind.FLAG_WAR),
             (a.writes, b.writes, Kind.REGISTER_WAW, Kind.FLAG_WAW),
         ):
-            for bit in members(one) & members(other):
+            for bit in members(first_resources) & members(second_resources):
                 if bit not in flags:
                     kinds |= register_kind
                 elif mode != "paper" and not (
@@ -86,21 +86,21 @@ def conflicts(
                 kinds |= Kind.MEMORY_WAR if x.reads and y.writes else Kind(0)
                 kinds |= Kind.MEMORY_WAW if x.writes and y.writes else Kind(0)
         if kinds:
-            found[i, j] = kinds
-    return found
+            kinds_of_pair[i, j] = kinds
+    return kinds_of_pair
 
 
 def closure(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    found = set(edges)
-    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
-        found |= more
-    return found
+    pairs = set(edges)
+    while implied := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+        pairs |= implied
+    return pairs
 
 
 def final_state(effects: list[Effects], order: list[int]) -> dict[int, int]:
-    """What the resources and memory, taken as one, hold after the instructions in this order.
+    """The values of the resources, and of memory as one resource, after the instructions in this order.
 
-    A value stands for who wrote it, from which values.
+    A value is a hash of the instruction that writes it and of the values that this instruction reads.
     """
     memory, system = -1, -2
     state: dict[int, int] = {}

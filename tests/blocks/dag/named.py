@@ -8,16 +8,16 @@ from pipeline.blocks.dag import resources
 
 
 def bits(names: str) -> int:
-    """Resources from names such as "RAX AL ZF XMM0 X87"; those of iced-x86, or of `dag/resources.py`."""
-    found = 0
+    """Resources from names such as "RAX AL ZF XMM0 X87", which are those of iced-x86 or of `dag/resources.py`."""
+    resource_bits = 0
     for name in names.split():
         if name in resources.FLAG_NAMES:
-            found |= resources.flags(getattr(RflagsBits, name))
+            resource_bits |= resources.flags(getattr(RflagsBits, name))
         elif hasattr(Register, name):
-            found |= resources.LANES[getattr(Register, name)]
+            resource_bits |= resources.LANES[getattr(Register, name)]
         else:
-            found |= int(getattr(resources, name))
-    return found
+            resource_bits |= int(getattr(resources, name))
+    return resource_bits
 
 
 STATUS = bits("OF SF ZF AF CF PF")
@@ -25,7 +25,7 @@ STATUS = bits("OF SF ZF AF CF PF")
 
 def decode(code: str) -> Instruction:
     """One instruction from hex digits."""
-    data = bytes.fromhex(code)
-    found = Decoder(64, data).decode()
-    assert found.len == len(data), code
-    return found
+    code_bytes = bytes.fromhex(code)
+    instruction = Decoder(64, code_bytes).decode()
+    assert instruction.len == len(code_bytes), code
+    return instruction

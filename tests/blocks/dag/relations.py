@@ -17,23 +17,23 @@ def dags(draw: st.DrawFn, largest: int = 6, smallest: int = 1) -> np.ndarray:
     return upper[order][:, order]
 
 
-def legal(precedes: np.ndarray) -> list[tuple[int, ...]]:
-    """All legal orders, by trying every permutation."""
+def legal_orders(precedes: np.ndarray) -> list[tuple[int, ...]]:
+    """All legal orders: a test of every permutation."""
     n = len(precedes)
     edges = list(zip(*precedes.nonzero(), strict=True))
-    found = []
+    orders = []
     for order in permutations(range(n)):
         slot = np.argsort(order)
         if all(slot[i] < slot[k] for i, k in edges):
-            found.append(order)
-    return found
+            orders.append(order)
+    return orders
 
 
 def ragged(*matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Adjacency matrices of any sizes as the arguments of `count_orders`."""
     edges = [matrix.nonzero() for matrix in matrices]
     offsets = np.cumsum([0, *(len(before) for before, _ in edges)])
-    before, after = (np.concatenate([pair[end] for pair in edges]).astype(np.uint8) for end in (0, 1))
+    before, after = (np.concatenate([pair[endpoint] for pair in edges]).astype(np.uint8) for endpoint in (0, 1))
     return offsets, before, after, np.array([len(matrix) for matrix in matrices])
 
 
@@ -41,14 +41,14 @@ def chain(n: int) -> np.ndarray:
     return np.eye(n, k=1, dtype=bool)
 
 
-def beside(*parts: np.ndarray) -> np.ndarray:
-    """Parts that share nothing, as one DAG."""
+def disjoint_union(*parts: np.ndarray) -> np.ndarray:
+    """One DAG of independent parts."""
     n = sum(map(len, parts))
-    found, at = np.zeros((n, n), bool), 0
+    union, begin = np.zeros((n, n), bool), 0
     for part in parts:
-        found[at : at + len(part), at : at + len(part)] = part
-        at += len(part)
-    return found
+        union[begin : begin + len(part), begin : begin + len(part)] = part
+        begin += len(part)
+    return union
 
 
 def grid(rows: int, columns: int) -> np.ndarray:
@@ -59,7 +59,7 @@ def grid(rows: int, columns: int) -> np.ndarray:
 
 def zigzag(n: int) -> np.ndarray:
     """0 < 1 > 2 < 3 > ...: its legal orders are the alternating permutations."""
-    found = np.zeros((n, n), bool)
+    precedes = np.zeros((n, n), bool)
     for i in range(n - 1):
-        found[(i, i + 1) if i % 2 == 0 else (i + 1, i)] = True
-    return found
+        precedes[(i, i + 1) if i % 2 == 0 else (i + 1, i)] = True
+    return precedes

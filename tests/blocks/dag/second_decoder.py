@@ -1,4 +1,4 @@
-"""What capstone says of an instruction, in the words of `dag/resources.py`."""
+"""The effects of an instruction according to capstone, as resources of `dag/resources.py`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CAPSTONE = _decoder()
 
 @dataclass(frozen=True)
 class Claims:
-    """Bit sets of resources, and the instruction's own memory operand, as capstone has them."""
+    """Bit sets of resources, and the instruction's explicit memory operand, according to capstone."""
 
     reads: int
     writes: int
@@ -38,17 +38,19 @@ class Claims:
 
 
 class UnknownToCapstone(ValueError):
-    """Capstone decodes no instruction from the bytes, or one of another length."""
+    """Capstone decodes no instruction, or one of another length, from the bytes."""
 
 
 @cache
 def _flag_masks(kind: str) -> list[tuple[int, int]]:
     """(bit of capstone's eflags, resource) of kind TEST, MODIFY, RESET, SET or UNDEFINED."""
-    names = [(name, name) for name in resources.FLAG_NAMES] + [("0F", "OF")]  # it has a RESET_0F beside RESET_OF
+    names = [(name, name) for name in resources.FLAG_NAMES] + [
+        ("0F", "OF")
+    ]  # capstone has RESET_0F in addition to RESET_OF
     return [
-        (getattr(x86_const, f"X86_EFLAGS_{kind}_{theirs}"), bits(name))
-        for theirs, name in names
-        if hasattr(x86_const, f"X86_EFLAGS_{kind}_{theirs}")
+        (getattr(x86_const, f"X86_EFLAGS_{kind}_{capstone_name}"), bits(name))
+        for capstone_name, name in names
+        if hasattr(x86_const, f"X86_EFLAGS_{kind}_{capstone_name}")
     ]
 
 
@@ -58,7 +60,7 @@ def _flags(eflags: int, *kinds: str) -> int:
 
 @cache
 def _lanes(name: str) -> int:
-    """Resources of capstone's register; rflags are told apart by `eflags`."""
+    """Resources of capstone's register; `eflags` distinguishes the single flags."""
     if name in _SKIPPED or name in _RFLAGS:
         return 0
     if name.startswith("st(") or name in ("fpsw", "fpcw", "fptag"):
@@ -70,27 +72,27 @@ def _lanes(name: str) -> int:
 
 
 def claims(code: bytes, instruction: Instruction) -> Claims:
-    """What capstone says of the instruction that iced-x86 decoded from `code`.
+    """Capstone's claims about the instruction that iced-x86 decoded from `code`.
 
-    Raises UnknownToCapstone where it does not know it.
+    Raises UnknownToCapstone if capstone does not know it.
     """
-    found = next(_CAPSTONE.disasm(code, 0), None)
-    if found is None or found.size != len(code):
+    decoded = next(_CAPSTONE.disasm(code, 0), None)
+    if decoded is None or decoded.size != len(code):
         raise UnknownToCapstone(code.hex())
-    read, written = ([found.reg_name(register) for register in kind] for kind in found.regs_access())
+    read_names, written_names = ([decoded.reg_name(register) for register in kind] for kind in decoded.regs_access())
     reads, writes = 0, 0
-    for name in read:
+    for name in read_names:
         reads |= _lanes(name)
     clears = OpCodeInfo(instruction.code).encoding != EncodingKind.LEGACY
-    for name in written:
+    for name in written_names:
         lanes = _lanes(name)
-        # What capstone leaves unsaid holds of every instruction: VEX clears what is above, 32 bits too.
+        # Capstone does not report that every VEX instruction clears the upper part, also one that writes 32 bits.
         if clears and name.startswith(("xmm", "ymm")):
             lanes = _lanes(f"zmm{name[3:]}")
         writes |= lanes
-    # Of x87 instructions `eflags` holds other flags.
-    eflags = 0 if found.group(x86_const.X86_GRP_FPU) else found.eflags
-    memory = [operand for operand in found.operands if operand.type == x86_const.X86_OP_MEM]
+    # For x87 instructions `eflags` contains other flags.
+    eflags = 0 if decoded.group(x86_const.X86_GRP_FPU) else decoded.eflags
+    memory = [operand for operand in decoded.operands if operand.type == x86_const.X86_OP_MEM]
     return Claims(
         reads=reads | _flags(eflags, "TEST"),
         writes=writes | _flags(eflags, "MODIFY", "RESET", "SET", "UNDEFINED"),

@@ -1,4 +1,4 @@
-"""The cross-check with capstone: over the tiny corpus, and its rules over made-up claims."""
+"""The cross-check with capstone on the tiny corpus, and its rules on invented claims."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ TINY = Path(__file__).parents[2] / "tiny"
 
 @pytest.fixture(scope="module")
 def instructions() -> list[bytes]:
-    """Of the tiny corpus, control transfers apart: these are never in a block."""
+    """The instructions of the tiny corpus without control transfers, which are never in a block."""
     functions = [
         section.code[begin - section.address : end - section.address]
         for name in ("tiny1.so", "tiny2.so")
         for section in read_image((TINY / name).read_bytes(), "GCC", "-").sections
         for begin, end in section.functions.tolist()
     ]
-    found = distinct_instructions([functions])
-    return [code for code in found if Decoder(64, code).decode().flow_control == FlowControl.NEXT]
+    distinct = distinct_instructions([functions])
+    return [code for code in distinct if Decoder(64, code).decode().flow_control == FlowControl.NEXT]
 
 
 def test_every_disagreement_over_the_tiny_corpus_is_explained(instructions: list[bytes]) -> None:
     assert len(instructions) > 300
-    found = table(instructions)
-    assert len(found) > 10
-    assert found[found.rule == UNEXPLAINED].empty, found[found.rule == UNEXPLAINED].to_string()
+    frame = table(instructions)
+    assert len(frame) > 10
+    assert frame[frame.rule == UNEXPLAINED].empty, frame[frame.rule == UNEXPLAINED].to_string()
 
 
 def test_an_unexplained_disagreement_shows() -> None:
@@ -45,14 +45,14 @@ def test_an_unexplained_disagreement_shows() -> None:
     right = claims(bytes.fromhex("4801c8"), instruction)
     assert compare(ours, right) == []
     wrong = Claims(right.reads | bits("RDX"), right.writes & ~bits("CF"), bits("AF"), True, False, 8)
-    found = compare(ours, wrong)
-    assert [(d.field, d.side, d.kind) for d in found] == [
+    differences = compare(ours, wrong)
+    assert [(d.field, d.side, d.kind) for d in differences] == [
         ("reads", "theirs", "general"),
         ("writes", "ours", "CF"),
         ("undefined", "theirs", "AF"),
         ("loads", "theirs", "memory"),
     ]
-    assert all(rule_of(instruction, d) is None for d in found)
+    assert all(rule_of(instruction, d) is None for d in differences)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_an_unexplained_disagreement_shows() -> None:
     ],
 )
 def test_rules(code: str, text: str, rule: str) -> None:
-    instruction, found = disagreements(bytes.fromhex(code))
-    named = [rule_of(instruction, d) for d in found]
-    assert rule in {holding.name for holding in named if holding}
-    assert None not in named
+    instruction, differences = disagreements(bytes.fromhex(code))
+    rules = [rule_of(instruction, d) for d in differences]
+    assert rule in {matching.name for matching in rules if matching}
+    assert None not in rules
 
 
 def test_bytes_that_capstone_does_not_know() -> None:
@@ -89,6 +89,6 @@ def test_the_committed_table_is_explained() -> None:
     assert len(right) == len(RULES)
     assert set(zip(committed.rule, committed.right, strict=True)) <= set(right.items())
     assert set(committed.right) <= {"ours", "both"}
-    for code, rule in zip(committed.example, committed.rule, strict=True):  # it is what the rules say today
-        instruction, found = disagreements(bytes.fromhex(code))
-        assert rule in {holding.name for d in found if (holding := rule_of(instruction, d))}, code
+    for code, rule in zip(committed.example, committed.rule, strict=True):  # the table agrees with the present rules
+        instruction, differences = disagreements(bytes.fromhex(code))
+        assert rule in {matching.name for d in differences if (matching := rule_of(instruction, d))}, code

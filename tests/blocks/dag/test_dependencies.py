@@ -1,4 +1,4 @@
-"""Dependencies of hand-written blocks, and of random ones against their definitions."""
+"""Dependencies of hand-written blocks, and of random blocks compared with their definitions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def dag(code: str, mode: Dependencies = "full", addresses_known: bool = True) ->
     return block_dag(bytes.fromhex(code), mode, 0x400000, addresses_known)
 
 
-def pairs(found: Dag) -> set[tuple[int, int]]:
-    return {(before, after) for before, after, _ in found.edges}
+def pairs(block: Dag) -> set[tuple[int, int]]:
+    return {(before, after) for before, after, _ in block.edges}
 
 
 def kinds(code: str, mode: Dependencies = "full") -> Kind:
-    """Of a block's first and last instruction."""
-    found = dag(code, mode)
-    return next((kind for i, j, kind in found.edges + found.implied if (i, j) == (0, found.n - 1)), Kind(0))
+    """Kinds of dependencies between a block's first and last instruction."""
+    block = dag(code, mode)
+    return next((kind for i, j, kind in block.edges + block.implied if (i, j) == (0, block.n - 1)), Kind(0))
 
 
 def test_kinds_of_registers() -> None:
@@ -58,7 +58,7 @@ def test_zeroing_idiom_reads_nothing() -> None:
     assert kinds("b801000000 31c0", "paper") == K.REGISTER_WAW  # mov eax,1; xor eax,eax
 
 
-def test_conditional_move_reads_what_it_keeps() -> None:
+def test_conditional_move_also_reads_its_destination() -> None:
     assert kinds("4889c8 480f44c2") == K.REGISTER_RAW | K.REGISTER_WAW  # mov rax,rcx; cmove rax,rdx
 
 
@@ -101,7 +101,7 @@ def test_dead_flag_write_stays_out_of_a_live_interval() -> None:
 def test_a_conditional_writer_makes_earlier_flags_live() -> None:
     # add rax,8; add rbx,8; shl rdx,cl: a count of 0 keeps the flags of the second add
     assert pairs(dag("4883c008 4883c308 48d3e2")) == {(0, 1), (1, 2)}
-    # add rax,8; add rbx,8; shl rdx,4: it overwrites them for sure
+    # add rax,8; add rbx,8; shl rdx,4: it certainly overwrites them
     assert pairs(dag("4883c008 4883c308 48c1e204")) == {(0, 2), (1, 2)}
 
 
@@ -158,7 +158,7 @@ def test_disambiguation(code: str, text: str, depend: bool) -> None:
     assert kinds(code, "paper") & memory
 
 
-def test_nothing_is_disambiguated_where_addresses_are_not_known() -> None:
+def test_nothing_is_disambiguated_if_addresses_are_unknown() -> None:
     code = "488907 488b5708"  # mov [rdi],rax; mov rdx,[rdi+8]
     assert dag(code, addresses_known=False).edges == [(0, 1, K.MEMORY_RAW)]
 
@@ -169,11 +169,11 @@ def test_addresses_are_compared_by_value_not_by_displacement() -> None:
     assert dag("48890500010000 9090909090 488b1500010000").edges == []  # 12 bytes apart
 
 
-def test_push_and_pop_move_the_stack() -> None:
+def test_push_and_pop_change_the_stack_pointer() -> None:
     assert pairs(dag("53 55 5d")) == {(0, 1), (1, 2)}  # push rbx; push rbp; pop rbp
 
 
-def test_barriers_stand_still() -> None:
+def test_nothing_moves_across_barriers() -> None:
     # mov rax,rcx; lfence; mov rbx,rdx
     assert dag("4889c8 0faee8 4889d3").edges == [(0, 1, K.REGISTER_WAR), (1, 2, K.REGISTER_RAW)]
     assert kinds("0faee8 0faef0") == K.REGISTER_RAW | K.REGISTER_WAR | K.REGISTER_WAW  # lfence; mfence
@@ -186,16 +186,16 @@ def test_blocks_that_are_too_long_are_refused() -> None:
         block_dag(b"\x90" * 65, "full")
 
 
-def test_the_compiled_code_has_the_numbers_of_the_others() -> None:
+def test_the_compiled_code_has_the_same_numbers() -> None:
     assert resources.words(resources.FLAGS) == (0, 0, int(conflicts.FLAGS))
     assert (resources.N_GENERAL, resources.GENERAL_LANES) == (conflicts.N_GENERAL, conflicts.GENERAL_LANES)
     assert (Register.NONE, Register.RAX, Register.RIP) == (conflicts.NONE, conflicts.FIRST_GENERAL, conflicts.RIP)
-    made = {
-        f"{what}_{order}": getattr(conflicts, what) * getattr(conflicts, order)
-        for what in ("REGISTER", "FLAG", "MEMORY")
-        for order in ("RAW", "WAR", "WAW")
+    values_of_kinds = {
+        f"{resource}_{direction}": getattr(conflicts, resource) * getattr(conflicts, direction)
+        for resource in ("REGISTER", "FLAG", "MEMORY")
+        for direction in ("RAW", "WAR", "WAW")
     }
-    assert made == {kind.name: kind.value for kind in Kind}
+    assert values_of_kinds == {kind.name: kind.value for kind in Kind}
     assert list(Access._fields[:7]) == [
         *("base_register", "index_register", "segment", "scale", "displacement", "explicit", "size")
     ]
@@ -233,11 +233,11 @@ blocks = st.lists(st.sampled_from(POOL).map(bytes.fromhex), min_size=1, max_size
 @given(st.lists(blocks, max_size=4), st.sampled_from(MODES), st.booleans())
 @example([b"\x90" * 64], "full", True)
 def test_conflicts_equal_their_definition(codes: list[bytes], mode: Dependencies, addresses_known: bool) -> None:
-    """Many blocks in one batch, that share the rows of one table."""
+    """Many blocks in one batch share the rows of one table."""
     decoded = [decode_block(code, 0x400000) for code in codes]
     distinct = sorted({effects(i) for block in decoded for i in block}, key=repr)
     displacements = [[explicit_displacement(i) for i in block] for block in decoded]
-    found = find_conflicts(
+    batch = find_conflicts(
         tabulate(distinct),
         np.array([distinct.index(effects(i)) for block in decoded for i in block], np.int32),
         np.array([value for block in displacements for value in block], np.int64),
@@ -245,16 +245,16 @@ def test_conflicts_equal_their_definition(codes: list[bytes], mode: Dependencies
         np.full(len(codes), addresses_known),
         mode,
     )
-    assert len(found.offsets) == len(codes) + 1
-    for b, block in enumerate(decoded):
-        here = slice(found.offsets[b], found.offsets[b + 1])
-        before, after = found.before[here].tolist(), found.after[here].tolist()
+    assert len(batch.offsets) == len(codes) + 1
+    for number, block in enumerate(decoded):
+        edges = slice(batch.offsets[number], batch.offsets[number + 1])
+        before, after = batch.before[edges].tolist(), batch.after[edges].tolist()
         relation = list(zip(before, after, strict=True))
-        expected = naive.conflicts([effects(i) for i in block], displacements[b], mode, addresses_known)
-        assert dict(zip(relation, found.kinds[here].tolist(), strict=True)) == expected
+        expected = naive.conflicts([effects(i) for i in block], displacements[number], mode, addresses_known)
+        assert dict(zip(relation, batch.kinds[edges].tolist(), strict=True)) == expected
         assert relation == sorted(relation)
         assert all(i < j for i, j in relation)  # the original order is legal
-        reduction = {pair for pair, is_edge in zip(relation, found.reduced[here], strict=True) if is_edge}
+        reduction = {pair for pair, is_edge in zip(relation, batch.reduced[edges], strict=True) if is_edge}
         assert naive.closure(reduction) == naive.closure(set(relation))
         if len(block) <= 10:
             assert all(edge not in naive.closure(reduction - {edge}) for edge in reduction)  # nothing superfluous
@@ -262,34 +262,34 @@ def test_conflicts_equal_their_definition(codes: list[bytes], mode: Dependencies
 
 @given(blocks, st.integers(0, 2**32))
 @example(bytes.fromhex("4883c008 4883c308 48d3e2 9f 48ffc3 4883c108"), 0)
-def test_every_legal_order_computes_the_same(code: bytes, seed: int) -> None:
-    """Flags included: the dead ones that changed places are seen by nobody."""
-    found = block_dag(code, "conservative")
+def test_every_legal_order_leads_to_the_same_state(code: bytes, seed: int) -> None:
+    """This includes flags: no instruction reads the dead flags that exchange places."""
+    block_graph = block_dag(code, "conservative")
     block = [effects(i) for i in decode_block(code)]
     rng = np.random.default_rng(seed)
-    waiting, order = found.predecessors(), []
-    while len(order) < found.n:
+    predecessors, order = block_graph.predecessors(), []
+    while len(order) < block_graph.n:
         placed = sum(1 << i for i in order)
-        ready = [i for i in range(found.n) if i not in order and not waiting[i] & ~placed]
+        ready = [i for i in range(block_graph.n) if i not in order and not predecessors[i] & ~placed]
         order.append(int(rng.choice(ready)))
-    assert naive.final_state(block, order) == naive.final_state(block, list(range(found.n)))
+    assert naive.final_state(block, order) == naive.final_state(block, list(range(block_graph.n)))
 
 
 @given(blocks)
 def test_modes_only_add_dependencies(code: bytes) -> None:
     full, conservative, paper = (block_dag(code, mode, 0x400000) for mode in MODES)
 
-    def order(found: Dag) -> set[tuple[int, int]]:
-        return naive.closure(pairs(found))
+    def partial_order(block: Dag) -> set[tuple[int, int]]:
+        return naive.closure(pairs(block))
 
-    assert order(full) <= order(conservative) >= order(paper)
+    assert partial_order(full) <= partial_order(conservative) >= partial_order(paper)
 
 
 @given(blocks)
 def test_a_dag_lists_every_conflict_once(code: bytes) -> None:
-    found = block_dag(code, "full")
-    listed = [(i, j) for i, j, _ in found.edges + found.implied]
+    block = block_dag(code, "full")
+    listed = [(i, j) for i, j, _ in block.edges + block.implied]
     assert len(set(listed)) == len(listed)
-    assert [sum(after == j for _, after, _ in found.edges) for j in range(found.n)] == [
-        bits.bit_count() for bits in found.predecessors()
+    assert [sum(after == j for _, after, _ in block.edges) for j in range(block.n)] == [
+        bits.bit_count() for bits in block.predecessors()
     ]

@@ -86,10 +86,10 @@ REGISTERS = [  # code, text, what it reads, what it writes; flags left out
 
 @pytest.mark.parametrize(("code", "text", "reads", "writes"), REGISTERS, ids=[text for _, text, _, _ in REGISTERS])
 def test_registers(code: str, text: str, reads: str, writes: str) -> None:
-    found = effects(decode(code))
-    assert found.reads & ~resources.FLAGS == bits(reads)
-    assert found.writes & ~resources.FLAGS == bits(writes)
-    assert not found.barrier
+    effect = effects(decode(code))
+    assert effect.reads & ~resources.FLAGS == bits(reads)
+    assert effect.writes & ~resources.FLAGS == bits(writes)
+    assert not effect.barrier
 
 
 FLAGS = [  # code, text, flags read, written, killed, undefined
@@ -139,17 +139,17 @@ FLAGS = [  # code, text, flags read, written, killed, undefined
     ("code", "text", "reads", "writes", "kills", "undefined"), FLAGS, ids=[row[1] for row in FLAGS]
 )
 def test_flags(code: str, text: str, reads: str, writes: str, kills: str, undefined: str) -> None:
-    found = effects(decode(code))
-    assert found.reads & resources.FLAGS == bits(reads)
-    assert found.writes & resources.FLAGS == bits(writes)
-    assert found.kills == bits(kills)
-    assert found.undefined == bits(undefined)
+    effect = effects(decode(code))
+    assert effect.reads & resources.FLAGS == bits(reads)
+    assert effect.writes & resources.FLAGS == bits(writes)
+    assert effect.kills == bits(kills)
+    assert effect.undefined == bits(undefined)
 
 
 def test_vzeroupper_touches_the_upper_lanes_of_the_first_sixteen_alone() -> None:
-    found = effects(decode("c5f877"))
+    effect = effects(decode("c5f877"))
     whole, low = (sum(bits(f"{kind}MM{i}") for i in range(16)) for kind in "YX")
-    assert (found.reads, found.writes) == (0, whole & ~low)
+    assert (effect.reads, effect.writes) == (0, whole & ~low)
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_displacements() -> None:
     + [(code, False) for code in ("4883c008", "c8100001", "c4e3710cc101", "62f3754825c2ff", "660f3a63c10c", "6bc003")],
 )
 def test_of_immediates_only_counts_of_shifts_matter(code: str, matters: bool) -> None:
-    data = bytes.fromhex(code)
-    distinct = {effects(Decoder(64, data[:-1] + bytes([value])).decode()) for value in range(256)}
+    code_bytes = bytes.fromhex(code)
+    distinct = {effects(Decoder(64, code_bytes[:-1] + bytes([value])).decode()) for value in range(256)}
     assert (len(distinct) > 1) == matters
 
 

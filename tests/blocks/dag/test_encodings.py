@@ -1,4 +1,4 @@
-"""Blocks in bulk against the same blocks one instruction at a time."""
+"""Many blocks at once, compared with the same blocks one instruction at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pipeline.stages import dags
 from pipeline.tables import SCHEMAS
 
 TINY = Path(__file__).parents[2] / "tiny"
-MEMORY = Encodings()
+SHARED = Encodings()
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +36,26 @@ def tiny() -> pa.Table:
 
 def check(codes: list[bytes], addresses: list[int], memory: Encodings) -> None:
     offsets = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-    found = memory.encode(np.frombuffer(b"".join(codes), np.uint8), offsets, np.array(addresses, np.int64))
+    encoded = memory.encode(np.frombuffer(b"".join(codes), np.uint8), offsets, np.array(addresses, np.int64))
     n = 0
     for block, (code, address) in enumerate(zip(codes, addresses, strict=True)):
         instructions = decode_block(code, address)
-        rows = found.encoding[found.block_offsets[block] : found.block_offsets[block + 1]]
+        rows = encoded.encoding[encoded.block_offsets[block] : encoded.block_offsets[block + 1]]
         assert len(rows) == len(instructions)
         for row, instruction in zip(rows.tolist(), instructions, strict=True):
-            own = tabulate([effects(instruction)])
+            expected = tabulate([effects(instruction)])
             for field in ("reads", "writes", "kills", "n_accesses", "latency"):
-                assert np.array_equal(getattr(found.table, field)[row], getattr(own, field)[0]), (instruction, field)
-            count = own.n_accesses[0]
-            assert np.array_equal(found.table.accesses[row, :count], own.accesses[0, :count]), instruction
-            # Of operands of its own with an address of 64 bits; others have no known size.
-            if (own.accesses[0, :count, EXPLICIT] * own.accesses[0, :count, SIZE]).any():
-                assert found.displacement[n] == explicit_displacement(instruction), instruction
+                assert np.array_equal(getattr(encoded.table, field)[row], getattr(expected, field)[0]), (
+                    instruction,
+                    field,
+                )
+            count = expected.n_accesses[0]
+            assert np.array_equal(encoded.table.accesses[row, :count], expected.accesses[0, :count]), instruction
+            # This holds for explicit operands with an address of 64 bits; other operands have no known size.
+            if (expected.accesses[0, :count, EXPLICIT] * expected.accesses[0, :count, SIZE]).any():
+                assert encoded.displacement[n] == explicit_displacement(instruction), instruction
             n += 1
-    assert n == len(found.encoding) == len(found.displacement)
+    assert n == len(encoded.encoding) == len(encoded.displacement)
 
 
 def test_compiled_blocks(tiny: pa.Table) -> None:
@@ -81,16 +84,16 @@ def test_compiled_blocks(tiny: pa.Table) -> None:
         pytest.param("f348ab", id="string"),
     ],
 )
-def test_encodings_of_their_own(code: str) -> None:
+def test_special_encodings(code: str) -> None:
     block = bytes.fromhex(code)
-    check([block, block + bytes.fromhex("01d8") + block], [0x401000, 0x7FFFFFFF0000], MEMORY)
+    check([block, block + bytes.fromhex("01d8") + block], [0x401000, 0x7FFFFFFF0000], SHARED)
 
 
-def test_registers_in_place_of_immediates_are_told_apart() -> None:
+def test_registers_in_place_of_immediates_are_distinguished() -> None:
     codes = [bytes.fromhex(code) for code in ("c4e3714ac220", "c4e3714ac230")]
-    check(codes, [0, 0], MEMORY)
-    found = MEMORY.encode(np.frombuffer(b"".join(codes), np.uint8), np.array([0, 6, 12]), np.zeros(2, np.int64))
-    assert found.encoding[0] != found.encoding[1]
+    check(codes, [0, 0], SHARED)
+    encoded = SHARED.encode(np.frombuffer(b"".join(codes), np.uint8), np.array([0, 6, 12]), np.zeros(2, np.int64))
+    assert encoded.encoding[0] != encoded.encoding[1]
 
 
 def test_constants_share_a_row() -> None:
@@ -98,25 +101,25 @@ def test_constants_share_a_row() -> None:
         bytes.fromhex(code) for code in ("488b45f8", "488b4510", "488b8500010000", "83c001", "83c07f", "0500100000")
     ]
     offsets = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-    found = MEMORY.encode(np.frombuffer(b"".join(codes), np.uint8), offsets, np.zeros(6, np.int64))
-    assert len(set(found.encoding[:3])) == 1 == len(set(found.encoding[3:]))
-    assert found.displacement.tolist() == [-8, 16, 256, 0, 0, 0]
+    encoded = SHARED.encode(np.frombuffer(b"".join(codes), np.uint8), offsets, np.zeros(6, np.int64))
+    assert len(set(encoded.encoding[:3])) == 1 == len(set(encoded.encoding[3:]))
+    assert encoded.displacement.tolist() == [-8, 16, 256, 0, 0, 0]
 
 
 @settings(max_examples=100)
 @given(st.binary(min_size=15, max_size=15), st.integers(0, (1 << 47) - 1))
-def test_random_instructions(data: bytes, address: int) -> None:
+def test_random_instructions(random_bytes: bytes, address: int) -> None:
     try:
-        code = data[: decode_block(data)[0].len]
+        code = random_bytes[: decode_block(random_bytes)[0].len]
     except ValueError:
         with pytest.raises(ValueError, match="block 0 is not made of whole instructions"):
-            MEMORY.encode(np.frombuffer(data, np.uint8), np.array([0, 15]), np.zeros(1, np.int64))
+            SHARED.encode(np.frombuffer(random_bytes, np.uint8), np.array([0, 15]), np.zeros(1, np.int64))
     else:
-        check([code], [address], MEMORY)
+        check([code], [address], SHARED)
 
 
 @pytest.mark.parametrize("second", ["06", "01", "488b05"])
-def test_no_whole_instructions(second: str) -> None:
+def test_blocks_without_whole_instructions_are_refused(second: str) -> None:
     codes = [bytes.fromhex(code) for code in ("01d8", second, "01d8")]
     offsets = np.cumsum([0, *map(len, codes)], dtype=np.int64)
     with pytest.raises(ValueError, match=f"block 1 is not made of whole instructions: {second}"):
@@ -125,25 +128,25 @@ def test_no_whole_instructions(second: str) -> None:
 
 @pytest.mark.parametrize("mode", ["full", "conservative", "paper"])
 def test_rows_of_the_table(tiny: pa.Table, mode: str) -> None:
-    found = Builder(mode).build(tiny)  # type: ignore[arg-type]
-    assert found.schema.equals(SCHEMAS["dags"])
-    assert found["block_id"].to_pylist() == tiny["block_id"].to_pylist()
-    for row, block in zip(found.to_pylist(), tiny.to_pylist(), strict=True):
+    table = Builder(mode).build(tiny)  # type: ignore[arg-type]
+    assert table.schema.equals(SCHEMAS["dags"])
+    assert table["block_id"].to_pylist() == tiny["block_id"].to_pylist()
+    for row, block in zip(table.to_pylist(), tiny.to_pylist(), strict=True):
         dag = block_dag(block["code"], mode, block["address"], not block["relocatable"])  # type: ignore[arg-type]
         assert row["n_instructions"] == dag.n == len(row["latencies"])
         for prefix, edges in (("", dag.edges), ("implied_", dag.implied)):
             columns = (row[f"{prefix}{name}"] for name in ("before", "after", "kinds"))
-            assert list(zip(*columns, strict=True)) == [(a, b, int(kind)) for a, b, kind in edges]
+            assert list(zip(*columns, strict=True)) == [(before, after, int(kind)) for before, after, kind in edges]
 
 
-def test_batches_do_not_show(tiny: pa.Table) -> None:
+def test_batches_change_nothing(tiny: pa.Table) -> None:
     whole, builder = Builder("full").build(tiny), Builder("full")
     parts = [builder.build(tiny.slice(start, 100)) for start in reversed(range(0, tiny.num_rows, 100))]
     assert pa.concat_tables(parts[::-1]).equals(whole)
     assert builder.build(tiny.slice(0, 0)).num_rows == 0
 
 
-def test_number_of_cores_does_not_show(tiny: pa.Table, tmp_path: Path) -> None:
+def test_the_number_of_cores_changes_nothing(tiny: pa.Table, tmp_path: Path) -> None:
     with tables.writing("blocks", tmp_path / "blocks") as append:
         for group in groups(first_of_each(tiny)):
             append(group)
@@ -154,9 +157,9 @@ def test_number_of_cores_does_not_show(tiny: pa.Table, tmp_path: Path) -> None:
 
 
 def test_object_files_keep_their_memory_in_order() -> None:
-    # mov [rip+0], eax; mov ebx, [rip+8]: apart where the addresses are known, else they may be anything.
+    # mov [rip+0], eax; mov ebx, [rip+8]: they are disjoint if the addresses are known, else they may overlap.
     code = bytes.fromhex("890500000000") + bytes.fromhex("8b1d08000000")
     columns = {"block_id": ["a", "b"], "address": pa.array([0, 0], pa.uint64()), "relocatable": [False, True]}
-    found = Builder("full").build(pa.table({**columns, "code": pa.array([code, code], pa.binary())}))
-    assert found["before"].to_pylist() == [[], [0]]
-    assert found["n_legal_orders"].to_pylist() == [2.0, 1.0]
+    table = Builder("full").build(pa.table({**columns, "code": pa.array([code, code], pa.binary())}))
+    assert table["before"].to_pylist() == [[], [0]]
+    assert table["n_legal_orders"].to_pylist() == [2.0, 1.0]

@@ -1,4 +1,4 @@
-"""Samplers: legal, deterministic, and uniform where they say so."""
+"""Samplers are legal and deterministic; `uniform` is uniform."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scipy.stats import chi2
 from pipeline.blocks.dag import sampling
 from pipeline.blocks.dag.linear_extensions import draw_uniform
 from pipeline.blocks.dag.topology import count_violations
-from tests.blocks.dag.relations import beside, chain, dags, grid, legal, zigzag
+from tests.blocks.dag.relations import chain, dags, disjoint_union, grid, legal_orders, zigzag
 
 SAMPLERS = sorted(sampling.SAMPLERS)
-# 0 before 1 and 2 before 3 before 4: starting with the short chain is too likely under `random_ready`.
-LOPSIDED = beside(chain(2), chain(3))
+# 0 before 1, and 2 before 3 before 4: under `random_ready` too many orders start with the short chain.
+LOPSIDED = disjoint_union(chain(2), chain(3))
 BRANCHED = np.zeros((6, 6), bool)
 BRANCHED[[0, 0, 1, 4], [2, 3, 3, 5]] = True
 
@@ -27,8 +27,8 @@ def p_value(precedes: np.ndarray, sampler: str) -> float:
     return chi_square(precedes, sampling.SAMPLERS[sampler](batch, np.random.default_rng(2019)))
 
 
-def swapped(precedes: np.ndarray, distance: float) -> np.ndarray:
-    """Orders from the chain of swaps, as if counting them were out of reach."""
+def drawn_by_swaps(precedes: np.ndarray, distance: float) -> np.ndarray:
+    """Orders from the chain of swaps: the limit on subsets is 0, so the orders cannot be counted."""
     orders = np.empty((20_000, len(precedes)), np.int16)
     assert draw_uniform(np.repeat(precedes[None], 20_000, 0), np.random.default_rng(2019), 0, distance, orders) < 0
     return orders
@@ -36,11 +36,11 @@ def swapped(precedes: np.ndarray, distance: float) -> np.ndarray:
 
 def chi_square(precedes: np.ndarray, drawn: np.ndarray) -> float:
     """P value of the hypothesis that every legal order is equally likely."""
-    orders = legal(precedes)
-    times = Counter(map(tuple, drawn.tolist()))
-    assert set(times) <= set(orders)
+    orders = legal_orders(precedes)
+    occurrences = Counter(map(tuple, drawn.tolist()))
+    assert set(occurrences) <= set(orders)
     expected = len(drawn) / len(orders)
-    statistic = sum((times[order] - expected) ** 2 / expected for order in orders)
+    statistic = sum((occurrences[order] - expected) ** 2 / expected for order in orders)
     return float(chi2.sf(statistic, len(orders) - 1))
 
 
@@ -54,18 +54,18 @@ def test_random_ready_is_not(precedes: np.ndarray) -> None:
     assert p_value(precedes, "random_ready") < 1e-9
 
 
-def test_random_ready_is_uniform_over_what_is_ready() -> None:
-    """Of independent instructions all orders are equally likely, and of LOPSIDED half begin with either chain."""
+def test_random_ready_is_uniform_over_the_ready_instructions() -> None:
+    """All orders of independent instructions are equally likely; half of LOPSIDED's orders begin with each chain."""
     assert p_value(np.zeros((4, 4), bool), "random_ready") > 0.001
     first = sampling.random_ready(np.repeat(LOPSIDED[None], 40_000, 0), np.random.default_rng(0))[:, 0]
-    assert (first == 0).mean() == pytest.approx(0.5, abs=0.01)  # 4 of 10 orders do
+    assert (first == 0).mean() == pytest.approx(0.5, abs=0.01)  # 4 of 10 legal orders do
 
 
 @pytest.mark.parametrize("precedes", [BRANCHED, zigzag(6)])
 def test_swaps_are_uniform_within_their_distance(precedes: np.ndarray) -> None:
-    """So near that 20,000 draws cannot tell it from uniform, and so far that they can."""
-    assert chi_square(precedes, swapped(precedes, 1e-4)) > 0.001
-    assert chi_square(precedes, swapped(precedes, 3.0)) < 1e-9
+    """20,000 draws cannot distinguish the first distance from uniform, and they can distinguish the second."""
+    assert chi_square(precedes, drawn_by_swaps(precedes, 1e-4)) > 0.001
+    assert chi_square(precedes, drawn_by_swaps(precedes, 3.0)) < 1e-9
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -1,4 +1,4 @@
-"""Closure, reduction, longest paths and orders of DAGs, against definitions."""
+"""Closure, reduction, longest paths and orders of DAGs, compared with their definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.blocks.dag import topology
-from tests.blocks.dag.relations import dags, legal
+from tests.blocks.dag.relations import dags, legal_orders
 
 
 @given(dags(8))
@@ -31,9 +31,9 @@ def test_reduction_keeps_the_closure_and_nothing_superfluous(precedes: np.ndarra
 
 
 @given(dags(6), st.data())
-def test_the_critical_path_is_the_longest_of_all_paths(precedes: np.ndarray, data: st.DataObject) -> None:
+def test_the_critical_path_is_the_longest_of_all_paths(precedes: np.ndarray, draws: st.DataObject) -> None:
     n = len(precedes)
-    latencies = np.array(data.draw(st.lists(st.integers(1, 24), min_size=n, max_size=n)), np.int16)
+    latencies = np.array(draws.draw(st.lists(st.integers(1, 24), min_size=n, max_size=n)), np.int16)
 
     def longest(i: int) -> int:
         return int(latencies[i]) + max((longest(int(k)) for k in np.flatnonzero(precedes[i])), default=0)
@@ -51,7 +51,7 @@ def test_violations_equal_a_count_by_hand(precedes: np.ndarray, seed: int) -> No
 
 @given(dags())
 def test_orders_without_violations_are_the_legal_ones(precedes: np.ndarray) -> None:
-    orders = np.array(legal(precedes))
+    orders = np.array(legal_orders(precedes))
     assert (topology.count_violations(np.repeat(precedes[None], len(orders), 0), orders) == 0).all()
 
 
@@ -77,5 +77,7 @@ def test_slots_invert_orders() -> None:
 @given(st.lists(dags(5, smallest=5), max_size=4))
 def test_edge_lists_make_matrices(matrices: list[np.ndarray]) -> None:
     edges = [matrix.nonzero() for matrix in matrices]
-    found = topology.adjacency(5, [b.astype(np.uint8) for b, _ in edges], [a.astype(np.uint8) for _, a in edges])
-    np.testing.assert_array_equal(found, np.array(matrices).reshape(-1, 5, 5))
+    precedes = topology.adjacency(
+        5, [before.astype(np.uint8) for before, _ in edges], [after.astype(np.uint8) for _, after in edges]
+    )
+    np.testing.assert_array_equal(precedes, np.array(matrices).reshape(-1, 5, 5))

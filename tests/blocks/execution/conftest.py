@@ -25,7 +25,7 @@ def block(text: str, source: str = "made", address: int = 0x401230) -> Block:
     from pipeline.blocks.dag.effects import decode_block
 
     code = assemble(text).code
-    # An id of its own, as the hash of the code is in the corpus.
+    # A distinct id for distinct code, like the hash in the corpus.
     block_id = code.hex().ljust(32, "0")[-32:]
     return Block(block_id, source, "integer", len(decode_block(code)), code, address, True)
 
@@ -35,6 +35,6 @@ def native() -> Iterator[Native]:
     try:
         executor = Native()
     except OracleError as error:
-        pytest.skip(f"no native oracle here: {error}")
+        pytest.skip(f"this machine has no native oracle: {error}")
     with executor:
         yield executor

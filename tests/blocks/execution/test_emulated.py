@@ -1,4 +1,4 @@
-"""Two executors that share nothing but the states: the processor and unicorn agree."""
+"""Two executors that share only the states: the processor and unicorn agree."""
 
 import numpy as np
 import pytest
@@ -24,14 +24,14 @@ BLOCKS = [
 ]
 
 
-def both(native: Native, text: str) -> tuple[Execution, Execution]:
-    program, used = runnable(block(text))
+def native_and_emulated(native: Native, text: str) -> tuple[Execution, Execution]:
+    program, block_roles = runnable(block(text))
     n = len(program.instructions)
     original = list(range(n))
     swapped = [original[:i] + [i + 1, i] + original[i + 2 :] for i in range(n - 1)]
     rng = np.random.default_rng(3)
-    states = [drawing.plain(used, turn, rng) for turn in range(4)]
-    states += [drawing.aliased(used, turn, rng) for turn in range(4)]
+    states = [drawing.plain(block_roles, turn, rng) for turn in range(4)]
+    states += [drawing.aliased(block_roles, turn, rng) for turn in range(4)]
     pieces = assemble_all(program, [original, original, *swapped])
     task = Task(program.start, pieces, states, program.segments, program.undefined_flags, registers=True)
     return native.execute(task), Emulated().execute(task)
@@ -39,43 +39,50 @@ def both(native: Native, text: str) -> tuple[Execution, Execution]:
 
 @pytest.mark.parametrize("text", BLOCKS)
 def test_processor_and_emulator_agree(native: Native, text: str) -> None:
-    """Registers and flags that they compute, and which orders differ."""
+    """They compute the same registers and flags, and the same orders differ."""
     program, _ = runnable(block(text))
     defined = layout.FLAGS & ~program.undefined_flags
-    compared = 0
-    for one, other in zip(*(found.runs for found in both(native, text)), strict=True):
-        assert (one.fault is None) == (other.fault is None)
-        if one.fault:
+    n_compared = 0
+    for native_run, emulated_run in zip(
+        *(execution.runs for execution in native_and_emulated(native, text)), strict=True
+    ):
+        assert (native_run.fault is None) == (emulated_run.fault is None)
+        if native_run.fault:
             continue
-        compared += 1
-        seen = [[code >= layout.DIFFERENT for code in run.codes] for run in (one, other)]
-        assert seen[0] == seen[1]
-        for mine, theirs in zip(one.registers[:2], other.registers[:2], strict=True):
-            assert mine[:16] == theirs[:16]
-            assert (mine[16] ^ theirs[16]) & defined == 0
-    assert compared >= 4
+        n_compared += 1
+        differences = [[code >= layout.DIFFERENT for code in run.codes] for run in (native_run, emulated_run)]
+        assert differences[0] == differences[1]
+        for native_registers, emulated_registers in zip(
+            native_run.registers[:2], emulated_run.registers[:2], strict=True
+        ):
+            assert native_registers[:16] == emulated_registers[:16]
+            assert (native_registers[16] ^ emulated_registers[16]) & defined == 0
+    assert n_compared >= 4
 
 
-def test_it_says_what_it_cannot_do() -> None:
-    found = Emulated().execute(Task(HOME, [assemble("vaddps %ymm0, %ymm1, %ymm2").code], []))
-    assert "VEX" in found.lost
+def test_unsupported_code_is_reported() -> None:
+    execution = Emulated().execute(Task(HOME, [assemble("vaddps %ymm0, %ymm1, %ymm2").code], []))
+    assert "VEX" in execution.lost
 
 
 def test_it_verifies_and_finds_faults_as_the_processor_does(native: Native) -> None:
-    made = [block(text) for text in (*BLOCKS, "xor %ecx, %ecx\n xor %edx, %edx\n div %ecx\n mov %rax, %rbx")]
-    for one in made:
-        (mine,), _ = verify(native, one, ["full"], SETTINGS)
-        (theirs,), _ = verify(Emulated(), one, ["full"], SETTINGS)
-        assert mine.outcome == theirs.outcome and mine.orders_tried == theirs.orders_tried
+    blocks = [block(text) for text in (*BLOCKS, "xor %ecx, %ecx\n xor %edx, %edx\n div %ecx\n mov %rax, %rbx")]
+    for example in blocks:
+        (native_verdict,), _ = verify(native, example, ["full"], SETTINGS)
+        (emulated_verdict,), _ = verify(Emulated(), example, ["full"], SETTINGS)
+        assert (
+            native_verdict.outcome == emulated_verdict.outcome
+            and native_verdict.orders_tried == emulated_verdict.orders_tried
+        )
 
 
 def test_it_finds_a_missing_dependency(native: Native) -> None:
-    made = block("add %rax, %rcx\n adc %rdx, %rbx\n mov %rsi, %rdi")
-    (verdict,), _ = verify(Emulated(), made, ["paper"], SETTINGS)
+    example = block("add %rax, %rcx\n adc %rdx, %rbx\n mov %rsi, %rdi")
+    (verdict,), _ = verify(Emulated(), example, ["paper"], SETTINGS)
     assert verdict.outcome == "different"
 
 
 def test_a_hanging_block_ends() -> None:
     state = drawing.plain(runnable(block("nop"))[1], 0, np.random.default_rng(0))
-    found = Emulated().execute(Task(HOME, [assemble("x: jmp x").code], [state], seconds=0.2))
-    assert found.runs[0].fault is not None and found.runs[0].fault.reason == "time limit"
+    execution = Emulated().execute(Task(HOME, [assemble("x: jmp x").code], [state], seconds=0.2))
+    assert execution.runs[0].fault is not None and execution.runs[0].fault.reason == "time limit"

@@ -1,4 +1,4 @@
-"""The native executor: what it computes, and that whatever a block does stays inside its child."""
+"""The native executor: its results, and the isolation of blocks in child processes."""
 
 import os
 import threading
@@ -17,38 +17,38 @@ from pipeline.blocks.execution.oracle import Execution, Task
 from pipeline.blocks.execution.roles import Roles
 from pipeline.blocks.execution.states import FS_BASE, State
 
-NOTHING_KNOWN = Roles(set(range(16)), set(), set(), False, [], False, False)  # every register holds an address
+ALL_POINTERS = Roles(set(range(16)), set(), set(), False, [], False, False)  # every register may hold an address
 
 
 def state(seed: int = 0) -> State:
-    return drawing.plain(NOTHING_KNOWN, 0, np.random.default_rng(seed))
+    return drawing.plain(ALL_POINTERS, 0, np.random.default_rng(seed))
 
 
 def execute(native: Native, *texts: str, seconds: float = 10.0, segments: bool = False) -> Execution:
     pieces = [assemble(f"start: {text}").code for text in texts]
-    made = [state(seed) for seed in range(3)]
-    return native.execute(Task(HOME, pieces, made, segments, registers=True, seconds=seconds))
+    start_states = [state(seed) for seed in range(3)]
+    return native.execute(Task(HOME, pieces, start_states, segments, registers=True, seconds=seconds))
 
 
-def reason(found: Execution) -> str:
-    assert found.lost or all(run.fault is not None for run in found.runs)
-    return found.lost or next(run.fault.reason for run in found.runs if run.fault)
+def reason(execution: Execution) -> str:
+    assert execution.lost or all(run.fault is not None for run in execution.runs)
+    return execution.lost or next(run.fault.reason for run in execution.runs if run.fault)
 
 
-def test_it_computes_what_the_code_says(native: Native) -> None:
-    found = execute(native, "mov (%rax), %rcx\n lea 5(%rdx, %rbx, 2), %rsi\n mov %r8, 8(%rdi)\n mov 8(%rdi), %r9")
-    for seed, run in enumerate(found.runs):
+def test_the_code_is_executed(native: Native) -> None:
+    execution = execute(native, "mov (%rax), %rcx\n lea 5(%rdx, %rbx, 2), %rsi\n mov %r8, 8(%rdi)\n mov 8(%rdi), %r9")
+    for seed, run in enumerate(execution.runs):
         before, after = state(seed).registers, run.registers[0]
         loaded = states.content(np.array([before[0]], np.uint64), state(seed).seed, state(seed).masks)[0]
         assert after[1] == loaded
         assert after[6] == (before[2] + 2 * before[3] + 5) % 2**64
         assert after[9] == before[8]
-        kept = [0, 2, 3, 4, 5, 7, 8, *range(10, 16)]
-        assert [after[i] for i in kept] == [before[i] for i in kept]
+        unchanged = [0, 2, 3, 4, 5, 7, 8, *range(10, 16)]
+        assert [after[i] for i in unchanged] == [before[i] for i in unchanged]
 
 
-def test_every_page_is_filled_as_content_says(native: Native) -> None:
-    """Words all over two pages, against the same function in NumPy."""
+def test_every_page_is_filled_by_content(native: Native) -> None:
+    """Words in two pages, compared with the same function in NumPy."""
     offsets = [*range(0, 64, 8), 4088, 4096, 4104, 8184]
     for masks in (states.POINTERS + states.FLOATS, states.RANDOM + states.SMALL):
         start = State(**{**vars(state()), "masks": masks})
@@ -77,23 +77,23 @@ def test_every_page_is_filled_as_content_says(native: Native) -> None:
 )
 def test_every_part_of_the_state_is_compared(native: Native, change: str) -> None:
     nothing = "nop"
-    found = execute(native, nothing, change, nothing)
-    for run in found.runs:
+    execution = execute(native, nothing, change, nothing)
+    for run in execution.runs:
         assert run.codes[0] >= layout.DIFFERENT
         assert run.codes[1] == layout.EQUAL, "a difference leaks into the next run"
 
 
 def test_the_vector_control_word_is_compared(native: Native) -> None:
     rounding = "movl ${}, -8(%rsp)\n ldmxcsr -8(%rsp)\n movl $0, -8(%rsp)"
-    found = execute(native, *(rounding.format(mode) for mode in ("0x1f80", "0x5f80", "0x1f80")))
-    assert [run.codes for run in found.runs] == [(layout.DIFFERENT, layout.EQUAL)] * 3
+    execution = execute(native, *(rounding.format(mode) for mode in ("0x1f80", "0x5f80", "0x1f80")))
+    assert [run.codes for run in execution.runs] == [(layout.DIFFERENT, layout.EQUAL)] * 3
 
 
-def test_flags_that_are_undefined_count_apart(native: Native) -> None:
+def test_undefined_flags_are_reported_separately(native: Native) -> None:
     pieces = [assemble(text).code for text in ("clc", "stc")]
     for undefined, code in ((0, layout.DIFFERENT), (1, layout.UNDEFINED_FLAGS)):
-        found = native.execute(Task(HOME, pieces, [state()], undefined=undefined))
-        assert found.runs[0].codes == (code,)
+        execution = native.execute(Task(HOME, pieces, [state()], undefined=undefined))
+        assert execution.runs[0].codes == (code,)
 
 
 @pytest.mark.parametrize(
@@ -113,44 +113,44 @@ def test_flags_that_are_undefined_count_apart(native: Native) -> None:
         ("mov $57, %eax\n syscall", "SIGSYS"),  # fork
     ],
 )
-def test_a_block_that_cannot_end_says_why_and_the_next_one_runs(native: Native, text: str, expected: str) -> None:
+def test_a_block_that_does_not_end_is_reported_and_the_next_one_runs(native: Native, text: str, expected: str) -> None:
     assert expected in reason(execute(native, text, seconds=0.5))
     after = execute(native, "mov $7, %eax")
     assert [run.registers[0][0] for run in after.runs] == [7] * 3
 
 
 def test_a_fault_names_its_instruction(native: Native) -> None:
-    found = execute(native, "nop\n nop\n ud2\n nop")
-    assert [run.fault.offset for run in found.runs if run.fault] == [2] * 3
+    execution = execute(native, "nop\n nop\n ud2\n nop")
+    assert [run.fault.offset for run in execution.runs if run.fault] == [2] * 3
 
 
-def test_a_reordered_piece_that_faults_is_seen(native: Native) -> None:
-    found = execute(native, "mov %rax, %rcx\n mov (%rcx), %rcx", "mov $1, %ecx\n mov (%rcx), %rcx")
-    assert [run.codes for run in found.runs] == [(layout.FAULTED,)] * 3
+def test_a_fault_of_a_reordered_piece_is_detected(native: Native) -> None:
+    execution = execute(native, "mov %rax, %rcx\n mov (%rcx), %rcx", "mov $1, %ecx\n mov (%rcx), %rcx")
+    assert [run.codes for run in execution.runs] == [(layout.FAULTED,)] * 3
 
 
-def test_thread_storage_is_the_blocks_own(native: Native) -> None:
-    found = execute(native, "movl $1, %fs:0\n mov %fs:0x28, %rcx\n movl $1, %gs:0", "nop", segments=True)
-    for seed, run in enumerate(found.runs):
+def test_the_block_has_separate_thread_storage(native: Native) -> None:
+    execution = execute(native, "movl $1, %fs:0\n mov %fs:0x28, %rcx\n movl $1, %gs:0", "nop", segments=True)
+    for seed, run in enumerate(execution.runs):
         assert run.codes == (layout.DIFFERENT,)
         expected = states.content(np.array([FS_BASE + 0x28], np.uint64), state(seed).seed, state(seed).masks)[0]
         assert run.registers[0][1] == expected
 
 
 def test_the_child_holds_one_pipe_and_nothing_else(native: Native, tmp_path: Path) -> None:
-    """Not even a file that was left open for it, as the worker was started before; so it starts another."""
+    """The child does not even have an inheritable file; the test starts a new worker, which could inherit it."""
     with (tmp_path / "secret").open("w") as file:
         os.set_inheritable(file.fileno(), True)
         with Native() as executor:
-            found: list[list[str]] = []
+            open_files: list[list[str]] = []
             hanging = threading.Thread(target=lambda: execute(executor, "jmp start", seconds=1.5))
             hanging.start()
             time.sleep(0.7)
             (child,) = psutil.Process(executor._process.pid).children()
             links = Path(f"/proc/{child.pid}/fd")
-            found.append([os.readlink(link) for link in links.iterdir()])
+            open_files.append([os.readlink(link) for link in links.iterdir()])
             hanging.join()
-    assert len(found[0]) == 1 and found[0][0].startswith("pipe:")
+    assert len(open_files[0]) == 1 and open_files[0][0].startswith("pipe:")
 
 
 def test_a_worker_that_dies_is_replaced() -> None:

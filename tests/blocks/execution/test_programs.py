@@ -25,20 +25,20 @@ from pipeline.blocks.execution.machine_code import assemble
         ("fnstenv (%rax)", "x87"),
     ],
 )
-def test_what_is_never_executed(text: str, reason: str) -> None:
+def test_code_that_is_never_executed(text: str, reason: str) -> None:
     with pytest.raises(NotRunnable, match=reason) as caught:
         prepare(assemble(f"nop\n{text}").code, 0)
     assert caught.value.example or text == "x: jmp x"
 
 
-def test_bytes_that_are_no_code_are_not_executed() -> None:
+def test_bytes_that_are_not_code_are_not_executed() -> None:
     with pytest.raises(NotRunnable, match="not an instruction"):
         prepare(b"\x06", 0)
 
 
 @pytest.mark.parametrize("address", [0x1000, 0x401FFB, 0x7FFFFF00])
 def test_operands_relative_to_the_instruction_keep_their_targets(address: int) -> None:
-    """In any order, and wherever the pieces lie: their distances are those of the original."""
+    """In all orders, and at all addresses of the pieces, the targets are those of the original code."""
     text = "mov 0x2000(%rip), %rax\n lea -0x30(%rip), %rcx\n nop\n addl $3, 0x123(%rip)"
     program = prepare(assemble(text).code, address)
     code = assemble(text).code
@@ -47,13 +47,13 @@ def test_operands_relative_to_the_instruction_keep_their_targets(address: int) -
     orders = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]]
     slot = layout.slot_bytes(len(code))
     for number, piece in enumerate(assemble_all(program, orders)):
-        at = program.start + number * slot
-        found = [i.ip_rel_memory_address for i in Decoder(64, piece, ip=at) if i.is_ip_rel_memory_operand]
+        start = program.start + number * slot
+        piece_targets = [i.ip_rel_memory_address for i in Decoder(64, piece, ip=start) if i.is_ip_rel_memory_operand]
         targets = {k: target + shift for k, target in zip((0, 1, 3), original, strict=True)}
-        assert found == [targets[k] for k in orders[number] if k in targets]
+        assert piece_targets == [targets[k] for k in orders[number] if k in targets]
 
 
-def test_code_moves_away_from_what_it_refers_to() -> None:
+def test_code_moves_away_from_its_targets() -> None:
     program = prepare(assemble("addl $1, (%rip)").code, 0x1000)
     (instruction,) = program.instructions
     assert abs(instruction.ip_rel_memory_address - program.start) > 1 << 18

@@ -1,4 +1,4 @@
-"""The stage verify, and the summary that is published, on made blocks, bad ones among them."""
+"""The stage verify on invented blocks, some of which cannot run."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from pipeline.blocks.execution.native import Native
 from pipeline.wiring import ROOT
 from tests.blocks.execution.conftest import SETTINGS
 
-pytestmark = pytest.mark.e2e  # processes of processes: too slow for a unit test
+pytestmark = pytest.mark.e2e  # processes start processes: too slow for a unit test
 
 TEXTS = [
     "mov %rax, (%rsi)\n mov 8(%rdi), %rcx\n add %rcx, %rdx\n nop",
@@ -45,27 +45,27 @@ def write(folder: Path) -> None:
 
 def stage(name: str, *arguments: str) -> None:
     command = [sys.executable, "-m", "pipeline.stages", name, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 def verified(folder: Path, cores: int) -> tuple[bytes, bytes]:
     out = folder / f"{cores}"
-    places = {"verification": out / "v.parquet", "sensitivity": out / "s.parquet"}
+    paths = {"verification": out / "v.parquet", "sensitivity": out / "s.parquet"}
     stage(
         "verify",
         *("--settings", SETTINGS.model_dump_json(), "--cores", f"{cores}"),
         *("--blocks", f"{folder / 'blocks.parquet'}", "--dags", f"{folder / 'dags.parquet'}"),
-        *(word for name, path in places.items() for word in (f"--{name}", f"{path}")),
+        *(word for name, path in paths.items() for word in (f"--{name}", f"{path}")),
     )
-    return places["verification"].read_bytes(), places["sensitivity"].read_bytes()
+    return paths["verification"].read_bytes(), paths["sensitivity"].read_bytes()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, native: Native) -> Path:
-    made = tmp_path_factory.mktemp("verify")
-    write(made)
-    return made
+    new_folder = tmp_path_factory.mktemp("verify")
+    write(new_folder)
+    return new_folder
 
 
 def test_tables_are_the_same_for_any_number_of_processes(folder: Path) -> None:
@@ -74,34 +74,34 @@ def test_tables_are_the_same_for_any_number_of_processes(folder: Path) -> None:
 
 def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
     verified(folder, 1)
-    found = tables.read("verification", folder / "1/v.parquet")
-    full = found[found["dependencies"] == "full"].set_index("block_id")
+    verdicts = tables.read("verification", folder / "1/v.parquet")
+    full = verdicts[verdicts["dependencies"] == "full"].set_index("block_id")
     assert len(full) == 4 * len(TEXTS) - 1, "all but the block that has a single order"
     reasons = {int(block_id, 16) % len(TEXTS): row.reason for block_id, row in full.iterrows()}
     assert reasons[0] == reasons[1] == reasons[6] == ""
     assert reasons[2] == "division fault" and "too many pages" in reasons[3] and "system call" in reasons[4]
     assert set(full["outcome"]) == {"equal", "not runnable"}
     assert not full["different"].any()
-    # The control leaves flags out, and is caught.
-    control = found[(found["dependencies"] == "paper") & (found["outcome"] == "different")]
+    # The control ignores flags, and verification detects it.
+    control = verdicts[(verdicts["dependencies"] == "paper") & (verdicts["outcome"] == "different")]
     assert set(control["block_id"].map(lambda block_id: int(block_id, 16) % len(TEXTS))) == {1}
     swaps = tables.read("sensitivity", folder / "1/s.parquet")
     assert set(swaps["dependencies"]) == {"full", "conservative"}
     assert (swaps["outcome"] == "changed").mean() > 0.5
 
 
-def test_an_interrupted_run_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_interrupted_run_continues(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(batch, "_PART", 8)
     blocks = tables.read("blocks", folder / "blocks.parquet")
     work = batch.plan(strata.choose(blocks, 20, 0), SETTINGS)
     whole = batch.execute(work, SETTINGS, 1, tmp_path)
     parts = sorted(tmp_path.glob("*.parquet"))
     assert len(parts) == 2 * 3
-    (tmp_path / "16_sensitivity.parquet").unlink()  # what a kill leaves: the last part half done
+    (tmp_path / "16_sensitivity.parquet").unlink()  # as after a kill: the last part is incomplete
     before = (tmp_path / "0_verification.parquet").stat().st_mtime_ns
-    again = batch.execute(work, SETTINGS, 1, tmp_path)
+    resumed = batch.execute(work, SETTINGS, 1, tmp_path)
     assert sorted(tmp_path.glob("*.parquet")) == parts
     assert (tmp_path / "0_verification.parquet").stat().st_mtime_ns == before
-    for one, other in zip(whole, again, strict=True):
-        pd.testing.assert_frame_equal(one, other)
+    for frame, resumed_frame in zip(whole, resumed, strict=True):
+        pd.testing.assert_frame_equal(frame, resumed_frame)
     assert batch.digest(work, SETTINGS) != batch.digest(work[:-1], SETTINGS)

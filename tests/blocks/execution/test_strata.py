@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.strata import choose, fill, instruction_class, length_class
+from pipeline.blocks.execution.strata import choose, equal_shares, instruction_class, length_class
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from pipeline.blocks.execution.strata import choose, fill, instruction_class, le
         ("cmp %rax, %rcx\n cmovb %rdx, %rbx", "flags"),
         ("addps %xmm0, %xmm1\n adc %rdx, %rbx", "SSE"),
         ("vaddps %ymm0, %ymm1, %ymm2\n addps %xmm0, %xmm1", "AVX"),
-        ("andn %rax, %rbx, %rcx", "integer"),  # VEX, and no vector
+        ("andn %rax, %rbx, %rcx", "integer"),  # VEX without a vector register
         ("fld1\n addps %xmm0, %xmm1", "x87/MMX"),
         ("paddd %mm0, %mm1", "x87/MMX"),
         ("rep stosq\n fld1", "string"),
@@ -35,11 +35,11 @@ def test_lengths_fall_into_bins(n: int, expected: str) -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=12), st.integers(0, 200))
 def test_shares_are_as_equal_as_the_strata_allow(sizes: list[int], total: int) -> None:
-    shares = fill(sizes, total)
+    shares = equal_shares(sizes, total)
     assert sum(shares) == min(total, sum(sizes))
     assert all(0 <= share <= size for share, size in zip(shares, sizes, strict=True))
-    held_back = [share for share, size in zip(shares, sizes, strict=True) if share < size]
-    assert not held_back or max(shares) <= min(held_back) + 1
+    limited = [share for share, size in zip(shares, sizes, strict=True) if share < size]
+    assert not limited or max(shares) <= min(limited) + 1
 
 
 def blocks() -> pd.DataFrame:
@@ -53,14 +53,14 @@ def blocks() -> pd.DataFrame:
 
 
 def test_the_choice_is_even_and_fixed_by_the_seed() -> None:
-    chosen = choose(blocks(), 25, seed=1)
-    assert chosen.groupby(["source", "instruction_class"]).size().to_dict() == {
+    choice = choose(blocks(), 25, seed=1)
+    assert choice.groupby(["source", "instruction_class"]).size().to_dict() == {
         ("a", "SSE"): 5,
         ("a", "integer"): 10,
         ("b", "integer"): 10,
     }
     shuffled = blocks().sample(frac=1, random_state=3)
-    pd.testing.assert_frame_equal(chosen, choose(shuffled, 25, seed=1))
-    assert list(chosen["block_id"]) != list(choose(blocks(), 25, seed=2)["block_id"])
-    # The first rows are a choice of their own, even as well.
-    assert chosen.head(6).groupby(["source", "instruction_class"]).size().tolist() == [2, 2, 2]
+    pd.testing.assert_frame_equal(choice, choose(shuffled, 25, seed=1))
+    assert list(choice["block_id"]) != list(choose(blocks(), 25, seed=2)["block_id"])
+    # The first rows are a smaller choice, with equal shares as well.
+    assert choice.head(6).groupby(["source", "instruction_class"]).size().tolist() == [2, 2, 2]

@@ -1,4 +1,4 @@
-"""Code that times itself: what it encodes, what it tells apart, and that a bad block is named and stops nothing."""
+"""Code that times itself: its encoding, its measurements, and the reports of blocks that cannot be timed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SETTINGS = TimingSettings(
 
 def measure(native: Native, text: str, *orders: Order) -> Timing | Lost:
     code = assemble(text).code
-    own = orders or (tuple(range(text.count("\n") + 1)),)
-    return time_orders(native, code, 0x401230, own, SETTINGS, np.random.default_rng(0))
+    timed_orders = orders or (tuple(range(text.count("\n") + 1)),)
+    return time_orders(native, code, 0x401230, timed_orders, SETTINGS, np.random.default_rng(0))
 
 
 def cycles(native: Native, text: str) -> float:
-    found = measure(native, text)
-    assert isinstance(found, Timing), found
-    return float(found.cycles[0])
+    timing = measure(native, text)
+    assert isinstance(timing, Timing), timing
+    return float(timing.cycles[0])
 
 
 def test_operands_relative_to_the_instruction_keep_their_targets_in_every_copy() -> None:
@@ -42,10 +42,10 @@ def test_operands_relative_to_the_instruction_keep_their_targets_in_every_copy()
     targets = {i.ip_rel_memory_address for i in program.instructions if i.is_ip_rel_memory_operand}
     body = fenced(program, [2, 0, 1], 3, HOME - layout.NOTES_BELOW, [0, 12])
     decoded = list(Decoder(64, body(program.start), ip=program.start))
-    own = ["ADD", "MOV", "NOP", "MOV", "MOV", "LFENCE"]
-    assert [i.mnemonic for i in decoded] == [getattr(Mnemonic, name) for name in own] * 3
-    renewed = {HOME - layout.NOTES_BELOW + layout.FIRST_REGISTERS + 8 * number for number in (0, 12)}
-    assert {i.ip_rel_memory_address for i in decoded if i.is_ip_rel_memory_operand} == targets | renewed
+    names = ["ADD", "MOV", "NOP", "MOV", "MOV", "LFENCE"]
+    assert [i.mnemonic for i in decoded] == [getattr(Mnemonic, name) for name in names] * 3
+    restored = {HOME - layout.NOTES_BELOW + layout.FIRST_REGISTERS + 8 * number for number in (0, 12)}
+    assert {i.ip_rel_memory_address for i in decoded if i.is_ip_rel_memory_operand} == targets | restored
 
 
 def test_a_piece_reads_the_counter_twice_and_jumps_to_its_body() -> None:
@@ -53,8 +53,8 @@ def test_a_piece_reads_the_counter_twice_and_jumps_to_its_body() -> None:
     decoded = list(Decoder(64, code, ip=HOME))
     assert sum(i.mnemonic == Mnemonic.RDTSC for i in decoded) == 2
     jumps = [i.near_branch_target for i in decoded if i.mnemonic == Mnemonic.JNE]
-    places = {i.ip: i for i in decoded}
-    assert jumps[1] == HOME + begin and places[jumps[0]].mnemonic == Mnemonic.DEC
+    instruction_at = {i.ip: i for i in decoded}
+    assert jumps[1] == HOME + begin and instruction_at[jumps[0]].mnemonic == Mnemonic.DEC
 
 
 def test_a_chain_takes_longer_than_as_many_independent_instructions(native: Native) -> None:
@@ -69,9 +69,9 @@ def test_cycles_of_a_chain_are_those_of_the_clock(native: Native) -> None:
     assert cycles(native, long) - cycles(native, short) == pytest.approx(120, rel=0.3)
 
 
-def test_a_block_that_walks_or_loses_its_pointers_runs_again_and_again(native: Native) -> None:
-    found = measure(native, "mov (%rdi), %rax\n add $0x1000, %rdi\n push %rax\n xor %edi, %edi\n pop %rsi")
-    assert isinstance(found, Timing) and found.pages <= 3
+def test_a_block_that_changes_its_pointers_runs_repeatedly(native: Native) -> None:
+    timing = measure(native, "mov (%rdi), %rax\n add $0x1000, %rdi\n push %rax\n xor %edi, %edi\n pop %rsi")
+    assert isinstance(timing, Timing) and timing.pages <= 3
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_a_block_that_walks_or_loses_its_pointers_runs_again_and_again(native: N
     ],
 )
 def test_a_block_that_cannot_be_timed_says_why(native: Native, text: str, reason: str, example: str) -> None:
-    found = measure(native, text)
-    assert isinstance(found, Lost)
-    assert reason in found.reason and example in found.example
+    timing = measure(native, text)
+    assert isinstance(timing, Lost)
+    assert reason in timing.reason and example in timing.example
     assert cycles(native, "nop") > 0
 
 
 def test_orders_that_do_not_leave_the_same_state_are_not_compared(native: Native) -> None:
-    found = measure(native, "mov $1, %eax\n mov $2, %eax", (0, 1), (1, 0))
-    assert found == Lost("piece 1 leaves another state than the first")
+    timing = measure(native, "mov $1, %eax\n mov $2, %eax", (0, 1), (1, 0))
+    assert timing == Lost("piece 1 leaves another state than the first")
 
 
 def task(seconds: float, text: str, seed: int = 0, trials: int = 2) -> TimedTask:
@@ -102,12 +102,12 @@ def task(seconds: float, text: str, seed: int = 0, trials: int = 2) -> TimedTask
     return TimedTask(HOME, [piece, piece], 2, [state], trials, seed, seconds=seconds)
 
 
-def test_endless_code_meets_its_limit_and_the_next_one_runs(native: Native) -> None:
+def test_endless_code_reaches_its_limit_and_the_next_one_runs(native: Native) -> None:
     assert native.time(task(0.5, "x: jmp x")).lost == "time limit"
     assert native.time(task(5.0, "nop")).lost == ""
 
 
-def test_many_trials_meet_the_limit_as_well(native: Native) -> None:
+def test_many_trials_reach_the_limit_as_well(native: Native) -> None:
     assert native.time(task(0.5, "nop", trials=10_000_000)).lost == "time limit"
 
 
@@ -116,14 +116,14 @@ def test_code_under_the_clock_makes_no_system_calls(native: Native) -> None:
 
 
 def test_the_sequence_of_the_pieces_is_drawn_anew_in_each_trial_and_seeded(native: Native) -> None:
-    """By pieces that count their runs instead of ticks: each tells when its turn came."""
+    """The pieces count runs instead of ticks, so each count tells the position in the sequence."""
 
     def turns(seed: int) -> list[list[int]]:
         pieces = [_counting() for _ in range(5)]
         state = start_state(roles(prepare(assemble("nop").code, 0)), 0, np.random.default_rng(0))
-        found = native.time(TimedTask(HOME, pieces, 1, [state], 3, seed))
-        assert not found.lost, found
-        return [[int(n) for n in np.argsort(np.argsort(row))] for row in found.ticks]
+        ticks = native.time(TimedTask(HOME, pieces, 1, [state], 3, seed))
+        assert not ticks.lost, ticks
+        return [[int(n) for n in np.argsort(np.argsort(row))] for row in ticks.ticks]
 
     first = turns(1)
     assert first == turns(1)
@@ -131,10 +131,10 @@ def test_the_sequence_of_the_pieces_is_drawn_anew_in_each_trial_and_seeded(nativ
 
 
 def _counting() -> bytes:
-    """Adds one to what stands for the end of the timing; it is never set back."""
-    place = HOME - layout.NOTES_BELOW + layout.END
-    first = assemble("incq 0x1000(%rip)").code  # seven bytes
-    return first[:3] + (place - HOME - len(first)).to_bytes(4, "little", signed=True)
+    """A piece that adds one to the note of the end time, which is never reset."""
+    end_note = HOME - layout.NOTES_BELOW + layout.END
+    instruction = assemble("incq 0x1000(%rip)").code  # seven bytes
+    return instruction[:3] + (end_note - HOME - len(instruction)).to_bytes(4, "little", signed=True)
 
 
 def block(number: int, text: str, edges: list[tuple[int, int]], *scheduled: Order) -> Block:
@@ -149,17 +149,17 @@ def test_tables_have_every_block_and_every_order_once_but_gccs(native: Native) -
         block(2, "mov $1, %eax\n syscall", []),
         block(3, "mov $1, %eax\n mov $2, %ecx", [], (1, 0)),
     ]  # fmt: skip
-    timings, found = execute(native, blocks, SETTINGS)
-    assert list(found["reason"] != "") == [False, True, False]
-    assert "system call" in found["reason"][1] and found["processor"].nunique() == 1
+    timings, timed_blocks = execute(native, blocks, SETTINGS)
+    assert list(timed_blocks["reason"] != "") == [False, True, False]
+    assert "system call" in timed_blocks["reason"][1] and timed_blocks["processor"].nunique() == 1
     assert set(timings["block_id"]) == {blocks[0].block_id, blocks[2].block_id}
-    for one in (blocks[0], blocks[2]):
-        own = timings[timings["block_id"] == one.block_id]
-        gcc = tuple(range(one.n_instructions))
-        orders = [tuple(order) for order in own["order"]]
-        assert orders[:2] == [gcc, gcc] and list(own["control"]) == [False, True] + [False] * (len(own) - 2)
-        assert len(set(orders[1:])) == len(orders) - 1 and one.scheduled <= set(orders)
-        assert (own["random"].to_numpy()[2:] | [order in one.scheduled for order in orders[2:]]).all()
-        fewest = own[["even_cycles", "odd_cycles"]].min(axis=1)
-        pd.testing.assert_series_equal(own["cycles"], fewest, check_names=False)
+    for example in (blocks[0], blocks[2]):
+        rows = timings[timings["block_id"] == example.block_id]
+        gcc = tuple(range(example.n_instructions))
+        orders = [tuple(order) for order in rows["order"]]
+        assert orders[:2] == [gcc, gcc] and list(rows["control"]) == [False, True] + [False] * (len(rows) - 2)
+        assert len(set(orders[1:])) == len(orders) - 1 and example.scheduled <= set(orders)
+        assert (rows["random"].to_numpy()[2:] | [order in example.scheduled for order in orders[2:]]).all()
+        fewest = rows[["even_cycles", "odd_cycles"]].min(axis=1)
+        pd.testing.assert_series_equal(rows["cycles"], fewest, check_names=False)
     assert list(timings.columns) == tables.SCHEMAS["timings"].names

@@ -1,4 +1,4 @@
-"""The oracle's verdicts: legal orders equal, broken ones different, and what cannot run says why."""
+"""The oracle's verdicts: legal orders are equal, illegal ones different, and a block that cannot run has a reason."""
 
 from dataclasses import replace
 
@@ -30,9 +30,9 @@ def verdicts(native: Native, text: str, *modes: str) -> list[Verdict]:
 
 
 def test_legal_orders_are_equal_and_their_runs_are_counted(native: Native) -> None:
-    found, ran = verify(native, MIXED, ["full", "conservative"], SETTINGS)
+    results, ran = verify(native, MIXED, ["full", "conservative"], SETTINGS)
     assert ran
-    for verdict in found:
+    for verdict in results:
         assert verdict.outcome == "equal", verdict
         assert verdict.orders_tried == SETTINGS.orders
         assert verdict.states == SETTINGS.states and verdict.aliased_states == SETTINGS.aliased_states
@@ -48,15 +48,15 @@ def test_a_verdict_is_the_same_every_time(native: Native) -> None:
     "order", [[1, 0, 2, 3, 4, 5, 6, 7, 8], [0, 1, 4, 2, 3, 5, 6, 7, 8], [0, 1, 2, 3, 4, 6, 5, 7, 8]]
 )
 def test_an_order_that_breaks_a_dependency_is_different(native: Native, order: list[int]) -> None:
-    program, used = runnable(MIXED)
+    program, block_roles = runnable(MIXED)
     rng = np.random.default_rng(0)
-    found = compare(native, program, used, [list(range(9)), order], 6, 2, rng)
-    assert not found.lost and len(found.states) == 6
-    assert max(found.column(1)) >= 2
-    assert found.different == 1 and found.difference
+    comparison = compare(native, program, block_roles, [list(range(9)), order], 6, 2, rng)
+    assert not comparison.lost and len(comparison.states) == 6
+    assert max(comparison.column(1)) >= 2
+    assert comparison.different == 1 and comparison.difference
 
 
-def test_every_edge_that_is_left_out_shows(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_missing_edge_is_detected(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drop one edge of the reduction, and verification finds an order that differs."""
     whole = verification.block_dag
 
@@ -77,19 +77,19 @@ def test_every_edge_that_is_left_out_shows(native: Native, monkeypatch: pytest.M
         assert verdict.difference and sorted(verdict.different_order) == [0, 1, 2, 3]
 
 
-def test_aliased_pointers_are_what_shows_a_memory_dependency(native: Native) -> None:
-    """Store and load through two registers: only where they meet does the order matter."""
+def test_only_aliased_pointers_reveal_a_memory_dependency(native: Native) -> None:
+    """Store and load through two registers: the order matters only if the addresses are equal."""
     small = block("mov %rax, 8(%rsi)\n mov 24(%rdi), %rcx")
-    program, used = runnable(small)
+    program, block_roles = runnable(small)
     swapped = [[0, 1], [1, 0]]
-    apart = compare(native, program, used, swapped, 8, 0, generator(1, small))
-    meeting = compare(native, program, used, swapped, 8, 8, generator(1, small))
-    assert max(apart.column(1)) == 0
-    assert max(meeting.column(1)) == 2
+    without_aliases = compare(native, program, block_roles, swapped, 8, 0, generator(1, small))
+    with_aliases = compare(native, program, block_roles, swapped, 8, 8, generator(1, small))
+    assert max(without_aliases.column(1)) == 0
+    assert max(with_aliases.column(1)) == 2
 
 
 def test_without_flags_the_paper_s_dependencies_differ(native: Native) -> None:
-    """The negative control: what the oracle says of dependencies that leave something out."""
+    """The negative control: the oracle detects dependencies that are incomplete."""
     small = "add %rax, %rcx\n adc %rdx, %rbx\n sub %rsi, %rdi\n sbb %r8, %r9"
     paper, full = verdicts(native, small, "paper", "full")
     assert paper.outcome == "different" and full.outcome == "single order"
@@ -107,7 +107,7 @@ def test_without_flags_the_paper_s_dependencies_differ(native: Native) -> None:
         ("mov %rbx, %rax\n mov %ecx, 16", "no page"),
     ],
 )
-def test_what_is_not_runnable_says_why(native: Native, text: str, reason: str) -> None:
+def test_a_block_that_is_not_runnable_has_a_reason(native: Native, text: str, reason: str) -> None:
     (verdict,) = verdicts(native, text)
     assert verdict.outcome == "not runnable"
     assert reason in verdict.reason
@@ -116,7 +116,7 @@ def test_what_is_not_runnable_says_why(native: Native, text: str, reason: str) -
     assert verify(native, MIXED, ["full"], SETTINGS)[1], "the next block runs"
 
 
-def test_a_block_with_one_order_says_so(native: Native) -> None:
+def test_a_block_with_one_order(native: Native) -> None:
     (verdict,) = verdicts(native, "add %rax, %rcx\n add %rcx, %rax")
     assert verdict.outcome == "single order" and verdict.state_runs == 0
 

@@ -1,4 +1,4 @@
-"""Kept answers of llvm-mca: the same as fresh ones, asked for once."""
+"""The cache of llvm-mca's answers: they are the same as fresh ones, and each region is simulated once."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ REGIONS = [
 ]
 
 
-def test_kept_answers_are_those_of_llvm_mca(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_answers_are_those_of_llvm_mca(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = llvm_mca.simulate(REGIONS, ATOM, binary)
     cache = tmp_path / "answers.sqlite"
-    asked: list[list[str]] = []
+    simulated: list[list[str]] = []
     simulate = llvm_mca.simulate
 
     def counted(regions, *rest):  # type: ignore[no-untyped-def]
-        asked.extend(regions)
+        simulated.extend(regions)
         return simulate(regions, *rest)
 
     monkeypatch.setattr(llvm_mca, "simulate", counted)
     for _ in range(2):
-        found = answers.simulate(REGIONS, ATOM, binary, cache=cache)
-        assert [(a.status, a.message) for a in found] == [(a.status, a.message) for a in fresh]
-        assert [a.cycles for a in found if a.status == "ok"] == [a.cycles for a in fresh if a.status == "ok"]
-    assert asked == REGIONS[:3]
+        cached = answers.simulate(REGIONS, ATOM, binary, cache=cache)
+        assert [(a.status, a.message) for a in cached] == [(a.status, a.message) for a in fresh]
+        assert [a.cycles for a in cached if a.status == "ok"] == [a.cycles for a in fresh if a.status == "ok"]
+    assert simulated == REGIONS[:3]
     answers.simulate(REGIONS[:1], ATOM.model_copy(update={"iterations": 100}), binary, cache=cache)
     answers.simulate(REGIONS[:1], ATOM.model_copy(update={"cpu": "haswell"}), binary, cache=cache)
-    assert asked[3:] == [REGIONS[0], REGIONS[0]]
+    assert simulated[3:] == [REGIONS[0], REGIONS[0]]
 
 
-def test_a_killed_run_goes_on_where_it_stopped(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_continues_where_it_stopped(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "answers.sqlite"
-    monkeypatch.setattr(answers, "_PORTION", 1)
-    simulate, asked = llvm_mca.simulate, 0
+    monkeypatch.setattr(answers, "_SEQUENCES_PER_WRITE", 1)
+    simulate, n_calls = llvm_mca.simulate, 0
 
     def dying(regions, *rest):  # type: ignore[no-untyped-def]
-        nonlocal asked
-        asked += 1
-        if asked == 3:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 3:
             raise KeyboardInterrupt
         return simulate(regions, *rest)
 
@@ -55,7 +55,7 @@ def test_a_killed_run_goes_on_where_it_stopped(binary: str, tmp_path: Path, monk
     with pytest.raises(KeyboardInterrupt):
         answers.simulate(REGIONS, ATOM, binary, cache=cache)
     answers.simulate(REGIONS, ATOM, binary, cache=cache)
-    assert asked == 4
+    assert n_calls == 4
 
 
 def test_another_file_is_named_with_the_remedy(binary: str, tmp_path: Path) -> None:

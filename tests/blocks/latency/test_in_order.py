@@ -40,7 +40,7 @@ def costs(ops: list[Op], delays: dict[tuple[int, int], int] | None = None) -> Co
     return Costs(
         micro_ops=np.array([[op.micro_ops for op in ops]], np.int32),
         latencies=np.array([[op.latency for op in ops]], np.int32),
-        held=np.array([[op.ports for op in ops]], np.int32).reshape(1, n, 2),
+        unit_cycles=np.array([[op.ports for op in ops]], np.int32).reshape(1, n, 2),
         choice=np.array([[0 if op.either else -1 for op in ops]], np.int32),
         choice_cycles=np.array([[op.either for op in ops]], np.int32),
         delays=waits,
@@ -85,7 +85,7 @@ def test_by_hand(ops: list[Op], delays: dict, issue: list[int], makespan: int) -
 
 
 def test_order_decides() -> None:
-    """Two multiplications in one another's shadow and the addition last, or the addition between them."""
+    """Two overlapping multiplications with the addition last take fewer cycles than with the addition between them."""
     block = costs([MULTIPLY, ALU, MULTIPLY])
     assert run(block, [0, 2, 1])[1] == 8
     assert run(block, [0, 1, 2])[1] == 10
@@ -124,8 +124,8 @@ def test_bounds(block: tuple[list[Op], dict[tuple[int, int], int]]) -> None:
     assert makespan > max(ends)
     assert makespan * WIDTH >= sum(op.micro_ops for op in drawn)
     for port in range(2):
-        held = [(start, op.ports[port]) for start, op in zip(issue, drawn, strict=True) if op.ports[port]]
-        for (start, cycles), (following, _) in pairwise(held):
+        uses = [(start, op.ports[port]) for start, op in zip(issue, drawn, strict=True) if op.ports[port]]
+        for (start, cycles), (following, _) in pairwise(uses):
             assert start + cycles <= following
 
 
@@ -142,18 +142,18 @@ def test_one_more_at_the_end_never_shortens(block: tuple[list[Op], dict[tuple[in
 
 @given(blocks(), st.data())
 def test_equal_independent_instructions_may_change_places(
-    block: tuple[list[Op], dict[tuple[int, int], int]], data: st.DataObject
+    block: tuple[list[Op], dict[tuple[int, int], int]], draws: st.DataObject
 ) -> None:
     drawn, delays = block
     twin = len(drawn)
-    of = data.draw(st.integers(0, twin - 1))
+    original = draws.draw(st.integers(0, twin - 1))
     for (i, k), cycles in list(delays.items()):
-        if of in (i, k):
-            delays[(twin if i == of else i, twin if k == of else k)] = cycles
-    both = costs([*drawn, drawn[of]], delays)
-    order = data.draw(st.permutations(range(twin + 1)))
-    swapped = [{of: twin, twin: of}.get(i, i) for i in order]
-    assert run(both, order) == run(both, swapped)
+        if original in (i, k):
+            delays[(twin if i == original else i, twin if k == original else k)] = cycles
+    block_with_twin = costs([*drawn, drawn[original]], delays)
+    order = draws.draw(st.permutations(range(twin + 1)))
+    swapped = [{original: twin, twin: original}.get(i, i) for i in order]
+    assert run(block_with_twin, order) == run(block_with_twin, swapped)
 
 
 @given(blocks(least=2), st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
@@ -175,7 +175,7 @@ def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders
 
 @pytest.mark.parametrize("order", [[0, 0], [0, 2], [-1, 0]])
 def test_no_permutation(order: list[int]) -> None:
-    with pytest.raises(ValueError, match="block 0 has an order that is no permutation"):
+    with pytest.raises(ValueError, match="block 0 has an order that is not a permutation"):
         run(costs([ALU, ALU]), order)
 
 

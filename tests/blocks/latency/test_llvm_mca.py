@@ -28,15 +28,15 @@ def random_regions(n: int) -> list[list[str]]:
 
 @pytest.mark.parametrize(("code", "cycles"), PAPER)
 def test_worked_examples_of_the_paper(binary: str, code: str, cycles: float) -> None:
-    [found] = simulate([gas(bytes.fromhex(code))], HASWELL, binary)
-    assert found.status == "ok"
-    assert found.cycles == pytest.approx(cycles, abs=0.02)
+    [simulation] = simulate([gas(bytes.fromhex(code))], HASWELL, binary)
+    assert simulation.status == "ok"
+    assert simulation.cycles == pytest.approx(cycles, abs=0.02)
 
 
 def test_order_matters_in_order(binary: str) -> None:
     """A machine that executes in order writes back in order too: a quick instruction between slow ones waits."""
-    slow, quick, other = "mulsd %xmm0, %xmm1", "addq $1, %rdx", "mulsd %xmm3, %xmm4"
-    together, apart = simulate([[slow, other, quick], [slow, quick, other]], ATOM, binary)
+    slow_1, quick, slow_2 = "mulsd %xmm0, %xmm1", "addq $1, %rdx", "mulsd %xmm3, %xmm4"
+    together, apart = simulate([[slow_1, slow_2, quick], [slow_1, quick, slow_2]], ATOM, binary)
     assert together.cycles < apart.cycles
 
 
@@ -44,13 +44,13 @@ def test_order_matters_in_order(binary: str) -> None:
 def test_batches_and_threads_change_nothing(binary: str, machine: Judge) -> None:
     regions = random_regions(40)
     alone = [simulate([region], machine, binary)[0] for region in regions]
-    assert len({found.cycles for found in alone}) > 5
+    assert len({simulation.cycles for simulation in alone}) > 5
     assert simulate(regions, machine, binary, batch=40) == alone
     assert simulate(regions, machine, binary, threads=2, batch=7) == alone
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("vaddps %ymm0, %ymm1, %ymm2", "unsupported instruction"),  # no AVX in the model of atom: aborts there
         ("frobnicate %eax", "invalid instruction mnemonic"),  # the parser refuses the whole input
@@ -58,18 +58,18 @@ def test_batches_and_threads_change_nothing(binary: str, machine: Judge) -> None
         (".byte 0x90", "simulated 1 of 2 instructions"),  # the parser takes it, the simulator never sees it
     ],
 )
-def test_unknown_instruction_spoils_its_own_region_only(binary: str, line: str, said: str) -> None:
+def test_unknown_instruction_spoils_its_own_region_only(binary: str, line: str, message: str) -> None:
     regions: list[list[str]] = random_regions(12)
     expected = simulate(regions, ATOM, binary)
-    for at in (0, 5, 6, 11):
-        regions[at] = ["addl %eax, %ebx", line]
-    found = simulate(regions, ATOM, binary)
-    for i, (result, before) in enumerate(zip(found, expected, strict=True)):
+    for place in (0, 5, 6, 11):
+        regions[place] = ["addl %eax, %ebx", line]
+    simulations = simulate(regions, ATOM, binary)
+    for i, (simulation, before) in enumerate(zip(simulations, expected, strict=True)):
         if i in (0, 5, 6, 11):
-            assert result.status == "unsupported" and math.isnan(result.cycles)
-            assert said in result.message
+            assert simulation.status == "unsupported" and math.isnan(simulation.cycles)
+            assert message in simulation.message
         else:
-            assert result == before
+            assert simulation == before
 
 
 def test_message_names_the_instruction(binary: str) -> None:
@@ -105,15 +105,15 @@ def test_other_versions_are_refused(tmp_path, monkeypatch) -> None:
 
 
 def test_crash_is_pinned_on_the_region_that_causes_it(tmp_path) -> None:
-    """A stand-in for llvm-mca that dies of a segmentation fault wherever it meets `crash`."""
+    """A substitute for llvm-mca dies of a segmentation fault whenever its input has `crash`."""
     fake = program(
         tmp_path / "llvm-mca",
         'input=$(cat)\ncase "$input" in *crash*) kill -SEGV $$;; esac\n'
         'echo "$input" | grep BEGIN | while read -r line; do printf "Instructions: 1\\nTotal Cycles: 3\\n"; done\n',
     )
-    found = simulate([["a"], ["b"], ["crash"], ["c"], ["d"]], ATOM, fake)
-    assert [result.status for result in found] == ["ok", "ok", "unsupported", "ok", "ok"]
-    assert found[0] == Simulation(3.0, "ok")
+    simulations = simulate([["a"], ["b"], ["crash"], ["c"], ["d"]], ATOM, fake)
+    assert [simulation.status for simulation in simulations] == ["ok", "ok", "unsupported", "ok", "ok"]
+    assert simulations[0] == Simulation(3.0, "ok")
 
 
 def test_failure_without_a_culprit_is_an_error(tmp_path) -> None:

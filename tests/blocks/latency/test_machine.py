@@ -1,4 +1,4 @@
-"""Instructions as llvm-mca's model of atom has them, and the in-order model that they make beside llvm-mca itself."""
+"""Properties of instructions in llvm-mca's model of atom, and the in-order model with them, compared with llvm-mca."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def cycles(chip: Processor, numbers: np.ndarray) -> list[int]:
 
 def simulated(binary: str, numbers: np.ndarray) -> list[float]:
     texts = ["".join(gas(code)) for code in codes(*POOL)]
-    found = llvm_mca.simulate([[texts[i] for i in row] for row in numbers], ATOM, binary)
-    assert {simulation.status for simulation in found} == {"ok"}
-    return [simulation.cycles for simulation in found]
+    simulations = llvm_mca.simulate([[texts[i] for i in row] for row in numbers], ATOM, binary)
+    assert {simulation.status for simulation in simulations} == {"ok"}
+    return [simulation.cycles for simulation in simulations]
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
@@ -94,12 +94,12 @@ def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: Process
 
 
 def test_what_the_model_says(atom: pd.DataFrame) -> None:
-    found = atom.set_index(atom.code.map(bytes.hex))
-    said = ["micro_ops", "latency", "units", "unit_cycles", "choices", "choice_cycles"]
-    assert found.loc[ADD, said].tolist() == [1, 1, [], [], [[0, 1]], [1]]
-    assert found.loc[LOAD, said].tolist() == [1, 1, [0], [1], [], []]
-    assert found.loc[DIVIDE, said].tolist() == [38, 130, [0, 1], [130, 130], [], []]
-    assert found.loc[MULTIPLY, said].tolist() == [1, 5, [0], [2], [], []]
+    rows = atom.set_index(atom.code.map(bytes.hex))
+    columns = ["micro_ops", "latency", "units", "unit_cycles", "choices", "choice_cycles"]
+    assert rows.loc[ADD, columns].tolist() == [1, 1, [], [], [[0, 1]], [1]]
+    assert rows.loc[LOAD, columns].tolist() == [1, 1, [0], [1], [], []]
+    assert rows.loc[DIVIDE, columns].tolist() == [38, 130, [0, 1], [130, 130], [], []]
+    assert rows.loc[MULTIPLY, columns].tolist() == [1, 5, [0], [2], [], []]
     assert set(atom.issue_width) == {2} and set(atom.read_advance) == {3}
 
 
@@ -108,13 +108,13 @@ def test_unsupported_instructions_keep_their_row(tmp_path, binary: str) -> None:
     table = machine.read(strange, "atom", ATOM, binary, batch=2)
     assert table.code.tolist() == strange
     assert table.status.tolist() == ["ok", "unsupported", "unsupported", "unsupported", "ok"]
-    for message, said in zip(table.message, ["", "vaddps", "0f", "2 instructions", ""], strict=True):
-        assert said in message
+    for message, expected in zip(table.message, ["", "vaddps", "0f", "2 instructions", ""], strict=True):
+        assert expected in message
     assert table.latency.tolist() == [1, 0, 0, 0, 1]
     path = tmp_path / "machine.parquet"
     tables.write(table, "machine_instructions", path)
     chip = processor(tables.arrow("machine_instructions", path))
-    assert chip.costs(np.array([[0, 4]])).held.tolist() == [[[0, 0], [1, 0]]]
+    assert chip.costs(np.array([[0, 4]])).unit_cycles.tolist() == [[[0, 0], [1, 0]]]
     with pytest.raises(ValueError, match="instruction 1 of the table is unsupported"):
         chip.costs(np.array([[0, 1]]))
 
@@ -133,7 +133,7 @@ def test_nothing_to_read(tmp_path, binary: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alone", "shared", "found"),
+    ("alone", "shared", "expected"),
     [
         ({}, {}, Units({})),
         ({0: 1}, {0: 1}, Units({0: 1})),
@@ -142,8 +142,8 @@ def test_nothing_to_read(tmp_path, binary: str) -> None:
         ({3: 1}, {1: 0.33, 2: 0.33, 3: 0.33}, Units({}, (1, 2, 3), 1)),
     ],
 )
-def test_units(alone: dict[int, float], shared: dict[int, float], found: Units) -> None:
-    assert units(alone, shared) == found
+def test_units(alone: dict[int, float], shared: dict[int, float], expected: Units) -> None:
+    assert units(alone, shared) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The out-of-order pipeline by hand, and beside llvm-mca on random sequences."""
+"""The out-of-order pipeline on small examples, and compared with llvm-mca on random sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.blocks.latency.costs import Processor, processor
 from pipeline.blocks.latency.decomposition import candidates, uses
 from pipeline.blocks.latency.operands import advance
 from pipeline.blocks.latency.registers import double_reads
-from pipeline.blocks.latency.renaming import renamed
+from pipeline.blocks.latency.renaming import RegisterWords, renamed
 from pipeline.config.processors import Judge
 from tests.blocks.latency.test_machine import POOL
 
@@ -39,29 +39,29 @@ def chip(
 
 
 def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: tuple[str, Processor]) -> None:
-    name, known = chip
+    name, known_processor = chip
     numbers = np.random.default_rng(0).integers(0, len(MODELLED), (300, 12))
     texts = ["".join(gas(bytes.fromhex(code))) for code in MODELLED]
-    found = llvm_mca.simulate([[texts[i] for i in row] for row in numbers], settings(name), binary)
-    costs = model.costs(known, numbers)
+    simulations = llvm_mca.simulate([[texts[i] for i in row] for row in numbers], settings(name), binary)
+    costs = model.costs(known_processor, numbers)
     modelled = model.makespans(costs, np.broadcast_to(np.arange(12), (300, 1, 12)))[:, 0]
-    assert not known.issues_in_order
-    assert np.mean(modelled == [simulation.cycles for simulation in found]) >= MACHINES[name]
+    assert not known_processor.issues_in_order
+    assert np.mean(modelled == [simulation.cycles for simulation in simulations]) >= MACHINES[name]
 
 
 def costs(latencies: list[int], reads: list[tuple[int, int]], units: list[int], retire_width: int = 4) -> packing.Costs:
-    """One block: instruction i writes register i; reads: (reader, read); units: unit that it holds for a cycle."""
+    """One block: instruction i writes register i; reads: (reader, read); units: unit that it occupies for a cycle."""
     n = len(latencies)
     sources = np.full((1, n, n), -1, np.int8)
     for i in range(n):
-        wanted = [read for reader, read in reads if reader == i]
-        sources[0, i, : len(wanted)] = wanted
-    held = np.zeros((1, n, 2), np.int32)
-    held[0, np.arange(n), units] = 1
+        registers = [read for reader, read in reads if reader == i]
+        sources[0, i, : len(registers)] = registers
+    unit_cycles = np.zeros((1, n, 2), np.int32)
+    unit_cycles[0, np.arange(n), units] = 1
     facts = packing.Facts(
         micro_ops=np.ones((1, n), np.int32),
         latencies=np.array([latencies], np.int32),
-        held=held,
+        unit_cycles=unit_cycles,
         choices=np.full((1, n, 1), -1, np.int32),
         choice_cycles=np.zeros((1, n, 1), np.int32),
         sources=sources,
@@ -70,8 +70,8 @@ def costs(latencies: list[int], reads: list[tuple[int, int]], units: list[int], 
         targets=np.arange(n, dtype=np.int8).reshape(1, n, 1),
         advances=np.zeros((1, n), np.int32),
         memory=np.zeros((1, n), np.int8),
-        kept=np.ones((1, n, 1), np.int32),
-        queued=np.zeros((1, n, 0), np.int32),
+        pool_entries=np.ones((1, n, 1), np.int32),
+        buffer_entries=np.zeros((1, n, 0), np.int32),
     )
     return packing.pack(facts, np.zeros(0, np.int64), np.array([8]), np.zeros(0, np.int64), 2, retire_width)
 
@@ -100,7 +100,7 @@ def test_order_decides() -> None:
 
 @pytest.mark.parametrize("order", [[0, 0], [0, 2], [-1, 0]])
 def test_no_permutation(order: list[int]) -> None:
-    with pytest.raises(ValueError, match="block 0 has an order that is no permutation"):
+    with pytest.raises(ValueError, match="block 0 has an order that is not a permutation"):
         out_of_order.simulate(costs([1, 1], [], [0, 1]), np.array([[order]]))
 
 
@@ -113,35 +113,34 @@ def test_units_of_several_groups() -> None:
     """addl %ebx, 8(%rcx) on haswell: a store's data and address, a load and an addition."""
     shared = {2: 0.25, 3: 0.25, 4: 1 / 2 + 1 / 3, 5: 1 / 2 + 1 / 3, 6: 1, 7: 0.25, 8: 0.25, 9: 1 / 3}
     groups = [(4, 5), (4, 5, 9), (2, 3, 7, 8)]
-    found = uses({4: 1, 6: 1, 7: 1, 9: 1}, shared, groups)
-    assert found == [((6,), 1), ((4, 5), 1), ((4, 5, 9), 1), ((2, 3, 7, 8), 1)]
+    decomposed = uses({4: 1, 6: 1, 7: 1, 9: 1}, shared, groups)
+    assert decomposed == [((6,), 1), ((4, 5), 1), ((4, 5, 9), 1), ((2, 3, 7, 8), 1)]
     assert uses({0: 1}, {0: 0.7, 1: 0.3}, groups) is None
 
 
 def test_groups_that_never_stand_alone() -> None:
     readings = [({1: 1, 3: 1}, {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.5}), ({3: 1, 5: 1}, {2: 0.5, 3: 0.5, 4: 0.5, 5: 0.5})]
-    found = candidates([], readings)
-    assert {(0, 1), (2, 3), (4, 5)} <= found
-    assert uses(*readings[0], found) == [((0, 1), 1), ((2, 3), 1)]
+    groups = candidates([], readings)
+    assert {(0, 1), (2, 3), (4, 5)} <= groups
+    assert uses(*readings[0], groups) == [((0, 1), 1), ((2, 3), 1)]
 
 
 def test_advances() -> None:
     producer = {"CycleDispatched": 0, "CycleIssued": 1, "CycleExecuted": 10}
-    for ready, found in [(10, 0), (5, 5), (16, -6), (0, None)]:
-        assert advance([producer, {"CycleDispatched": 0, "CycleReady": ready}]) == found
+    for ready, expected in [(10, 0), (5, 5), (16, -6), (0, None)]:
+        assert advance([producer, {"CycleDispatched": 0, "CycleReady": ready}]) == expected
 
 
 def test_registers_of_a_block() -> None:
-    """What the same instructions touch is one register; what nobody reads or nobody writes is none."""
-    words = np.zeros((4, 1, 3, 3), np.uint64)
-    reads, late, writes, double = words
+    """Resources of the same instructions are one register; a resource that is not both read and written is none."""
+    reads, late, writes, double = np.zeros((4, 1, 3, 3), np.uint64)
     writes[0, 0, 0], reads[0, 1, 0], double[0, 1, 0] = 0b1111, 0b0111, 0b0111
     late[0, 2, 0], writes[0, 1, 1] = 0b0100, 1
-    sources, is_late, counts, targets = renamed(reads, late, writes, double)
-    assert sources.tolist() == [[[-1, -1], [0, 1], [1, -1]]]
-    assert is_late[0, 1].tolist() == [False, False] and is_late[0, 2, 0]
-    assert counts[0, 1].tolist() == [2, 2]
-    assert targets.tolist() == [[[0, 1], [-1, -1], [-1, -1]]]
+    registers = renamed(RegisterWords(reads, late, writes, double))
+    assert registers.sources.tolist() == [[[-1, -1], [0, 1], [1, -1]]]
+    assert registers.is_late[0, 1].tolist() == [False, False] and registers.is_late[0, 2, 0]
+    assert registers.counts[0, 1].tolist() == [2, 2]
+    assert registers.targets.tolist() == [[[0, 1], [-1, -1], [-1, -1]]]
 
 
 @pytest.mark.parametrize(("code", "twice"), [("85d2", True), ("4801c0", True), ("4801c3", False), ("488d0400", True)])

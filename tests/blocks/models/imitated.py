@@ -1,4 +1,4 @@
-"""Made-up blocks of several lengths over real x86 instructions, for tests of imitators."""
+"""Artificial blocks of several lengths from real x86 instructions, for tests of imitators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
 from pipeline.config.ordering import Encoder, Head, Ordering
 
-# In the order in which the made-up compiler prefers them; some conflict with others.
+# In the order that the imagined compiler prefers; some of them conflict.
 INSTRUCTIONS = [
     bytes.fromhex(code)
     for code in (
@@ -45,14 +45,14 @@ FOLLOWING = [
         "c3",  # ret
         "85c0",  # test eax, eax
         "4889c7",  # mov rdi, rax
-        "31c0",  # xor eax, eax: blocks have it too
+        "31c0",  # xor eax, eax: also an instruction of blocks
     )
 ]
 
 
 def settings(encoder: str = "attention", head: str = "pointer", **changed: object) -> Ordering:
     """A small imitator."""
-    made = Ordering(
+    ordering = Ordering(
         encoder=Encoder(kind=encoder, width=16, layers=2, heads=2, expansion=2, relations=True),  # type: ignore[arg-type]
         head=Head(kind=head, hidden=16, beam=4, iterations=10),  # type: ignore[arg-type]
         training="training",
@@ -66,7 +66,7 @@ def settings(encoder: str = "attention", head: str = "pointer", **changed: objec
         precision="float32",
         threads=1,
     )
-    return made.model_copy(update=changed)
+    return ordering.model_copy(update=changed)
 
 
 def corpus(
@@ -74,7 +74,8 @@ def corpus(
 ) -> tuple[BlockStore, Encodings, Sample]:
     """Blocks of `shortest` to `longest` instructions in the order of INSTRUCTIONS, shown in random legal orders.
 
-    Not `preferred`: in no order that could be learned. `behind`: up to four of FOLLOWING are behind each.
+    Without `preferred`, the blocks have random orders, which nothing can learn. With `behind`, up to four
+    instructions of FOLLOWING follow each block.
     """
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=rng.integers(shortest, longest + 1))) for _ in range(size)]
@@ -82,36 +83,36 @@ def corpus(
         chosen = [rng.permutation(block) for block in chosen]
     draw = np.random.default_rng([seed, 1])
     tails = [draw.integers(len(FOLLOWING), size=draw.integers(5)) for _ in range(size)] if behind else None
-    store, encodings = _stored(chosen, tails)
+    store, encodings = _store_of(chosen, tails)
     orders = [random_ready(store.as_emitted(np.array([row])).precedes, rng)[0] for row in range(size)]
     return store, encodings, Sample(store.block_ids, np.arange(size), orders)
 
 
-def told_by_what_follows() -> tuple[BlockStore, Encodings, Sample]:
-    """Two independent instructions: one way round before a return, the other way round before a call."""
+def decided_by_following() -> tuple[BlockStore, Encodings, Sample]:
+    """Blocks of two independent instructions, in one order before a return and in the reverse order before a call."""
     free = [1, 4, 9, 10]  # of INSTRUCTIONS: no two conflict
     pairs = [(a, b) for a in free for b in free if a < b]
     tails = [np.array([2]), np.array([0])]
-    store, encodings = _stored([np.array(p) for p in pairs] + [np.array(p[::-1]) for p in pairs], tails, len(pairs))
+    store, encodings = _store_of([np.array(p) for p in pairs] + [np.array(p[::-1]) for p in pairs], tails, len(pairs))
     return store, encodings, Sample(store.block_ids, np.arange(len(store.lengths)), [np.arange(2)] * 2 * len(pairs))
 
 
-def _stored(chosen: list[np.ndarray], tails: list[np.ndarray] | None, times: int = 1) -> tuple[BlockStore, Encodings]:
-    """The same from `made_tables`."""
-    rows, dags, distinct = made_tables(chosen, tails, times)
+def _store_of(chosen: list[np.ndarray], tails: list[np.ndarray] | None, times: int = 1) -> tuple[BlockStore, Encodings]:
+    """The store and the encodings of the blocks from `block_tables`."""
+    rows, dags, distinct = block_tables(chosen, tails, times)
     return of_tables(rows, dags), encoded(tabulate(distinct))
 
 
-def made_tables(
+def block_tables(
     chosen: list[np.ndarray], tails: list[np.ndarray] | None = None, times: int = 1
 ) -> tuple[pa.Table, pa.Table, list[bytes]]:
     """Tables `instructions` and `dags` of blocks of INSTRUCTIONS, and their distinct instructions, sorted.
 
-    FOLLOWING stand behind the blocks: each of the tails so many times one after the other.
+    Instructions of FOLLOWING follow the blocks: `times` blocks in a row have the same tail.
     """
     size = len(chosen)
     code = pa.array([b"".join(INSTRUCTIONS[k] for k in block) for block in chosen], pa.binary())
-    tail = [b"".join(FOLLOWING[k] for k in one) for one in tails or [] for _ in range(times)]
+    tail = [b"".join(FOLLOWING[k] for k in numbers_of_tail) for numbers_of_tail in tails or [] for _ in range(times)]
     ids = pa.array([f"{number:032x}" for number in range(size)])
     blocks = pa.table(
         {
@@ -129,7 +130,7 @@ def made_tables(
 def decoded(
     network: OrderingNetwork, problems: Problems, encodings: Encodings, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Orders of blocks of one length by all decoders of a network: name -> (B, n)."""
+    """Orders of blocks of one length from all decoders of a network: name -> (B, n)."""
     decoders = import_module(f"pipeline.blocks.models.decoders.{network.settings.head.kind}_decoders").DECODERS
     related = relations(problems, encodings.compared)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Small blocks made of random instructions, for tests of networks and schedulers."""
+"""Small blocks of random instructions, for tests of networks and schedulers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTINGS = Training(
 
 
 def blocks(size: int, n: int = 5, seed: int = 0, n_tokens: int = 9) -> Blocks:
-    """Random DAGs over instructions of one to four tokens, in rising order of their first token."""
+    """Random DAGs over instructions of one to four tokens, in ascending order of their first token."""
     rng = np.random.default_rng(seed)
     nodes: dict[tuple[int, int], int] = {}
     paths = np.full((size, n, 4), -1, np.int32)

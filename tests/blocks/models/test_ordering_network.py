@@ -1,4 +1,4 @@
-"""Networks for blocks of all lengths: every encoder with every head."""
+"""Networks for blocks of any length: every encoder with every head."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ def network(encoder: str = "attention", head: str = "pointer", **changed: object
 
 
 def orders_of(model: OrderingNetwork, sample: Sample = SAMPLE) -> dict[str, list[np.ndarray]]:
-    """Orders by all decoders, numbered as GCC emitted them: name -> B arrays (n,)."""
-    rng, found = np.random.default_rng(0), defaultdict(lambda: [np.empty(0)] * len(sample.rows))
+    """Orders from all decoders, with the instructions' numbers in GCC's order: name -> B arrays (n,)."""
+    rng, orders = np.random.default_rng(0), defaultdict(lambda: [np.empty(0)] * len(sample.rows))
     for items in by_length(STORE.lengths[sample.rows], 8192):
         shown = np.stack([sample.orders[item] for item in items])
         problems = STORE.problems(sample.rows[items], shown)
         for decoder, order in imitated.decoded(model, problems, ENCODINGS, rng).items():
             for item, emitted in zip(items, np.take_along_axis(shown, order.astype(np.int64), 1), strict=True):
-                found[decoder][item] = emitted
-    return dict(found)
+                orders[decoder][item] = emitted
+    return dict(orders)
 
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_orders_of_all_lengths_are_legal_and_do_not_depend_on_the_order_shown(encoder: str, head: str) -> None:
     model = network(encoder, head)
-    other = Sample(SAMPLE.block_ids, SAMPLE.rows, [np.arange(len(order)) for order in SAMPLE.orders])
-    found, again = orders_of(model), orders_of(model, other)
-    for decoder in found:
-        for row, order in zip(SAMPLE.rows, found[decoder], strict=True):
+    in_emitted_order = Sample(SAMPLE.block_ids, SAMPLE.rows, [np.arange(len(order)) for order in SAMPLE.orders])
+    orders, orders_again = orders_of(model), orders_of(model, in_emitted_order)
+    for decoder in orders:
+        for row, order in zip(SAMPLE.rows, orders[decoder], strict=True):
             assert sorted(order) == list(range(len(order)))
             if decoder != "hungarian":
                 assert not count_violations(STORE.as_emitted(np.array([row])).precedes, order[None])[0]
         if decoder != "sample":  # equal instructions may change places
             same = [
                 (STORE.instructions_of(np.array([row]))[a] == STORE.instructions_of(np.array([row]))[b]).all()
-                for row, a, b in zip(SAMPLE.rows, found[decoder], again[decoder], strict=True)
+                for row, a, b in zip(SAMPLE.rows, orders[decoder], orders_again[decoder], strict=True)
             ]
             assert np.mean(same) > 0.95  # ties alone
 
@@ -85,11 +85,11 @@ def test_blocks_of_a_batch_do_not_influence_each_other() -> None:
     bags = model.vocabulary.bags(ENCODINGS)
     items = max(by_length(STORE.lengths, 10_000), key=len)
     together, alone = STORE.as_emitted(items), STORE.as_emitted(items[3:4])
-    both = [model.embed(part, relations(part, ENCODINGS.compared), bags) for part in (together, alone)]
-    torch.testing.assert_close(both[0][3:4], both[1], atol=1e-5, rtol=1e-4)
+    embeddings = [model.embed(part, relations(part, ENCODINGS.compared), bags) for part in (together, alone)]
+    torch.testing.assert_close(embeddings[0][3:4], embeddings[1], atol=1e-5, rtol=1e-4)
 
 
-def test_only_the_steps_of_training_are_made_in_bfloat16() -> None:
+def test_only_training_steps_are_in_bfloat16() -> None:
     problems, models = STORE.as_emitted(by_length(STORE.lengths, 64)[0]), [network(), network(precision="bfloat16")]
     schedules, steps = [embedded(model, problems, ENCODINGS) for model in models], []
     for model in models:
@@ -99,7 +99,7 @@ def test_only_the_steps_of_training_are_made_in_bfloat16() -> None:
     torch.testing.assert_close(*steps, atol=0.1, rtol=0.1)
 
 
-def test_without_relations_the_dag_is_not_seen() -> None:
+def test_without_relations_the_dag_changes_nothing() -> None:
     settings = imitated.settings()
     blind = settings.model_copy(update={"encoder": settings.encoder.model_copy(update={"relations": False})})
     torch.manual_seed(0)
@@ -112,7 +112,7 @@ def test_without_relations_the_dag_is_not_seen() -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_file_of_weights_says_all_about_a_network(head: str, tmp_path: Path) -> None:
+def test_a_file_of_weights_describes_the_network_completely(head: str, tmp_path: Path) -> None:
     model = network(head=head)
     model.save(tmp_path / "weights.safetensors")
     loaded = OrderingNetwork.load(tmp_path / "weights.safetensors")
@@ -121,8 +121,8 @@ def test_a_file_of_weights_says_all_about_a_network(head: str, tmp_path: Path) -
     assert (tmp_path / "weights.safetensors").read_bytes() == (tmp_path / "again.safetensors").read_bytes()
     once_more = OrderingNetwork.load(tmp_path / "again.safetensors")
     for decoder, orders in orders_of(loaded).items():
-        for one, other in zip(orders, orders_of(once_more)[decoder], strict=True):
-            np.testing.assert_array_equal(one, other)
+        for order, order_again in zip(orders, orders_of(once_more)[decoder], strict=True):
+            np.testing.assert_array_equal(order, order_again)
 
 
 def test_other_weights_are_refused(tmp_path: Path) -> None:
@@ -135,24 +135,24 @@ def test_confidence_is_a_probability_and_unknown_to_other_heads() -> None:
     problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
     for head in HEADS:
         model = network(head=head)
-        orders, found = model.schedule(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS))
+        orders, confidence = model.schedule(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS))
         assert not count_violations(problems.precedes, orders).any()
-        assert ((found >= 0) & (found <= 1)).all() if head == "pointer" else np.isnan(found).all()
+        assert ((confidence >= 0) & (confidence <= 1)).all() if head == "pointer" else np.isnan(confidence).all()
 
 
 BEHIND, ALL_ENCODINGS, _ = imitated.corpus(80, behind=True)
 HIDDEN = replace(BEHIND, following=np.full_like(BEHIND.following, -1))
 
 
-def looking_behind(**changed: object) -> OrderingNetwork:
-    """A network of random weights that sees what stands behind a block."""
+def network_with_following(**changed: object) -> OrderingNetwork:
+    """A network of random weights that reads the instructions after a block."""
     encoder = imitated.settings().encoder.model_copy(update={"following": True, **changed})
     torch.manual_seed(0)
     model = OrderingNetwork(
         Vocabulary(ALL_ENCODINGS.tokens), imitated.settings().model_copy(update={"encoder": encoder})
     )
     for parameter in model.encoder.parameters():
-        torch.nn.init.normal_(parameter, std=0.3)  # of zeros nothing would be seen
+        torch.nn.init.normal_(parameter, std=0.3)  # parameters of zero would hide differences
     return model.eval()
 
 
@@ -164,36 +164,36 @@ def largest(store: BlockStore) -> np.ndarray:
     return max(by_length(store.lengths, 10_000), key=len)
 
 
-@pytest.mark.parametrize("relations_seen", [True, False])
-def test_what_stands_behind_is_seen_whatever_the_order_shown(relations_seen: bool) -> None:
-    model, items = looking_behind(relations=relations_seen), largest(BEHIND)
+@pytest.mark.parametrize("with_relations", [True, False])
+def test_following_instructions_change_the_embedding_in_any_order_shown(with_relations: bool) -> None:
+    model, items = network_with_following(relations=with_relations), largest(BEHIND)
     emitted, order = BEHIND.as_emitted(items), np.stack([SAMPLE.orders[item] for item in items]).astype(np.int64)
-    found = embedded(model, emitted)
-    assert found.shape == (*order.shape, model.settings.encoder.width)
+    with_following = embedded(model, emitted)
+    assert with_following.shape == (*order.shape, model.settings.encoder.width)
     shown = embedded(model, BEHIND.problems(items, order))
-    expected = torch.take_along_dim(found, torch.from_numpy(order)[..., None], 1)
+    expected = torch.take_along_dim(with_following, torch.from_numpy(order)[..., None], 1)
     torch.testing.assert_close(shown, expected, atol=1e-4, rtol=1e-4)
-    nothing = embedded(model, HIDDEN.as_emitted(items))
-    there = torch.from_numpy((emitted.following >= 0).any(1))
-    differs = ~torch.isclose(found, nothing, atol=1e-3).flatten(1).all(1)
-    assert there.any() and (~there).any()
-    assert torch.equal(differs, there)
+    without_following = embedded(model, HIDDEN.as_emitted(items))
+    exists = torch.from_numpy((emitted.following >= 0).any(1))
+    differs = ~torch.isclose(with_following, without_following, atol=1e-3).flatten(1).all(1)
+    assert exists.any() and (~exists).any()
+    assert torch.equal(differs, exists)
     unknown = replace(HIDDEN.as_emitted(items), following=None)
-    assert torch.equal(embedded(model, unknown), nothing)
+    assert torch.equal(embedded(model, unknown), without_following)
 
 
-def test_the_places_behind_are_told_apart() -> None:
-    model, items = looking_behind(), largest(BEHIND)
+def test_the_order_of_following_instructions_matters() -> None:
+    model, items = network_with_following(), largest(BEHIND)
     problems = BEHIND.as_emitted(items)
     assert problems.following is not None
-    back = np.ascontiguousarray(problems.following[:, ::-1])
-    changed = (back != problems.following).any(1)
-    found, turned = embedded(model, problems), embedded(model, replace(problems, following=back))
-    assert torch.equal(~torch.isclose(found, turned, atol=1e-3).flatten(1).all(1), torch.from_numpy(changed))
+    reversed_following = np.ascontiguousarray(problems.following[:, ::-1])
+    changed = (reversed_following != problems.following).any(1)
+    original, reordered = embedded(model, problems), embedded(model, replace(problems, following=reversed_following))
+    assert torch.equal(~torch.isclose(original, reordered, atol=1e-3).flatten(1).all(1), torch.from_numpy(changed))
 
 
-def test_every_parameter_of_what_stands_behind_learns() -> None:
-    model = looking_behind(layers=3).train()
+def test_every_parameter_for_following_instructions_learns() -> None:
+    model = network_with_following(layers=3).train()
     for items in by_length(BEHIND.lengths, 64):
         problems = BEHIND.as_emitted(items)
         related = relations(problems, ALL_ENCODINGS.compared)
@@ -204,18 +204,18 @@ def test_every_parameter_of_what_stands_behind_learns() -> None:
         assert parameter.grad.any() and parameter.grad.isfinite().all(), name
     pairs = dict(model.named_parameters())["encoder.following.pairs.weight"].grad
     assert pairs is not None
-    assert pairs[1:].any(1).all() and not pairs[0].any()  # pairs of the block's own are none of them
+    assert pairs[1:].any(1).all() and not pairs[0].any()  # category 0: pairs within the block
 
 
-def test_who_does_not_look_behind_sees_no_difference() -> None:
+def test_without_the_setting_following_instructions_change_nothing() -> None:
     model, items = network(), largest(BEHIND)
-    found = embedded(model, STORE.as_emitted(items), ENCODINGS)
-    assert torch.equal(embedded(model, BEHIND.as_emitted(items)), found)
+    expected = embedded(model, STORE.as_emitted(items), ENCODINGS)
+    assert torch.equal(embedded(model, BEHIND.as_emitted(items)), expected)
     assert not any("following" in name for name, _ in model.named_parameters())
 
 
-def test_a_network_that_looks_behind_is_kept_whole(tmp_path: Path) -> None:
-    model = looking_behind()
+def test_a_network_with_following_instructions_is_saved_completely(tmp_path: Path) -> None:
+    model = network_with_following()
     model.save(tmp_path / "weights.safetensors")
     loaded = OrderingNetwork.load(tmp_path / "weights.safetensors")
     assert loaded.settings.encoder.following
@@ -223,7 +223,7 @@ def test_a_network_that_looks_behind_is_kept_whole(tmp_path: Path) -> None:
     torch.testing.assert_close(embedded(loaded, problems), embedded(model.half().float(), problems))
 
 
-def test_the_lstm_does_not_look_behind() -> None:
+def test_the_lstm_has_no_setting_following() -> None:
     encoder = imitated.settings("lstm").encoder.model_copy(update={"following": True})
     with pytest.raises(ValueError, match="the encoder lstm has no positions, no following"):
         OrderingNetwork(Vocabulary(ENCODINGS.tokens), imitated.settings().model_copy(update={"encoder": encoder}))
@@ -231,7 +231,7 @@ def test_the_lstm_does_not_look_behind() -> None:
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_no_step_goes_through_onednn_whose_numbers_differ_between_processors(encoder: str) -> None:
-    """nn.LSTM does for a padded batch; for a packed one it does not, forward or backward."""
+    """nn.LSTM uses oneDNN for a padded batch, but not for a packed one, neither forward nor backward."""
     model = network(encoder).train()
     problems = STORE.as_emitted(by_length(STORE.lengths, 64)[0])
     related, bags = relations(problems, ENCODINGS.compared), model.vocabulary.bags(ENCODINGS)
@@ -243,7 +243,7 @@ def test_no_step_goes_through_onednn_whose_numbers_differ_between_processors(enc
 
 
 def operations(forward: Callable[[], torch.Tensor]) -> set[str]:
-    """What torch runs, forward and backward."""
+    """Names of the operations that torch runs, forward and backward."""
     with torch.profiler.profile() as profile:
         forward().square().sum().backward()
     return {event.name for event in profile.events()}

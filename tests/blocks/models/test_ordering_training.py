@@ -1,4 +1,4 @@
-"""Training an imitator: it learns, it is resumed, it stops, several processes give what one gives."""
+"""Training of an imitator: learning, resuming, stopping; several processes give the result of one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORE, ENCODINGS, SAMPLE = imitated.corpus(150)
 SETTINGS = imitated.settings()
 
 
-def test_it_learns_the_made_up_order() -> None:
+def test_it_learns_the_artificial_order() -> None:
     network, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 0)
     assert measure(network, STORE, ENCODINGS, SAMPLE)["exact_match"] > 0.95
     losses = [row["loss"] for row in history if row["split"] == "training"]
@@ -34,7 +34,7 @@ def test_it_learns_the_made_up_order() -> None:
     assert history[-1]["step"] == SETTINGS.steps
 
 
-def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
+def test_a_resumed_training_ends_with_the_same_numbers() -> None:
     encoder = SETTINGS.encoder.model_copy(update={"dropout": 0.1, "token_dropout": 0.1})
     settings = SETTINGS.model_copy(update={"encoder": encoder})
     states: list[State] = []
@@ -54,22 +54,22 @@ def test_a_training_taken_up_again_ends_in_the_same_numbers() -> None:
 @pytest.mark.parametrize("positions", [True, False])
 def test_with_positions_it_can_learn_to_keep_the_order_shown(positions: bool) -> None:
     store, encodings, sample = imitated.corpus(150, preferred=False)
-    kept = Sample(sample.block_ids, sample.rows, [np.arange(len(order), dtype=np.int16) for order in sample.orders])
+    in_order = Sample(sample.block_ids, sample.rows, [np.arange(len(order), dtype=np.int16) for order in sample.orders])
     encoder = SETTINGS.encoder.model_copy(update={"positions": positions})
     settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 160})
-    network, _ = train(store, encodings, kept, kept, settings, 0)
-    exact = measure(network, store, encodings, kept)["exact_match"]
+    network, _ = train(store, encodings, in_order, in_order, settings, 0)
+    exact = measure(network, store, encodings, in_order)["exact_match"]
     assert exact > 0.9 if positions else exact < 0.8
 
 
 @pytest.mark.parametrize("following", [True, False])
-def test_it_can_learn_an_order_that_what_follows_tells(following: bool) -> None:
-    store, encodings, sample = imitated.told_by_what_follows()
+def test_it_can_learn_an_order_that_following_instructions_decide(following: bool) -> None:
+    store, encodings, sample = imitated.decided_by_following()
     encoder = SETTINGS.encoder.model_copy(update={"following": following})
     settings = SETTINGS.model_copy(update={"encoder": encoder, "steps": 80})
     network, _ = train(store, encodings, sample, sample, settings, 0)
     exact = measure(network, store, encodings, sample)["exact_match"]
-    assert exact > 0.95 if following else exact < 0.7  # each pair is there both ways round, and ties are as shown
+    assert exact > 0.95 if following else exact < 0.7  # the corpus has each pair in both orders
     assert following == ("mnemonic:ret" in network.vocabulary.tokens)
 
 
@@ -96,36 +96,36 @@ def test_gradients_on_two_threads_have_the_same_bits_every_time(encoder: str, he
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        first, *others = [gradients() for _ in range(6)]
+        first, *repetitions = [gradients() for _ in range(6)]
     finally:
         torch.set_num_threads(before)
-    assert all(torch.equal(a, b) for other in others for a, b in zip(first, other, strict=True))
+    assert all(torch.equal(a, b) for repetition in repetitions for a, b in zip(first, repetition, strict=True))
 
 
-def test_it_stops_when_the_development_blocks_gain_no_more() -> None:
+def test_it_stops_when_the_development_loss_no_longer_falls() -> None:
     settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
     _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)
     losses = [row["loss"] for row in history if row["split"] == "development"]
-    assert len(losses) == 3  # the first is the best, and two more
+    assert len(losses) == 3  # the first is the best, two more follow
     assert history[-1]["step"] < settings.steps
 
 
-def test_it_is_measured_as_often_as_asked() -> None:
+def test_it_is_measured_as_often_as_the_setting_says() -> None:
     _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS.model_copy(update={"measurements": 4}), 0)
     assert [row["step"] for row in history if row["split"] == "development"] == [10, 20, 30, 40]
 
 
 def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
     settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
-    first, other = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))
+    first, second = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))
     again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)[0]
     assert all(torch.equal(w, again.state_dict()[name]) for name, w in first.state_dict().items())
-    assert first.vocabulary.tokens != other.vocabulary.tokens or not torch.equal(
-        next(first.parameters()), next(other.parameters())
+    assert first.vocabulary.tokens != second.vocabulary.tokens or not torch.equal(
+        next(first.parameters()), next(second.parameters())
     )
 
 
-def test_batches_hold_every_block_once() -> None:
+def test_batches_contain_every_block_once() -> None:
     lengths = np.array([2, 5, 5, 9, 5, 2, 64, 5])
     for rng in (None, np.random.default_rng(0)):
         batches = by_length(lengths, 10, rng)
@@ -137,11 +137,11 @@ def test_batches_hold_every_block_once() -> None:
 
 
 class _Stop(Exception):
-    """The gradients of the first step are there."""
+    """Stops the training after the gradients of the first step."""
 
 
 def _gradients_of_one_step() -> np.ndarray:
-    """What the optimiser is given in the first step, of all weights one behind the other."""
+    """The optimiser's input in the first step: the gradients of all weights, concatenated."""
     gradients: list[np.ndarray] = []
 
     def take(optimiser: torch.optim.Optimizer, args: object, kwargs: object) -> None:
@@ -158,7 +158,7 @@ def _gradients_of_one_step() -> np.ndarray:
     return np.concatenate(gradients)
 
 
-def _one_of_two(rank: int, folder: Path) -> None:
+def _process_of_two(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=2)
     np.save(folder / f"together_{rank}.npy", _gradients_of_one_step())
     with pytest.MonkeyPatch.context() as patch:
@@ -167,18 +167,18 @@ def _one_of_two(rank: int, folder: Path) -> None:
     distributed.destroy_process_group()
 
 
-def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
-    forking = get_context("fork")  # a fresh process would import torch for seconds
-    processes = [forking.Process(target=_one_of_two, args=(rank, tmp_path), daemon=True) for rank in (0, 1)]
+def test_two_processes_give_the_result_of_one(tmp_path: Path) -> None:
+    forking = get_context("fork")  # a new process would need seconds to import torch
+    processes = [forking.Process(target=_process_of_two, args=(rank, tmp_path), daemon=True) for rank in (0, 1)]
     for process in processes:
         process.start()
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0]
     alone = _gradients_of_one_step()
-    # One sum in another order: a few roundings of float32 beside the largest entry.
+    # The sums have another order, so they differ by a few roundings of float32 of the largest entry.
     close = partial(np.testing.assert_allclose, desired=alone, rtol=1e-4, atol=1e-5 * abs(alone).max())
     for rank in (0, 1):
         close(np.load(tmp_path / f"together_{rank}.npy"))
-        with pytest.raises(AssertionError):  # so each process does its own share only
+        with pytest.raises(AssertionError):  # each process computes only its own share
             close(np.load(tmp_path / f"apart_{rank}.npy"))

@@ -15,8 +15,8 @@ def test_encoder_equals_an_lstm_over_every_instruction() -> None:
     torch.manual_seed(0)
     encoder = InstructionEncoder(part.trie.n_tokens, 8)
     paths, last_token = torch.from_numpy(part.trie.paths), torch.from_numpy(part.trie.last_token)
-    found = encoder(paths, last_token)
-    for instruction, embedded in zip(paths, found, strict=True):
+    embeddings = encoder(paths, last_token)
+    for instruction, embedded in zip(paths, embeddings, strict=True):
         state = None
         for node in instruction[instruction >= 0]:
             state = encoder.lstm(encoder.embedding(last_token[node]).unsqueeze(0), state)

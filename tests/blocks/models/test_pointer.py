@@ -1,4 +1,4 @@
-"""Pointer decoding: what is seen at every step, and orders by beam, against slow definitions."""
+"""Pointer decoding: the features at every step, and orders from the beam, against slow definitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.models.decoders.pointer_decoders import DECODERS
 from pipeline.blocks.models.heads.pointer import Pointer
-from pipeline.blocks.models.issue import SEEN, decisions
+from pipeline.blocks.models.issue import STEP_FEATURES, decisions
 from pipeline.blocks.problems.relations import relations
 from tests.blocks.models import imitated
 
@@ -20,7 +20,7 @@ STORE, ENCODINGS, SAMPLE = imitated.corpus(60, shortest=N, longest=N)
 PROBLEMS = STORE.problems(SAMPLE.rows, np.stack(SAMPLE.orders))
 RELATED = relations(PROBLEMS, ENCODINGS.compared)
 GCC = np.argsort(np.stack(SAMPLE.orders), 1)
-STARTS = np.cumsum(list(SEEN.values())) - list(SEEN.values())
+STARTS = np.cumsum(list(STEP_FEATURES.values())) - list(STEP_FEATURES.values())
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def legal(b: int) -> list[np.ndarray]:
 
 
 def test_choices_are_the_steps_with_several_ready_instructions() -> None:
-    found = decisions(PROBLEMS, RELATED, GCC)
+    choices = decisions(PROBLEMS, RELATED, GCC)
     row = step = 0
     for b in range(len(PROBLEMS)):
         issued: list[int] = []
@@ -51,27 +51,27 @@ def test_choices_are_the_steps_with_several_ready_instructions() -> None:
             needed = [set(np.flatnonzero(PROBLEMS.precedes[b, :, k])) for k in range(N)]
             ready = [k for k in range(N) if k not in issued and needed[k] <= set(issued)]
             if len(ready) > 1:
-                assert (found.instruction[row : row + len(ready)] - b * N).tolist() == ready
-                assert (found.step[row : row + len(ready)] == step).all()
-                assert found.taken[step] == row + ready.index(i)
+                assert (choices.instruction[row : row + len(ready)] - b * N).tolist() == ready
+                assert (choices.step[row : row + len(ready)] == step).all()
+                assert choices.chosen[step] == row + ready.index(i)
                 before = [b * N + k for k in issued]
-                assert [found.last[step], found.last_but_one[step]] == [*reversed(before), -1, -1][:2]
-                for at, k in enumerate(ready, row):
-                    seen = dict(zip(SEEN, found.seen[at] - STARTS, strict=True))
+                assert [choices.last[step], choices.last_but_one[step]] == [*reversed(before), -1, -1][:2]
+                for feature_row, k in enumerate(ready, row):
+                    features = dict(zip(STEP_FEATURES, choices.features[feature_row] - STARTS, strict=True))
                     conflicting = [t for t, m in enumerate(issued) if PROBLEMS.conflicts[b, m, k]]
-                    assert seen["slots_since_conflict"] == (len(issued) - conflicting[-1] if conflicting else 0)
-                    assert seen["conflict_with_last"] == (PROBLEMS.conflicts[b, issued[-1], k] if issued else 0)
-                    assert seen["ready"] == len(ready)
-                    assert (seen["issued"], seen["to_issue"]) == (len(issued), N - len(issued))
+                    assert features["slots_since_conflict"] == (len(issued) - conflicting[-1] if conflicting else 0)
+                    assert features["conflict_with_last"] == (PROBLEMS.conflicts[b, issued[-1], k] if issued else 0)
+                    assert features["ready"] == len(ready)
+                    assert (features["issued"], features["to_issue"]) == (len(issued), N - len(issued))
                     heights = RELATED.heights[b]
-                    assert seen["below_highest"] == max(heights[m] for m in ready) - heights[k]
+                    assert features["below_highest"] == max(heights[m] for m in ready) - heights[k]
                     waits_alone = [
                         m for m in np.flatnonzero(PROBLEMS.precedes[b, k]) if needed[m] - set(issued) == {k}
                     ]  # fmt: skip
-                    assert seen["frees"] == len(waits_alone)
+                    assert features["frees"] == len(waits_alone)
                 row, step = row + len(ready), step + 1
             issued.append(int(i))
-    assert (row, step) == (len(found.seen), len(found.taken))
+    assert (row, step) == (len(choices.features), len(choices.chosen))
 
 
 def test_probabilities_of_all_legal_orders_sum_to_one(pointer: Pointer, embedded: torch.Tensor) -> None:
@@ -87,29 +87,29 @@ def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
     pointer: Pointer, embedded: torch.Tensor
 ) -> None:
     scores, rng = pointer.output(embedded, PROBLEMS), np.random.default_rng(0)
-    found = {
+    orders_of = {
         "greedy": pointer.decode(scores, PROBLEMS, RELATED),
         "beam": DECODERS["beam"](pointer, scores, PROBLEMS, RELATED, rng),
     }
     differs = 0
     for b in range(25):
-        orders = np.array(legal(b))
-        part = PROBLEMS[np.full(len(orders), b)]
+        legal_orders = np.array(legal(b))
+        part = PROBLEMS[np.full(len(legal_orders), b)]
         related = relations(part, ENCODINGS.compared)
-        chances = pointer.confidence(embedded[[b]].expand(len(orders), -1, -1), part, related, orders)
-        np.testing.assert_array_equal(found["beam"][b], orders[chances.argmax()])
-        left, weights = orders, chances
-        for t in range(N):  # the instruction whose orders together weigh most is the likeliest next one
-            chosen = max(set(left[:, t]), key=lambda i: weights[left[:, t] == i].sum())
-            assert found["greedy"][b, t] == chosen
-            keep = left[:, t] == chosen
-            left, weights = left[keep], weights[keep]
-        differs += (found["beam"][b] != found["greedy"][b]).any()
-    assert differs  # else the test above says nothing of the beam
+        chances = pointer.confidence(embedded[[b]].expand(len(legal_orders), -1, -1), part, related, legal_orders)
+        np.testing.assert_array_equal(orders_of["beam"][b], legal_orders[chances.argmax()])
+        consistent, weights = legal_orders, chances
+        for t in range(N):  # the likeliest next instruction has the largest sum of its orders' probabilities
+            chosen = max(set(consistent[:, t]), key=lambda i: weights[consistent[:, t] == i].sum())
+            assert orders_of["greedy"][b, t] == chosen
+            keep = consistent[:, t] == chosen
+            consistent, weights = consistent[keep], weights[keep]
+        differs += (orders_of["beam"][b] != orders_of["greedy"][b]).any()
+    assert differs  # otherwise the test would not cover the beam
 
 
 def test_an_order_is_decoded_with_its_probability(pointer: Pointer, embedded: torch.Tensor) -> None:
-    orders, chances = pointer.decode_believed(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED)
+    orders, chances = pointer.decode_with_probability(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED)
     np.testing.assert_array_equal(orders, pointer.decode(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED))
     np.testing.assert_allclose(chances, pointer.confidence(embedded, PROBLEMS, RELATED, orders), atol=1e-5)
 
@@ -121,11 +121,11 @@ def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) ->
     part = PROBLEMS[np.full(draws, b)]
     related = relations(part, ENCODINGS.compared)
     same = embedded[[b]].expand(draws, -1, -1)
-    found = DECODERS["sample"](pointer, pointer.output(same, part), part, related, np.random.default_rng(2))
+    samples = DECODERS["sample"](pointer, pointer.output(same, part), part, related, np.random.default_rng(2))
     few = PROBLEMS[np.full(len(orders), b)]
     chances = pointer.confidence(same[: len(orders)], few, relations(few, ENCODINGS.compared), orders)
     for order, chance in zip(orders, chances, strict=True):
-        share = (found == order).all(1).mean()
+        share = (samples == order).all(1).mean()
         assert share == pytest.approx(chance, abs=4 * np.sqrt(chance * (1 - chance) / draws) + 1e-3)
 
 
@@ -133,4 +133,4 @@ def test_the_loss_is_that_of_gccs_choices(pointer: Pointer, embedded: torch.Tens
     loss, terms = pointer.loss(embedded, PROBLEMS, RELATED, GCC)
     chances = pointer.confidence(embedded, PROBLEMS, RELATED, GCC)
     assert loss.item() == pytest.approx(-np.log(chances).sum(), rel=1e-4)
-    assert terms == len(decisions(PROBLEMS, RELATED, GCC).taken)
+    assert terms == len(decisions(PROBLEMS, RELATED, GCC).chosen)

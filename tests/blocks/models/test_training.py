@@ -1,4 +1,4 @@
-"""The loss and the loop: learning, determinism, resuming."""
+"""Losses and training of POCSNet: learning, determinism, resuming."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.blocks.models import made
 
 def test_cross_entropy_of_a_known_matrix() -> None:
     matrix = torch.tensor([[[0.5, 0.5], [0.25, 0.75]]])
-    found = cross_entropy(matrix, torch.tensor([[0, 1]]), 1e-6)
-    assert found.item() == pytest.approx(-(math.log(0.5) + math.log(0.75)) / 2)
+    loss = cross_entropy(matrix, torch.tensor([[0, 1]]), 1e-6)
+    assert loss.item() == pytest.approx(-(math.log(0.5) + math.log(0.75)) / 2)
 
 
 def test_cross_entropy_is_smooth_at_its_floor_and_learns_below() -> None:
     entry = torch.tensor([-0.5, 0.0, 0.0999, 0.1001], requires_grad=True)
-    found = [cross_entropy(e.view(1, 1, 1), torch.zeros(1, 1, dtype=torch.long), 0.1) for e in entry]
-    assert found[0] > found[1] > found[2] > found[3]
-    assert found[2].item() == pytest.approx(found[3].item(), abs=3e-3)
-    torch.stack(found).sum().backward()
+    losses = [cross_entropy(e.view(1, 1, 1), torch.zeros(1, 1, dtype=torch.long), 0.1) for e in entry]
+    assert losses[0] > losses[1] > losses[2] > losses[3]
+    assert losses[2].item() == pytest.approx(losses[3].item(), abs=3e-3)
+    torch.stack(losses).sum().backward()
     assert entry.grad is not None and entry.grad.tolist() == pytest.approx([-10, -10, -10, -1 / 0.1001], rel=1e-4)
 
 
@@ -53,7 +53,7 @@ def test_resumed_training_ends_in_the_same_weights(optimiser: str) -> None:
     settings = made.SETTINGS.model_copy(update={"optimiser": optimiser, "steps": 20})
     states: list[State] = []
 
-    def keep(state: State) -> None:
+    def save(state: State) -> None:
         states.append({**state, "model": {k: v.clone() for k, v in state["model"].items()}, "optimiser": copied(state)})
 
     def copied(state: State) -> dict[str, Any]:
@@ -64,19 +64,19 @@ def test_resumed_training_ends_in_the_same_weights(optimiser: str) -> None:
         }
         return {"param_groups": groups, "state": moments}
 
-    data = made.blocks(64), made.blocks(32, seed=1)
-    whole, history = train(*data, settings, 3, save=keep)
+    sets = made.blocks(64), made.blocks(32, seed=1)
+    whole, history = train(*sets, settings, 3, save=save)
     middle = {**states[9], "history": states[9]["history"][:20], "decay": dict(states[9]["decay"])}
     middle["decay"] = {**middle["decay"], "last_epoch": 10, "_step_count": 11}
-    resumed, again = train(*data, settings, 3, resume=middle)
+    resumed, again = train(*sets, settings, 3, resume=middle)
     assert str(again) == str(history)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
 
 
 def test_seeds_differ_and_repeat() -> None:
-    data = made.blocks(64), made.blocks(32, seed=1)
-    first, second, third = (str(train(*data, made.SETTINGS, seed)[1]) for seed in (0, 0, 1))
+    sets = made.blocks(64), made.blocks(32, seed=1)
+    first, second, third = (str(train(*sets, made.SETTINGS, seed)[1]) for seed in (0, 0, 1))
     assert first == second != third
 
 

@@ -1,4 +1,4 @@
-"""What a network knows of an instruction: all that its bytes say, and nothing of where it stood."""
+"""What a network knows of an instruction: all that its bytes contain, and nothing about its position."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def described(code: str):  # type: ignore[no-untyped-def]
 
 
 def test_every_operand_has_its_tokens() -> None:
-    found = described("488b4cd708")  # mov rcx, [rdi+rdx*8+8]
-    assert found.tokens == [
+    instruction = described("488b4cd708")  # mov rcx, [rdi+rdx*8+8]
+    assert instruction.tokens == [
         "code:mov_r64_rm64", "mnemonic:mov", "op0=reg:rcx", "reg:rcx", "op1=mem:8", "base:rdi", "reg:rdi",
         "index:rdx*8", "reg:rdx", "disp:8", "disp~+4", "base:rdi+8",
     ]  # fmt: skip
-    assert (found.displacement, found.access_bytes) == (8, 8)
+    assert (instruction.displacement, instruction.access_bytes) == (8, 8)
 
 
 def test_parts_of_a_register_are_the_register() -> None:
@@ -38,8 +38,8 @@ def test_a_rip_relative_operand_says_nothing_but_that() -> None:
 
 
 def test_addresses_are_equal_where_their_registers_are() -> None:
-    one, same, other = (described(code).address for code in ("488b4f08", "48895710", "488b4e08"))
-    assert one == same != other
+    first, same, different = (described(code).address for code in ("488b4f08", "48895710", "488b4e08"))
+    assert first == same != different
     assert described("31c0").address == NO_ADDRESS
 
 
@@ -57,11 +57,11 @@ def test_bytes_that_are_no_whole_instruction_are_refused() -> None:
 
 
 def test_a_vocabulary_leaves_out_what_is_rare() -> None:
-    known = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
+    encodings = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
     often, rarely = np.array([0, 0, 0, 1]), np.array([0, 1, 1, 1])
     for instructions, expected in ((often, "xor"), (rarely, "mov")):
-        vocabulary = Vocabulary.of(known, instructions, 2)
-        bags = vocabulary.bags(known)
+        vocabulary = Vocabulary.of(encodings, instructions, 2)
+        bags = vocabulary.bags(encodings)
         row = ["xor", "mov"].index(expected)
         tokens = [vocabulary.tokens[k] for k in bags.tokens[bags.bounds[row] : bags.bounds[row + 1]]]
         assert f"mnemonic:{expected}" in tokens
@@ -69,7 +69,7 @@ def test_a_vocabulary_leaves_out_what_is_rare() -> None:
 
 
 def test_counts_weigh_every_occurrence() -> None:
-    known = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
-    counts = dict(zip(known.tokens, known.counts(np.array([[0, 1], [1, 1]])), strict=True))
+    encodings = encoded(tabulate([bytes.fromhex("31c0"), bytes.fromhex("4889e5")]))
+    counts = dict(zip(encodings.tokens, encodings.counts(np.array([[0, 1], [1, 1]])), strict=True))
     assert counts["mnemonic:mov"] == 3
     assert counts["reg:rax"] == 2  # both operands of xor

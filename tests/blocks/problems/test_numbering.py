@@ -47,7 +47,7 @@ def stored(table: pa.Table, orders: list[np.ndarray] | None) -> Stored:
         row["code"] = reordered(row["code"], order.tolist())
     changed = pa.Table.from_pylist(rows, schema=table.schema)
     ids, masked = changed["block_id"].combine_chunks(), changed["masked_code"].combine_chunks()
-    behind = table["masked_code"].combine_chunks()[::-1]  # what stands behind a block: any other
+    behind = table["masked_code"].combine_chunks()[::-1]  # any other block may stand behind a block
     distinct, numbers = distinct_instructions(pa.concat_arrays([masked, pa.array(behind.to_pylist(), pa.binary())]))
     following = pa.array([part[:4] for part in numbers[len(ids) :].to_pylist()], pa.list_(pa.int32()))
     store = of_tables(numbered(ids, numbers[: len(ids)], following), Builder("full").build(changed.select(COLUMNS)))
@@ -60,10 +60,15 @@ def both() -> tuple[Stored, Stored, list[np.ndarray], list[np.ndarray]]:
     table, rng = blocks(), np.random.default_rng(0)
     emitted = stored(table, None)
     rows = range(table.num_rows)
-    other, shown = (
+    stored_orders, shown = (
         [random_ready(emitted[0].as_emitted(np.array([row])).precedes, rng)[0] for row in rows] for _ in range(2)
     )
-    return emitted, stored(table, other), shown, [np.argsort(a)[b] for a, b in zip(other, shown, strict=True)]
+    return (
+        emitted,
+        stored(table, stored_orders),
+        shown,
+        [np.argsort(a)[b] for a, b in zip(stored_orders, shown, strict=True)],
+    )
 
 
 def arrays(store: BlockStore, shown: list[np.ndarray]) -> list[Problems]:
@@ -74,11 +79,15 @@ def arrays(store: BlockStore, shown: list[np.ndarray]) -> list[Problems]:
 
 def assert_same_bytes(first: object, second: object) -> None:
     for field in fields(first):  # type: ignore[arg-type]
-        one, other = getattr(first, field.name), getattr(second, field.name)
-        if isinstance(one, np.ndarray):
-            assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes()), field.name
+        first_value, second_value = getattr(first, field.name), getattr(second, field.name)
+        if isinstance(first_value, np.ndarray):
+            assert (first_value.dtype, first_value.shape, first_value.tobytes()) == (
+                second_value.dtype,
+                second_value.shape,
+                second_value.tobytes(),
+            ), field.name
         else:
-            assert one == other, field.name
+            assert first_value == second_value, field.name
 
 
 def with_tokens(folder: Path, parts: Stored, shown: list[np.ndarray]) -> tuple[BlockStore, token_blocks.TokenTrie]:
@@ -100,12 +109,12 @@ def with_tokens(folder: Path, parts: Stored, shown: list[np.ndarray]) -> tuple[B
 def test_stored_in_another_order_a_block_is_the_same(
     both: tuple[Stored, Stored, list[np.ndarray], list[np.ndarray]],
 ) -> None:
-    emitted, other, shown, shown_other = both
-    assert emitted[2] == other[2]  # the encodings' rows
-    assert_same_bytes(encoded(tabulate(emitted[2])), encoded(tabulate(other[2])))
+    emitted, reordered_blocks, shown, shown_other = both
+    assert emitted[2] == reordered_blocks[2]  # the encodings' rows
+    assert_same_bytes(encoded(tabulate(emitted[2])), encoded(tabulate(reordered_blocks[2])))
     moved = sum(not np.array_equal(a, b) for a, b in zip(shown, shown_other, strict=True))
     assert moved > 100, "most blocks are stored in another order"
-    for first, second in zip(arrays(emitted[0], shown), arrays(other[0], shown_other), strict=True):
+    for first, second in zip(arrays(emitted[0], shown), arrays(reordered_blocks[0], shown_other), strict=True):
         assert first.following is not None and (first.following >= 0).any()
         assert_same_bytes(first, second)
 
@@ -113,10 +122,10 @@ def test_stored_in_another_order_a_block_is_the_same(
 def test_so_it_is_for_who_reads_tokens(
     both: tuple[Stored, Stored, list[np.ndarray], list[np.ndarray]], tmp_path: Path
 ) -> None:
-    emitted, other, shown, shown_other = both
+    emitted, reordered_blocks, shown, shown_other = both
     (tmp_path / "other").mkdir()
     store, trie = with_tokens(tmp_path, emitted, shown)
-    store_other, trie_other = with_tokens(tmp_path / "other", other, shown_other)
+    store_other, trie_other = with_tokens(tmp_path / "other", reordered_blocks, shown_other)
     assert_same_bytes(trie, trie_other)
     for first, second in zip(arrays(store, shown), arrays(store_other, shown_other), strict=True):
         assert_same_bytes(first, second)

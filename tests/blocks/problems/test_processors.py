@@ -1,4 +1,4 @@
-"""Blocks on processors: every instruction with its costs there, every block with the order that is to be learned."""
+"""Blocks on processors: every instruction with its costs there, every block with the order to learn."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from pipeline.blocks.latency.costs import Processor
+from pipeline.blocks.latency.renaming import RegisterWords
 from pipeline.blocks.models import ordering_training as imitation
-from pipeline.blocks.problems.processors import on_processor, taught, with_costs
+from pipeline.blocks.problems.processors import on_processor, with_costs, with_targets
 from pipeline.blocks.problems.sample import Sample
 from tests.blocks.models import imitated
 
@@ -19,7 +20,7 @@ U = len(ENCODINGS.compared)
 
 
 def processor(latency: int, unknown: int | None = None, retire_width: int = 0) -> Processor:
-    """Instruction u takes latency + u cycles; those of odd number hold unit 1, the others one of 0 and 1."""
+    """Instruction u takes latency + u cycles; odd ones occupy unit 1, even ones any one of units 0 and 1."""
     odd = np.arange(U) % 2
     return Processor(
         issue_width=2,
@@ -27,17 +28,17 @@ def processor(latency: int, unknown: int | None = None, retire_width: int = 0) -
         pools=np.zeros(0, np.int32),
         buffers=np.zeros(0, np.int32),
         groups=np.array([0b11]),
-        known=np.arange(U) != unknown,
+        is_supported=np.arange(U) != unknown,
         micro_ops=np.ones(U, np.int32),
         latencies=(latency + np.arange(U)).astype(np.int32),
-        held=np.stack([np.zeros(U), 3 * odd], 1).astype(np.int32),
+        unit_cycles=np.stack([np.zeros(U), 3 * odd], 1).astype(np.int32),
         choices=np.where(odd, -1, 0).astype(np.int32)[:, None],
         choice_cycles=(1 - odd).astype(np.int32)[:, None],
-        registers=np.zeros((4, U, 3), np.uint64),
+        registers=RegisterWords(*np.zeros((4, U, 3), np.uint64)),
         read_advance=np.zeros(U, np.int32),
         memory=np.zeros(U, np.int8),
-        kept=np.zeros((U, 0), np.int32),
-        queued=np.zeros((U, 0), np.int32),
+        pool_entries=np.zeros((U, 0), np.int32),
+        buffer_entries=np.zeros((U, 0), np.int32),
     )
 
 
@@ -56,12 +57,12 @@ def reversed_orders(keep: slice) -> pd.Series:
 
 
 def test_costs_are_tokens_and_an_unknown_instruction_has_none() -> None:
-    found = with_costs(ENCODINGS, [processor(5, unknown=2), processor(50)])
-    assert len(found.compared) == 2 * U
+    costed = with_costs(ENCODINGS, [processor(5, unknown=2), processor(50)])
+    assert len(costed.compared) == 2 * U
     for row in range(U):
-        assert words(found, row) == [*words(ENCODINGS, row), *([] if row == 2 else cost_words(5, row))]
-        assert words(found, U + row) == [*words(ENCODINGS, row), *cost_words(50, row)]
-    np.testing.assert_array_equal(found.compared[:U], ENCODINGS.compared)
+        assert words(costed, row) == [*words(ENCODINGS, row), *([] if row == 2 else cost_words(5, row))]
+        assert words(costed, U + row) == [*words(ENCODINGS, row), *cost_words(50, row)]
+    np.testing.assert_array_equal(costed.compared[:U], ENCODINGS.compared)
 
 
 def test_several_groups_and_late_reads_are_tokens() -> None:
@@ -79,7 +80,7 @@ def test_several_groups_and_late_reads_are_tokens() -> None:
 def test_blocks_stand_there_once_for_every_processor_with_its_costs() -> None:
     processors = [processor(5), processor(50)]
     first, second = slice(0, 30), slice(20, 40)
-    store, encodings, (sample,) = taught(
+    store, encodings, (sample,) = with_targets(
         STORE, ENCODINGS, processors, [SAMPLE], [[reversed_orders(first), reversed_orders(second)]]
     )
     items = [*range(30), *range(20, 40)]
@@ -113,12 +114,23 @@ def test_a_network_learns_an_order_for_each_processor(latency: int) -> None:
         }
     )
     tables = [processor(5), processor(50)]
-    held, known, (both,) = taught(store, encodings, tables, [sample], [[forwards, backwards]])
-    network, _ = imitation.train(held, known, both, both, imitated.settings().model_copy(update={"steps": 120}), 0)
+    costed_store, costed_encodings, (costed_sample,) = with_targets(
+        store, encodings, tables, [sample], [[forwards, backwards]]
+    )
+    network, _ = imitation.train(
+        costed_store,
+        costed_encodings,
+        costed_sample,
+        costed_sample,
+        imitated.settings().model_copy(update={"steps": 120}),
+        0,
+    )
     part = slice(0, len(ids)) if latency == 5 else slice(len(ids), None)
-    assert both.targets is not None
-    own = Sample(both.block_ids[part], both.rows[part], both.orders[part], both.targets[part])
-    assert imitation.measure(network, held, known, own)["exact_match"] > 0.9
+    assert costed_sample.targets is not None
+    measured = Sample(
+        costed_sample.block_ids[part], costed_sample.rows[part], costed_sample.orders[part], costed_sample.targets[part]
+    )
+    assert imitation.measure(network, costed_store, costed_encodings, measured)["exact_match"] > 0.9
 
 
 def last_first(precedes: np.ndarray) -> np.ndarray:

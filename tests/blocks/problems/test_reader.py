@@ -1,4 +1,4 @@
-"""Blocks that somebody types are seen as those of the tables are."""
+"""Blocks that a user types become the same arrays as blocks of tables."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from pipeline.blocks.problems.store import Edges, numbered, of_tables
 from tests.blocks import real
 
 
-def assert_same(one: object, other: object) -> None:
-    for field in fields(one):  # type: ignore[arg-type]
-        a, b = getattr(one, field.name), getattr(other, field.name)
+def assert_same(first: object, second: object) -> None:
+    names = first._fields if isinstance(first, Edges) else [field.name for field in fields(first)]  # type: ignore[arg-type]
+    for name in names:
+        a, b = getattr(first, name), getattr(second, name)
         if isinstance(a, Edges):
             assert_same(a, b)
-        elif field.name != "block_ids":
-            np.testing.assert_array_equal(a, b, err_msg=field.name)
+        elif name != "block_ids":
+            np.testing.assert_array_equal(a, b, err_msg=name)
 
 
 def test_what_is_seen_is_what_the_tables_hold() -> None:
@@ -32,7 +33,7 @@ def test_what_is_seen_is_what_the_tables_hold() -> None:
     distinct, numbers = distinct_instructions(masked)
     dags = Builder("full").build(pa.table({"block_id": ids, **unknown, "code": masked}))
     reader, codes = Reader("full"), masked.to_pylist()
-    for codes_before in ([], codes[::-1], codes):  # what was read before changes nothing
+    for codes_before in ([], codes[::-1], codes):  # blocks that were read before change nothing
         if codes_before:
             reader.blocks(codes_before)
         store, encodings = reader.blocks(codes)

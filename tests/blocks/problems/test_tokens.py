@@ -20,8 +20,8 @@ def test_an_instruction_pointer_displacement_is_no_token() -> None:
 
 
 def test_vocabulary_counts_and_falls_back_by_kind() -> None:
-    known = vocabulary(["rax"] * 3 + ["disp:8"] * 2 + ["disp:16", "imm:7", "rare"], 2)
-    ids = {token: number for token, (number, _) in known.items()}
+    words = vocabulary(["rax"] * 3 + ["disp:8"] * 2 + ["disp:16", "imm:7", "rare"], 2)
+    ids = {token: number for token, (number, _) in words.items()}
     assert list(ids) == [PADDING, UNKNOWN, "disp:<other>", "imm:<other>", "rax", "disp:8"]
     assert token_id("disp:16", ids) == token_id("disp:99", ids) == ids["disp:<other>"]
     assert token_id("rare", ids) == token_id("new", ids) == ids[UNKNOWN]

@@ -37,7 +37,7 @@ def faster(chip: Processor, share: float) -> Floor:
 
 
 def as_gcc(share: float, lengths: tuple[int, int]) -> Floor:
-    """At least this share of GCC's orders, of blocks of these lengths."""
+    """At least this share of orders is GCC's, on blocks of these lengths."""
 
     def reached(orders: Orders) -> bool:
         exact = [
@@ -56,7 +56,7 @@ def as_shown(orders: Orders) -> bool:
 
 
 def sooner_where_one_issues_a_cycle(orders: Orders) -> bool:
-    """Makespans on the machine that list scheduling without a processor supposes, against those of random orders."""
+    """Makespans on the nominal machine of list scheduling, compared with those of random orders."""
     rng, took, random = np.random.default_rng(5), 0, 0
     for shown, problems, order in orders:
         drawn = random_ready(problems.precedes, rng)
@@ -68,12 +68,12 @@ def sooner_where_one_issues_a_cycle(orders: Orders) -> bool:
 
 def _single_issue(problems: Problems, b: int, order: np.ndarray) -> int:
     """Makespan of an order on a machine that issues one instruction a cycle, in order."""
-    done, cycle = np.zeros(len(order), int), 0
+    available, cycle = np.zeros(len(order), int), 0
     for i in order:
-        cycle = max([cycle, *(done[k] for k in np.flatnonzero(problems.precedes[b, :, i]))])
-        done[i] = cycle + problems.latencies[b, i]
+        cycle = max([cycle, *(available[k] for k in np.flatnonzero(problems.precedes[b, :, i]))])
+        available[i] = cycle + problems.latencies[b, i]
         cycle += 1
-    return int(done.max())
+    return int(available.max())
 
 
 def least_weight(chip: Processor, longest: int) -> Floor:

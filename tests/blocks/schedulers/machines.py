@@ -11,7 +11,7 @@ from pipeline.blocks.latency.registers import register_access
 from tests.blocks.models.imitated import INSTRUCTIONS
 
 MULTIPLY = "480fafca"  # imul rcx, rdx, one of imitated.INSTRUCTIONS
-RETIRED, POOL, BUFFER = 2, 6, 3  # of the out-of-order one: few enough to matter
+RETIRED, POOL, BUFFER = 2, 6, 3  # of the out-of-order processor: few enough to limit it
 
 
 def table(codes: list[bytes] | None = None, unknown: str = "", retire_width: int = 0) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def machine(unknown: str = "", in_order: bool = True, codes: list[bytes] | None 
     return processor_of(table(codes, unknown, 0 if in_order else RETIRED))
 
 
-def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
+def _row(code: bytes, is_supported: bool, retire_width: int) -> dict[str, object]:
     decoded = Decoder(64, code).decode()
     kind = _kind(decoded)
     units, choice, latency = {}, [0, 1], 1
@@ -58,8 +58,8 @@ def _row(code: bytes, known: bool, retire_width: int) -> dict[str, object]:
         "memory": kind if kind in ("load", "store") else "none",
         "kept": [1] if retire_width else [],
         "queued": [1] if retire_width else [],
-        "status": "ok" if known else "unsupported",
-        "message": "" if known else "not known",
+        "status": "ok" if is_supported else "unsupported",
+        "message": "" if is_supported else "not known",
     }
 
 

@@ -1,4 +1,4 @@
-"""One suite for every method: what it says is true, its budget is kept, and it is better than a random legal order.
+"""One suite for every method: its claims are true, it obeys its budget, and it is better than a random legal order.
 
 On real blocks of 2 to 64 instructions, and on made-up ones, on small processors that issue in order and out of order.
 """
@@ -45,8 +45,8 @@ VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings t
     "shipped_imitator": entry("shipped_imitator"),
     "soft_permutation": entry("soft_permutation"),
 }
-EXACT = [name for name, one in VARIANTS.items() if one.method in ("search", "branch_and_bound", "cp_sat")]
-ON_MACHINE = [name for name, one in VARIANTS.items() if "machine" in one.settings.needs] + ["milp"]
+EXACT = [name for name, variant in VARIANTS.items() if variant.method in ("search", "branch_and_bound", "cp_sat")]
+ON_MACHINE = [name for name, variant in VARIANTS.items() if "machine" in variant.settings.needs] + ["milp"]
 MAY_VIOLATE = ("hungarian",)
 SHORT = 9  # batches of blocks of at most 10 instructions
 SMALL = 6  # instructions of blocks whose legal orders are all tried
@@ -144,7 +144,7 @@ def cycles_of(problems: Problems, order: np.ndarray) -> np.ndarray:
 
 
 def check(problems: Problems, solution: Solution) -> None:
-    """What holds of every solution: permutations that keep the dependencies, or a reason why there is none."""
+    """Every solution has permutations that respect the dependencies, or a reason why there is none."""
     size, n = problems.latencies.shape
     solved = solution.status == OK
     assert set(solution.status) <= {OK, "timed out", UNSUPPORTED}
@@ -159,7 +159,7 @@ def check(problems: Problems, solution: Solution) -> None:
 
 
 def test_every_method_is_here() -> None:
-    assert {one.method for one in VARIANTS.values()} == set(methods())
+    assert {variant.method for variant in VARIANTS.values()} == set(methods())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -183,7 +183,7 @@ def test_the_same_seed_gives_the_same_orders(variant: str, solve: Solve, method_
 
 @pytest.mark.parametrize("variant", EXACT)
 def test_cycles_and_bounds_are_true(variant: str, solve: Solve) -> None:
-    """Against every legal order of the small blocks; against what any method found of the others."""
+    """Compared with every legal order of small blocks, and with the best order of any method of the others."""
     proven = 0
     for number, ((_, problems), solution) in enumerate(zip(BATCHES, solve(variant), strict=True)):
         cycles, bound = solution.stats["cycles"], solution.stats["bound"]
@@ -191,8 +191,8 @@ def test_cycles_and_bounds_are_true(variant: str, solve: Solve) -> None:
         proven += (cycles == bound).sum()
         if number in small():
             assert (bound <= optimum(number)).all() and (optimum(number) <= cycles).all()
-        for other in EXACT:
-            assert (bound <= solve(other)[number].stats["cycles"]).all()
+        for rival in EXACT:
+            assert (bound <= solve(rival)[number].stats["cycles"]).all()
     assert proven > (0.9 if variant == "branch_and_bound" else 0.4) * len(SAMPLE.rows)
 
 
@@ -241,14 +241,14 @@ def test_every_variant_has_a_floor() -> None:
 
 @pytest.mark.parametrize("variant", FLOORS)
 def test_every_method_is_better_than_random_orders(variant: str, solve: Solve) -> None:
-    rng, given, random = np.random.default_rng(3), [], []
+    rng, solved, random = np.random.default_rng(3), [], []
     for (shown, problems), solution in zip(BATCHES, solve(variant), strict=variant != "milp"):
         if (solution.status == OK).all():
             decoders = [name for name in solution.orders if name not in ("sample", *MAY_VIOLATE)]
             chosen = "timed" if "timed" in decoders else decoders[-1]
-            given.append((shown, problems, solution.orders[chosen]))
+            solved.append((shown, problems, solution.orders[chosen]))
             random.append((shown, problems, random_ready(problems.precedes, rng)))
-    assert FLOORS[variant](given)
+    assert FLOORS[variant](solved)
     assert not FLOORS[variant](random)
 
 
@@ -268,7 +268,7 @@ def test_random_legal_orders_are_uniform(method_of: Callable[..., Method]) -> No
 
 @pytest.mark.parametrize("variant", EXACT)
 def test_a_smaller_budget_is_obeyed(variant: str, solve: Solve, method_of: Callable[..., Method]) -> None:
-    """With the least, nothing is drawn, timed or tried beyond the order that it begins with; more is never worse."""
+    """With the least budget, a method returns its first order and draws nothing; with more, it is never worse."""
     rng = np.random.default_rng(0)
     before, least = rng.bit_generator.state, []
     for shown, problems in BATCHES:
@@ -288,30 +288,36 @@ def test_the_budgets_of_solvers_are_handed_on(
 ) -> None:
     from pipeline.blocks.schedulers import cp_sat, milp, ordering
 
-    asked: list[float] = []
+    budgets: list[float] = []
     solver, simulate, real_milp = cp_sat.constraints.solve, ordering.model.makespans, milp.milp
-    monkeypatch.setattr(cp_sat.constraints, "solve", lambda *given: asked.append(given[4]) or solver(*given))
     monkeypatch.setattr(
-        milp, "milp", lambda *given, **named: asked.append(named["options"]["node_limit"]) or real_milp(*given, **named)
+        cp_sat.constraints, "solve", lambda *arguments: budgets.append(arguments[4]) or solver(*arguments)
     )
     monkeypatch.setattr(
-        ordering.model, "makespans", lambda costs, orders: asked.append(orders.shape[1]) or simulate(costs, orders)
+        milp,
+        "milp",
+        lambda *arguments, **keywords: (
+            budgets.append(keywords["options"]["node_limit"]) or real_milp(*arguments, **keywords)
+        ),
+    )
+    monkeypatch.setattr(
+        ordering.model, "makespans", lambda costs, orders: budgets.append(orders.shape[1]) or simulate(costs, orders)
     )
     budget = Budget(evaluations=6, nodes=3, seconds=0.02)
-    for variant, expected, some in (
+    for variant, expected, batches in (
         ("cp_sat", 0.02, BATCHES[6:]),
         ("milp", 3, BATCHES[:5]),
         ("ordering on a machine", 6, BATCHES[:5]),
     ):
-        asked.clear()
-        for shown, problems in some:
+        budgets.clear()
+        for shown, problems in batches:
             method_of(variant, shown).solve(problems, np.random.default_rng(0), budget)
-        assert set(asked) == {expected}, variant
+        assert set(budgets) == {expected}, variant
 
 
 @pytest.mark.parametrize("variant", ON_MACHINE)
 def test_blocks_that_the_machine_does_not_know_are_unsupported(variant: str, method_of: Callable[..., Method]) -> None:
-    """And the others are solved as if those were not there."""
+    """The other blocks are solved as if the unsupported ones were not in the batch."""
     shown, problems = BATCHES[3]
     counts = np.bincount(problems.instructions.ravel(), minlength=len(CODES))
     row = int(counts.argmax())
@@ -339,6 +345,6 @@ def test_the_fastest_drawn_is_no_slower_than_the_greedy_order(solve: Solve) -> N
 
 def test_confidence_is_the_probability_of_the_first_decoders_orders(solve: Solve) -> None:
     torch.manual_seed(0)
-    beliefs = np.concatenate([one.stats["confidence"] for one in solve("ordering pointer")])
+    beliefs = np.concatenate([solution.stats["confidence"] for solution in solve("ordering pointer")])
     assert ((beliefs > 0) & (beliefs <= 1 + 1e-6)).all() and beliefs.min() < 0.5 < beliefs.max()
-    assert all("confidence" not in one.stats for one in solve("ordering pairwise"))
+    assert all("confidence" not in solution.stats for solution in solve("ordering pairwise"))

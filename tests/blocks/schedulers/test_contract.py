@@ -1,4 +1,4 @@
-"""A method is a file and its settings: it is given what it needs, and its sources are those that it is made of."""
+"""A method is a file and its settings: it receives the resources that it needs, and its sources are complete."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ def test_the_label_is_given_to_one_method_alone() -> None:
 
 
 def test_a_method_is_given_what_it_asks_for_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, object] = {}
-    monkeypatch.setattr("pipeline.blocks.schedulers.list_scheduling.make", lambda settings, **more: given.update(more))
+    received: dict[str, object] = {}
+    monkeypatch.setattr(
+        "pipeline.blocks.schedulers.list_scheduling.make", lambda settings, **more: received.update(more)
+    )
     make(entry("list_scheduling"), dict.fromkeys(RESOURCES, 1))
-    assert given == {"machine": 1}
+    assert received == {"machine": 1}
 
 
 LEARNED = ("ordering", "shipped_imitator", "soft_permutation")
@@ -70,13 +72,13 @@ def test_budgets_are_the_settings_of_the_same_names() -> None:
 
 def test_a_part_that_is_solved_is_put_back_in_its_place() -> None:
     part = Solution.of({"none": np.array([[1, 0]], np.int16)}, cycles=np.array([3]))
-    whole = part.within(np.array([False, True]), ["not known"])
+    whole = part.scattered_to(np.array([False, True]), ["not known"])
     assert whole.orders["none"].tolist() == [[-1, -1], [1, 0]]
     assert whole.status.tolist() == ["unsupported", "ok"] and whole.message.tolist() == ["not known", ""]
     assert whole.stats["cycles"].tolist() == [0, 3]
 
 
-# What re-runs when a file is edited.
+# The stages that re-run when a file is edited.
 
 
 def sources(stage: str, *more: str) -> set[str]:
@@ -86,17 +88,17 @@ def sources(stage: str, *more: str) -> set[str]:
 @pytest.mark.parametrize("module", GENERIC)
 def test_what_all_methods_share_knows_none_of_them(module: str) -> None:
     """An added method, or an added setting, re-runs nothing else."""
-    found = set(closure(module))
+    modules = set(closure(module))
     for name in methods():
-        assert f"pipeline/blocks/schedulers/{name}.py" not in found
-        assert f"pipeline/config/methods/{name}.py" not in found
+        assert f"pipeline/blocks/schedulers/{name}.py" not in modules
+        assert f"pipeline/config/methods/{name}.py" not in modules
 
 
 @pytest.mark.parametrize("method", [name for name in methods() if name not in LEARNED])
 def test_who_has_no_network_depends_on_none(method: str) -> None:
-    found = sources("schedule", *entry(method).modules())
-    assert {f"pipeline/blocks/schedulers/{method}.py", f"pipeline/config/methods/{method}.py"} <= found
-    assert not [path for path in found if path.startswith(NETWORKS)]
+    paths = sources("schedule", *entry(method).modules())
+    assert {f"pipeline/blocks/schedulers/{method}.py", f"pipeline/config/methods/{method}.py"} <= paths
+    assert not [path for path in paths if path.startswith(NETWORKS)]
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -105,8 +107,8 @@ def test_an_edited_decoder_schedules_anew_and_trains_nothing(encoder: str, head:
     network = imitated.settings(encoder, head)
     training = sources("train_ordering", *modules(network))
     scheduling = sources("schedule", *entry("ordering").modules(network))
-    both = {f"{NETWORKS}encoders/{encoder}.py", f"{NETWORKS}heads/{head}.py", f"{NETWORKS}ordering_network.py"}
-    assert both <= training & scheduling
+    shared = {f"{NETWORKS}encoders/{encoder}.py", f"{NETWORKS}heads/{head}.py", f"{NETWORKS}ordering_network.py"}
+    assert shared <= training & scheduling
     assert f"{NETWORKS}decoders/{head}_decoders.py" in scheduling
     assert not [path for path in training if path.startswith((f"{NETWORKS}decoders/", "pipeline/blocks/schedulers/"))]
     if head == "pointer":
@@ -131,7 +133,7 @@ def test_a_scheduling_does_not_depend_on_the_loop_that_trained() -> None:
 
 
 def test_every_module_that_is_imported_by_name_is_declared() -> None:
-    """Those that call import_module, whose names the closures above are told."""
+    """Modules that call import_module; the closures above receive the names that they import."""
     callers = [
         str(path.relative_to(ROOT / "pipeline"))
         for path in sorted((ROOT / "pipeline/blocks").rglob("*.py"))

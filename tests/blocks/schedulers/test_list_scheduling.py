@@ -14,7 +14,7 @@ from pipeline.blocks.schedulers import Budget
 from pipeline.blocks.schedulers.haifa import Haifa
 from pipeline.blocks.schedulers.list_scheduling import ListScheduling, list_schedule
 from pipeline.blocks.schedulers.milp import assign
-from pipeline.blocks.schedulers.search import WALKS, searched
+from pipeline.blocks.schedulers.search import WALKS, search_in_order
 from pipeline.config.methods import haifa as haifa_settings
 from pipeline.config.methods import list_scheduling as list_settings
 from tests.blocks.schedulers.made_up import legal_orders, random_costs, random_precedes
@@ -38,14 +38,14 @@ def costs(latencies: list[int], units: list[int], delays: dict[tuple[int, int], 
     for (i, k), cycles in (delays or {}).items():
         waits[0, i, k] = cycles
     return Costs(
-        np.ones((1, n), np.int32),
-        np.array([latencies], np.int32),
-        np.eye(2, dtype=np.int32)[units][None],
-        np.full((1, n), -1, np.int32),
-        np.zeros((1, n), np.int32),
-        waits,
-        np.zeros(0, np.int64),
-        2,
+        micro_ops=np.ones((1, n), np.int32),
+        latencies=np.array([latencies], np.int32),
+        unit_cycles=np.eye(2, dtype=np.int32)[units][None],
+        choice=np.full((1, n), -1, np.int32),
+        choice_cycles=np.zeros((1, n), np.int32),
+        delays=waits,
+        groups=np.zeros(0, np.int64),
+        issue_width=2,
     )
 
 
@@ -67,7 +67,7 @@ def test_source_order_moves_only_what_would_wait() -> None:
 
 
 def test_register_pressure_ends_a_value_before_it_makes_another() -> None:
-    """0 and 1 make values; 2 reads the one, 3 the other. The longest path alone would make both first."""
+    """0 and 1 make values; 2 reads that of 0, 3 that of 1. The longest path alone would make both values first."""
     block = problems([1, 1, 1, 1], {(0, 2): RAW, (1, 3): RAW})
     assert list_schedule(block, "critical_path", None).tolist() == [[0, 1, 2, 3]]
     assert list_schedule(block, "register_pressure", None).tolist() == [[0, 2, 1, 3]]
@@ -80,13 +80,13 @@ def test_a_value_that_another_still_reads_is_not_released() -> None:
 
 
 def test_on_a_machine_what_can_issue_goes_first() -> None:
-    """The third one's unit is free in the first cycle, the second one's is not."""
+    """In the first cycle, the unit of the third instruction is free; that of the second is not."""
     block = problems([1, 1, 1], {})
     assert list_schedule(block, "source_order", costs([1, 1, 1], [0, 0, 1])).tolist() == [[0, 2, 1]]
 
 
 def test_weighted_height_counts_cycles_of_the_machine() -> None:
-    """Nominal latencies prefer 0, those of the machine 1, whose result is wanted late."""
+    """Nominal latencies prefer 0; those of the machine prefer 1, which has the longer latency there."""
     block = problems([9, 1, 1, 1], {(0, 2): RAW, (1, 3): RAW})
     chip = costs([1, 6, 1, 1], [0, 0, 1, 1], {(0, 2): 1, (1, 3): 6})
     assert list_schedule(block, "critical_path", chip)[0, 0] == 0
@@ -111,14 +111,14 @@ def test_haifa_by_priority() -> None:
 
 
 def test_haifa_issues_so_many_in_a_cycle() -> None:
-    """4 is ready in the second cycle, and before what there was no room for in the first."""
+    """4 is ready in the second cycle, and goes before the instructions that did not fit into the first."""
     block = problems([1, 1, 1, 1, 1, 1], {(1, 4): RAW, (4, 5): RAW})
     assert haifa(block, issue_rate=2) == [1, 0, 4, 2, 3, 5]
     assert haifa(block, issue_rate=4) == [1, 0, 2, 3, 4, 5]
 
 
 def test_haifa_by_the_last_instruction() -> None:
-    """Both are ready and of equal priority; the first must only not come before 0, the second is free of it."""
+    """1 and 2 are ready and of equal priority. 1 has a WAR dependency on 0; 2 does not depend on 0."""
     block = problems([3, 2, 2], {(0, 1): WAR})
     assert haifa(block) == [0, 2, 1]
     assert haifa(block, rules=["priority"]) == [0, 1, 2]
@@ -130,38 +130,38 @@ def test_haifa_by_dependents() -> None:
     assert haifa(block, rules=["priority", "last_insn"])[0] == 0
 
 
-@pytest.mark.parametrize("method", range(len(WALKS)))
-def test_search_begins_with_list_scheduling_and_improves_it(method: int) -> None:
+@pytest.mark.parametrize("walk", range(len(WALKS)))
+def test_search_begins_with_list_scheduling_and_improves_it(walk: int) -> None:
     rng = np.random.default_rng(0)
     block, chip = random_problems(rng, 9, 60)
     first = list_schedule(block, "critical_path", chip)
-    np.testing.assert_array_equal(searched(block, chip, method, 1, np.random.default_rng(1)), first)
+    np.testing.assert_array_equal(search_in_order(block, chip, walk, 1, np.random.default_rng(1)), first)
     start = simulate(chip, first[:, None]).makespan
-    found = [
-        simulate(chip, searched(block, chip, method, many, np.random.default_rng(1))[:, None]).makespan
-        for many in (20, 500)
+    makespans = [
+        simulate(chip, search_in_order(block, chip, walk, evaluations, np.random.default_rng(1))[:, None]).makespan
+        for evaluations in (20, 500)
     ]
-    assert (found[0] <= start).all() and (found[1] <= start).all()
-    assert start.sum() > found[0].sum() > found[1].sum()
+    assert (makespans[0] <= start).all() and (makespans[1] <= start).all()
+    assert start.sum() > makespans[0].sum() > makespans[1].sum()
 
 
 def test_search_of_the_only_order_ends() -> None:
     chain = np.triu(np.ones((1, 5, 5), bool), 1)
     block, chip = random_problems(np.random.default_rng(0), 5, 1)
     only = Problems(chain, block.latencies, block.conflicts, block.instructions)
-    assert searched(only, chip, 1, 1000, np.random.default_rng(0)).tolist() == [list(range(5))]
+    assert search_in_order(only, chip, 1, 1000, np.random.default_rng(0)).tolist() == [list(range(5))]
 
 
 def test_the_linear_program_is_solved() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         precedes, weights = random_precedes(rng, 5)[0], rng.integers(0, 20, 5)
-        found = assign(precedes, weights, 1000)
-        assert found is not None
+        order = assign(precedes, weights, 1000)
+        assert order is not None
         legal = legal_orders(precedes)
         value = (weights[legal] * np.arange(5)).sum(1)
-        assert found.tolist() in legal.tolist()
-        assert (weights[found] * np.arange(5)).sum() == value.min()
+        assert order.tolist() in legal.tolist()
+        assert (weights[order] * np.arange(5)).sum() == value.min()
 
 
 def test_a_cycle_has_no_linear_program() -> None:

@@ -20,13 +20,13 @@ def blocks(rng: np.random.Generator, n: int) -> tuple[Problems, model.Costs, np.
     precedes = random_precedes(rng, n, SIZE)
     rows = np.zeros((SIZE, n), np.int32)
     problems = Problems(precedes, np.ones((SIZE, n), np.int16), precedes.astype(np.uint16), rows)
-    first = np.stack([np.argsort(closure(one).sum(0)) for one in precedes]).astype(np.int16)
+    first = np.stack([np.argsort(closure(dependencies).sum(0)) for dependencies in precedes]).astype(np.int16)
     return problems, random_out_of_order_costs(rng, n, SIZE), first
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 6])
 def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) -> None:
-    rng, tightness, found_best = np.random.default_rng(n), [], 0
+    rng, tightness, n_best = np.random.default_rng(n), [], 0
     for _ in range(MANY):
         problems, costs, order = blocks(rng, n)
         best = optima(costs, problems.precedes)
@@ -36,19 +36,19 @@ def test_no_order_is_below_the_bound_and_none_better_than_the_optimum(n: int) ->
         assert (cycles >= best).all()
         assert (bound <= best).all()
         tightness.append(bound.sum() / best.sum())
-        found_best += (cycles == best).sum()
+        n_best += (cycles == best).sum()
     assert np.mean(tightness) > 0.6, "the bound says little"
-    assert found_best > 0.95 * MANY * SIZE
+    assert n_best > 0.95 * MANY * SIZE
 
 
-@pytest.mark.parametrize("method", range(len(WALKS)))
-def test_search_improves_what_it_begins_with(method: int) -> None:
+@pytest.mark.parametrize("walk", range(len(WALKS)))
+def test_search_improves_what_it_begins_with(walk: int) -> None:
     problems, costs, order = blocks(np.random.default_rng(3), 12)
     before = model.makespans(costs, order[:, None])[:, 0]
-    found = []
+    cycles = []
     for evaluations in (1, 20, 500):
         improved = order.copy()
-        found.append(improve(problems, costs, improved, method, evaluations, np.random.default_rng(0))[0])
-    np.testing.assert_array_equal(found[0], before)
-    assert (found[1] <= before).all() and (found[2] <= before).all()
-    assert before.sum() > found[1].sum() > found[2].sum()
+        cycles.append(improve(problems, costs, improved, walk, evaluations, np.random.default_rng(0))[0])
+    np.testing.assert_array_equal(cycles[0], before)
+    assert (cycles[1] <= before).all() and (cycles[2] <= before).all()
+    assert before.sum() > cycles[1].sum() > cycles[2].sum()

@@ -24,15 +24,15 @@ LEARNING = Rollouts(training="training", blocks=60, rollouts=8, rounds=2, random
 def test_learned_preferences_beat_random_orders_on_other_blocks(tmp_path: Path, in_order: bool, gain: float) -> None:
     chip, path = machine(in_order=in_order), tmp_path / "policy.safetensors"
     store, _, sample = imitated.corpus(120, shortest=12, longest=12)
-    seen, unseen = store.as_emitted(sample.rows[:60]), store.as_emitted(sample.rows[60:])
-    weights = learn([batch(chip, seen)], LEARNING, np.random.default_rng(0))
-    np.testing.assert_array_equal(weights, learn([batch(chip, seen)], LEARNING, np.random.default_rng(0)))
+    training, test = store.as_emitted(sample.rows[:60]), store.as_emitted(sample.rows[60:])
+    weights = learn([batch(chip, training)], LEARNING, np.random.default_rng(0))
+    np.testing.assert_array_equal(weights, learn([batch(chip, training)], LEARNING, np.random.default_rng(0)))
     policy.save(weights, path)
     method = policy.Policy(Settings(), chip, path)
     rng = np.random.default_rng(0)
-    learned = method.solve(unseen, rng, Budget()).orders["none"]
-    drawn = np.stack([learned, *(random_ready(unseen.precedes, rng) for _ in range(9))], axis=1)
-    cycles = model.makespans(model.costs(chip, unseen.instructions), drawn)
+    learned = method.solve(test, rng, Budget()).orders["none"]
+    drawn = np.stack([learned, *(random_ready(test.precedes, rng) for _ in range(9))], axis=1)
+    cycles = model.makespans(model.costs(chip, test.instructions), drawn)
     assert cycles[:, 0].mean() < (1 - gain) * cycles[:, 1:].mean()
 
 

@@ -1,4 +1,4 @@
-"""Orders that settle near a ranking: legal, no slower, and the ranking itself where nothing speaks against it."""
+"""Orders that settle near a ranking are legal and no slower; they reach the ranking if it is legal and no slower."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Draw = Callable[[np.random.Generator, int, int], model.Costs]
 
 
 def blocks(rng: np.random.Generator, n: int) -> tuple[Problems, np.ndarray, np.ndarray]:
-    """Blocks, legal orders of theirs, and others."""
+    """Blocks, legal orders of them, and further legal orders."""
     precedes = random_precedes(rng, n, SIZE)
     rows = np.zeros((SIZE, n), np.int32)
     problems = Problems(precedes, np.ones((SIZE, n), np.int16), precedes.astype(np.uint16), rows)
@@ -60,7 +60,7 @@ def test_where_no_order_is_slower_the_ranking_is_reached() -> None:
         latencies=np.ones((SIZE, 9), np.int32),
         micro_ops=np.ones((SIZE, 9), np.int32),
         delays=np.zeros((SIZE, 9, 9), np.int16),
-        held=np.zeros((SIZE, 9, 0), np.int32),
+        unit_cycles=np.zeros((SIZE, 9, 0), np.int32),
         choice=np.full((SIZE, 9), -1, np.int32),
         issue_width=1,
     )

@@ -1,4 +1,4 @@
-"""HLO texts written by hand, and what our rule of XLA's fusion decides on them."""
+"""HLO texts, written by hand, and the decisions of our rule of XLA's fusion on them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def entry(*lines: str) -> Computation:
 
 
 def decided(*lines: str) -> dict[str, Answer]:
-    """`operand reader` -> what our rule decides."""
-    return {f"{operand} {reader}": said for (operand, reader), said in answers(fusions(entry(*lines))).items()}
+    """`operand reader` -> decision of our rule."""
+    return {f"{operand} {reader}": answer for (operand, reader), answer in answers(fusions(entry(*lines))).items()}
 
 
 def refused(*lines: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the parser of HLO text reads, and what it refuses."""
+"""HLO texts that the parser reads, and texts that it refuses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_shapes_have_their_layout_or_the_usual_one() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [("def f(): ...", "no entry"), (text("p is a parameter"), "no HLO instruction"), (text("p = f32 add(a)"), "shape")],
+    [("def f(): ...", "no entry"), (text("p is a parameter"), "not an HLO instr"), (text("p = f32 add(a)"), "shape")],
 )
 def test_what_is_no_hlo_is_named(wrong: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

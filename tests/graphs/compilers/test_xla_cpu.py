@@ -9,27 +9,27 @@ from tests.graphs.compilers.hlo_texts import FUSED, SEPARATE, decided, refused
 
 
 def test_a_chain_is_one_kernel() -> None:
-    said = decided(
+    answer = decided(
         "p = f32[8] parameter(0)",
         "e = f32[8] exponential(p)",
         "a = f32[8] add(e, p)",
         "ROOT t = f32[8] tanh(a)",
     )
-    assert said == {"p e": SEPARATE, "e a": FUSED, "p a": SEPARATE, "a t": FUSED}
+    assert answer == {"p e": SEPARATE, "e a": FUSED, "p a": SEPARATE, "a t": FUSED}
 
 
-@pytest.mark.parametrize(("opcode", "said"), [("negate", FUSED), ("exponential", SEPARATE)])
-def test_what_is_cheap_is_copied_into_its_readers(opcode: str, said: Answer) -> None:
+@pytest.mark.parametrize(("opcode", "answer"), [("negate", FUSED), ("exponential", SEPARATE)])
+def test_what_is_cheap_is_copied_into_its_readers(opcode: str, answer: Answer) -> None:
     lines = ("p = f32[8] parameter(0)", f"x = f32[8] {opcode}(p)", "a = f32[8] add(x, p)", "b = f32[8] multiply(x, x)")
     pairs = decided(*lines, "ROOT t = (f32[8], f32[8]) tuple(a, b)")
-    assert [pairs["x a"], pairs["x b"], pairs["a t"]] == [said, said, SEPARATE]
+    assert [pairs["x a"], pairs["x b"], pairs["a t"]] == [answer, answer, SEPARATE]
 
 
 @pytest.mark.parametrize(
-    ("division", "said"), [("divide(c, x)", FUSED), ("divide(x, c)", SEPARATE), ("divide(x, x)", SEPARATE)]
+    ("division", "answer"), [("divide(c, x)", FUSED), ("divide(x, c)", SEPARATE), ("divide(x, x)", SEPARATE)]
 )
-def test_a_division_of_a_constant_is_cheap(division: str, said: Answer) -> None:
-    """As published; it is meant for divisions by a constant."""
+def test_a_division_of_a_constant_is_cheap(division: str, answer: Answer) -> None:
+    """The rule as published, although it is meant for divisions by a constant."""
     pairs = decided(
         "x = s32[8] parameter(0)",
         "k = s32[] constant(7)",
@@ -39,11 +39,11 @@ def test_a_division_of_a_constant_is_cheap(division: str, said: Answer) -> None:
         "b = s32[8] abs(d)",
         "ROOT t = (s32[8], s32[8]) tuple(a, b)",
     )
-    assert [pairs["d a"], pairs["d b"]] == [said, said]
+    assert [pairs["d a"], pairs["d b"]] == [answer, answer]
 
 
 def test_a_reduction_is_not_repeated_for_every_element() -> None:
-    """A broadcast reads it for each of a row; a negation once."""
+    """A broadcast reads it for each element of a row, a negation only once."""
     pairs = decided(
         "p = f32[8,8] parameter(0)",
         "z = f32[] constant(0)",
@@ -76,27 +76,27 @@ def test_the_result_is_written_though_it_is_read() -> None:
 
 
 def test_an_addition_takes_in_a_product_with_a_vector_or_its_other_operand() -> None:
-    """Whichever comes last; a product can be taken in by an addition alone, which then takes in nothing more."""
+    """The operand that comes last. Only an addition can fuse a product, and then it fuses nothing more."""
     m, v = "m = f32[8,8] parameter(0)", "v = f32[8] parameter(1)"
     product = "d = f32[8] dot(m, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-    other, end = "n = f32[8] negate(v)", ("a = f32[8] add(d, n)", "ROOT t = f32[8] abs(a)")
-    last = (m, v, other, product, *end)
+    negation, end = "n = f32[8] negate(v)", ("a = f32[8] add(d, n)", "ROOT t = f32[8] abs(a)")
+    last = (m, v, negation, product, *end)
     assert [decided(*last)[pair] for pair in ("d a", "n a", "a t")] == [FUSED, SEPARATE, SEPARATE]
     assert refused(*last)["n a"] == "the reader takes in nothing more"
-    first = (m, v, product, other, *end)
+    first = (m, v, product, negation, *end)
     assert [decided(*first)[pair] for pair in ("d a", "n a")] == [SEPARATE, FUSED]
     assert refused(*first)["d a"] == "no loop"
 
 
-@pytest.mark.parametrize(("length", "said"), [(4095, FUSED), (4096, SEPARATE)])
-def test_a_product_with_a_small_vector_computes_its_matrix(length: int, said: Answer) -> None:
+@pytest.mark.parametrize(("length", "answer"), [(4095, FUSED), (4096, SEPARATE)])
+def test_a_product_with_a_small_vector_computes_its_matrix(length: int, answer: Answer) -> None:
     pairs = decided(
         f"m = f32[8,{length}] parameter(0)",
         f"v = f32[{length}] parameter(1)",
         f"n = f32[8,{length}] negate(m)",
         "ROOT d = f32[8] dot(n, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     )
-    assert pairs["n d"] == said  # 16 KB are no longer small
+    assert pairs["n d"] == answer  # 16 KB are no longer small
 
 
 def test_a_product_of_matrices_computes_neither() -> None:
@@ -106,10 +106,10 @@ def test_a_product_of_matrices_computes_neither() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes", "along", "said"),
+    ("count", "sizes", "along", "answer"),
     [(8, (4, 4), 0, FUSED), (9, (4, 4), 0, SEPARATE), (2, (4, 63), 1, FUSED), (2, (4, 64), 1, SEPARATE)],
 )
-def test_long_concatenations_stay_alone(count: int, sizes: tuple[int, int], along: int, said: Answer) -> None:
+def test_long_concatenations_stay_alone(count: int, sizes: tuple[int, int], along: int, answer: Answer) -> None:
     """More than 8 operands, or 128 elements along the minor dimension."""
     rows, columns = sizes
     whole = (rows * count, columns) if along == 0 else (rows, columns * count)
@@ -120,20 +120,20 @@ def test_long_concatenations_stay_alone(count: int, sizes: tuple[int, int], alon
         f"c = {shape} concatenate({', '.join(f'x{k}' for k in range(count))}), dimensions={{{along}}}",
         f"ROOT n = {shape} negate(c)",
     )
-    assert [pairs["x0 c"], pairs["c n"]] == [said, said]
+    assert [pairs["x0 c"], pairs["c n"]] == [answer, answer]
 
 
 @pytest.mark.parametrize(
-    ("producer", "said"),
+    ("producer", "answer"),
     [
         ("add(p, q)", SEPARATE),
         ("negate(p)", FUSED),
         ("add(p, b)", FUSED),  # a constant is not read
-        ("concatenate(h, h)", FUSED),  # reads no more than it writes
+        ("concatenate(h, h)", FUSED),  # it reads no more than it writes
     ],
 )
-def test_what_is_written_anyway_is_not_copied_where_that_reads_more(producer: str, said: Answer) -> None:
-    """The product of matrices needs x written: a copy of an addition would read two tensors in place of one."""
+def test_what_is_written_anyway_is_not_copied_where_that_reads_more(producer: str, answer: Answer) -> None:
+    """The matrix product needs a stored x: a copy of an addition would read two tensors instead of one."""
     pairs = decided(
         "p = f32[8,8] parameter(0)",
         "q = f32[8,8] parameter(1)",
@@ -145,7 +145,7 @@ def test_what_is_written_anyway_is_not_copied_where_that_reads_more(producer: st
         "d = f32[8,8] dot(x, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
         "ROOT t = (f32[8,8], f32[8,8]) tuple(n, d)",
     )
-    assert [pairs["x n"], pairs["x d"]] == [said, SEPARATE]
+    assert [pairs["x n"], pairs["x d"]] == [answer, SEPARATE]
 
 
 def test_an_addition_that_all_paths_can_take_in_is_copied() -> None:
@@ -174,7 +174,7 @@ def test_a_reduction_whose_code_would_stand_twice_is_written() -> None:
     ("opcode", "most"), [("negate(p)", 15), ("broadcast(k), dimensions={}", 16), ("reduce(q, k), dimensions={1}", 1)]
 )
 def test_code_stands_at_15_places_at_most(opcode: str, most: int) -> None:
-    """Each slice reads x at positions of its own. Broadcasts are no code; that of reductions stands once."""
+    """Each slice reads x at different positions. Broadcasts have no code; the code of reductions occurs once."""
 
     def fused(k: int) -> Answer:
         lines = ["p = f32[9] parameter(0)", "q = f32[9,2] parameter(1)", "k = f32[] constant(0)"]
@@ -192,20 +192,20 @@ def test_a_kernel_has_six_reductions_at_most() -> None:
     lines += [f"r{j} = f32[8] reduce(p, z), dimensions={{1}}, to_apply=sum" for j in range(8)]
     lines += [f"a{j} = f32[8] add({'r0' if j == 1 else f'a{j - 1}'}, r{j})" for j in range(1, 8)]
     pairs = decided(*lines[:-1], "ROOT " + lines[-1])
-    reduced = {pair: said for pair, said in pairs.items() if pair.startswith("r")}
+    reduced = {pair: answer for pair, answer in pairs.items() if pair.startswith("r")}
     assert [reduced[pair] for pair in sorted(reduced)] == [SEPARATE, SEPARATE, *[FUSED] * 6]  # the last first
-    assert all(said == FUSED for pair, said in pairs.items() if pair.startswith("a"))
+    assert all(answer == FUSED for pair, answer in pairs.items() if pair.startswith("a"))
 
 
 @pytest.mark.parametrize(
-    ("slicing", "said"),
+    ("slicing", "answer"),
     [
         ("dynamic-slice(p, i, z), dynamic_slice_sizes={1,8}", FUSED),
         ("dynamic-slice(p, z, i), dynamic_slice_sizes={1,8}", SEPARATE),
         ("slice(p), slice={[0:1], [0:8]}", SEPARATE),
     ],
 )
-def test_a_result_that_overwrites_its_operand_reads_it_at_the_same_positions(slicing: str, said: Answer) -> None:
+def test_a_result_that_overwrites_its_operand_reads_it_at_the_same_positions(slicing: str, answer: Answer) -> None:
     pairs = decided(
         "p = f32[4,8] parameter(0)",
         "i = s32[] parameter(1)",
@@ -214,11 +214,11 @@ def test_a_result_that_overwrites_its_operand_reads_it_at_the_same_positions(sli
         "n = f32[1,8] negate(s)",
         "ROOT u = f32[4,8] dynamic-update-slice(p, n, i, z)",
     )
-    assert [pairs["n u"], pairs["s n"]] == [FUSED, said]
+    assert [pairs["n u"], pairs["s n"]] == [FUSED, answer]
 
 
 def test_a_bitcast_is_the_memory_that_is_overwritten() -> None:
-    """x is read by a slice, and by way of a bitcast overwritten: it is written first."""
+    """A slice reads x, and an update overwrites x through a bitcast: x is written first."""
     lines = (
         "p = f32[4,2] parameter(0)",
         "c = s32[] constant(3)",

@@ -1,4 +1,4 @@
-"""What XLA decided, of texts written by hand."""
+"""XLA's decisions, read from texts written by hand."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_loops_are_gone_through_and_what_reductions_call_is_not() -> None:
 def test_fusions_are_read_from_the_text_after_the_pass() -> None:
     body = parse(WHILE).computations["body"]
     read = read_fusions(body, parse(looping_after()))
-    assert {pair for pair, said in read.items() if said == FUSED} == {("e", "n")}
-    assert all(said == SEPARATE for said in read_fusions(body, parse(WHILE)).values())
+    assert {pair for pair, answer in read.items() if answer == FUSED} == {("e", "n")}
+    assert all(answer == SEPARATE for answer in read_fusions(body, parse(WHILE)).values())
     assert read == answers(fusions(body))
 
 
@@ -98,15 +98,15 @@ def test_what_only_one_of_two_copies_computes_itself_is_both() -> None:
     before = entry(*lines, "t = f32[8] tanh(a)", "ROOT r = (f32[8], f32[8]) tuple(e, t)")
     read = read_fusions(before, parse(COPIED))
     assert [read[pair] for pair in (("n", "a"), ("a", "e"), ("a", "t"), ("p", "n"))] == [BOTH, FUSED, FUSED, SEPARATE]
-    with pytest.raises(ValueError, match="main: t is tanh before and sine after"):
+    with pytest.raises(ValueError, match="main: t is tanh before the pass and sine after it"):
         read_fusions(before, parse(COPIED.replace("tanh", "sine")))
 
 
 def test_pairs_that_differ_are_told_with_the_reason() -> None:
     (same,) = compare(parse(WHILE), parse(looping_after()))
     assert same.agrees and (same.operand.name, same.reader.opcode, same.xla, same.why) == ("e", "negate", FUSED, "")
-    (other,) = compare(parse(WHILE), parse(WHILE))
-    assert not other.agrees and (other.ours, other.xla) == (FUSED, SEPARATE)
+    (pair,) = compare(parse(WHILE), parse(WHILE))
+    assert not pair.agrees and (pair.ours, pair.xla) == (FUSED, SEPARATE)
     opaque = [whole.replace("exponential(", "custom-call(") for whole in (WHILE, looping_after())]
     (unlike,) = compare(*map(parse, opaque))
     assert (unlike.ours, unlike.xla, unlike.why) == (SEPARATE, FUSED, "no loop")

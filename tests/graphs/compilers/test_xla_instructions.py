@@ -1,4 +1,4 @@
-"""What XLA takes an instruction for."""
+"""Properties of instructions in XLA."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.graphs.compilers.hlo_texts import FUSED, SEPARATE, decided, entry
     [
         ("f32[8] sine(p)", False),
         ("c64[8] sine(q)", True),
-        ("bf16[8] convert(p)", True),  # looks for NaN
+        ("bf16[8] convert(p)", True),  # it tests for NaN
         ("f64[8] convert(p)", False),
         ("f32[8] divide(p, p)", True),
         ("f32[8] gather(p, p)", True),
@@ -26,14 +26,14 @@ def test_what_is_expensive(line: str, expensive: bool) -> None:
     assert is_expensive(computation, computation.instructions["x"]) == expensive
 
 
-@pytest.mark.parametrize(("shape", "said"), [("s32[8]", FUSED), ("s8[8,4]", SEPARATE)])
-def test_bits_of_other_elements_are_no_loop(shape: str, said: Answer) -> None:
+@pytest.mark.parametrize(("shape", "answer"), [("s32[8]", FUSED), ("s8[8,4]", SEPARATE)])
+def test_bits_of_other_elements_are_no_loop(shape: str, answer: Answer) -> None:
     lines = ("p = f32[8] parameter(0)", f"x = {shape} bitcast-convert(p)", f"ROOT n = {shape} negate(x)")
-    assert decided(*lines)["x n"] == said
+    assert decided(*lines)["x n"] == answer
 
 
 @pytest.mark.parametrize(
-    ("reader", "operand", "said"),
+    ("reader", "operand", "answer"),
     [
         ("f32[10] pad(e, k), padding=1_1", "e", FUSED),
         ("f32[10] pad(p, x), padding=1_1", "x", SEPARATE),
@@ -45,8 +45,8 @@ def test_bits_of_other_elements_are_no_loop(shape: str, said: Answer) -> None:
         ("f32[] reduce(p, x), dimensions={0}, to_apply=sum", "x", SEPARATE),
     ],
 )
-def test_what_is_expensive_is_fused_where_each_element_is_read_once(reader: str, operand: str, said: Answer) -> None:
-    """Not a padding, a first value or a position: they are read for every element."""
+def test_what_is_expensive_is_fused_where_each_element_is_read_once(reader: str, operand: str, answer: Answer) -> None:
+    """A padding, an initial value or a position is not fused: it is read for every element."""
     pairs = decided(
         "p = f32[8] parameter(0)",
         "k = f32[] parameter(1)",
@@ -57,4 +57,4 @@ def test_what_is_expensive_is_fused_where_each_element_is_read_once(reader: str,
         "j = s32[] remainder(i, i)",
         f"ROOT r = {reader}",
     )
-    assert pairs[f"{operand} r"] == said
+    assert pairs[f"{operand} r"] == answer

@@ -1,4 +1,4 @@
-"""What a kernel that takes in operands reads, and at which positions."""
+"""Reads of a kernel after operands are fused into it, and their positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_transposes_read_at_the_positions_of_their_reader() -> None:
 
 
 def test_what_a_copied_position_reads_stands_as_often() -> None:
-    """One reader reads the padding, at the positions that two slices ask it for."""
+    """One reader reads the padding, at the positions that two slices need."""
     lines = ("p = f32[2] parameter(0)", "z = f32[] constant(0)", "x = f32[4] pad(p, z), padding=1_1")
     lines = (*lines, "b = f32[2,4] broadcast(x), dimensions={1}", "s = f32[2,2] slice(b), slice={[0:2], [0:2]}")
     once = (*lines, "ROOT n = f32[2,2] negate(s)")

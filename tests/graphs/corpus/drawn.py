@@ -21,9 +21,9 @@ def operations(n: int, rng: np.random.Generator) -> Operations:
 
 
 def shuffled(n: int, edges: int, rng: np.random.Generator) -> tuple[Graph, np.ndarray, Operations, np.ndarray]:
-    """A graph, which operation became which number, and the operations and edges (2, E) that it was made of."""
+    """A graph, the original number of each operation, and the operations and edges (2, E) that it is made of."""
     ends = np.sort(np.stack([rng.integers(0, n, edges), rng.integers(0, n, edges)]), axis=0)
     pairs = rng.permutation(n)[ends[:, ends[0] < ends[1]]]
     listed = operations(n, rng)
-    made, order = graph("drawn", "family", "drawn", listed, pairs[0], pairs[1])
-    return made, order, listed, pairs
+    drawn_graph, order = graph("drawn", "family", "drawn", listed, pairs[0], pairs[1])
+    return drawn_graph, order, listed, pairs

@@ -1,4 +1,4 @@
-"""Damaged models: ONNX files and JSON workloads, whole ones changed at random, by bytes and by what they mean."""
+"""Damaged models: valid ONNX files and JSON workloads with random changes of bytes or of content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 WORKLOADS = Path(__file__).parents[2] / "fixtures/graphs"
 NAMES = ("bert_l-3_inference", "bert_l-3_training", "resnet50_inference")
-# What a field may be that should not be there.
+# Wrong values of a field.
 ODD: list[Any] = [
     *(-1, 0, 1, 3.5, 2**31, 2**63, 10**30, -(10**30), 1e308, -1e-308, float("nan"), float("inf")),
     *(None, True, False, "", "0", "x" * 1000, "\u0000\ud800", [], {}, [[]], {"id": 1}),
@@ -22,7 +22,7 @@ Mutation = Callable[[bytes, np.random.Generator], bytes]
 
 
 def inputs(seed: int, count: int, onnx_files: list[bytes]) -> Iterator[tuple[str, str, bytes]]:
-    """Suffix, kind of damage and content of so many files: half of them ONNX, if there are whole ones to damage."""
+    """Suffix, kind of damage and content of so many files; half of them are ONNX files if there are valid ones."""
     rng = np.random.default_rng(seed)
     workloads = [(WORKLOADS / f"{name}.json").read_bytes() for name in NAMES]
     kinds = [(".json", workloads, _JSON), *([(".onnx", onnx_files, _ONNX)] if onnx_files else [])]
@@ -34,7 +34,7 @@ def inputs(seed: int, count: int, onnx_files: list[bytes]) -> Iterator[tuple[str
 
 
 def with_weights() -> bytes:
-    """A small ONNX model that has weights in it, some of them large enough not to be looked at."""
+    """A small ONNX model with weights; some of them are so large that their values are not read."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -64,37 +64,37 @@ def with_weights() -> bytes:
     return whole
 
 
-def truncated(data: bytes, rng: np.random.Generator) -> bytes:
-    return data[: int(rng.integers(len(data)))]
+def truncated(content: bytes, rng: np.random.Generator) -> bytes:
+    return content[: int(rng.integers(len(content)))]
 
 
-def flipped(data: bytes, rng: np.random.Generator) -> bytes:
-    changed = bytearray(data)
-    for at in rng.integers(0, len(data), int(rng.integers(1, 8))).tolist():
+def flipped(content: bytes, rng: np.random.Generator) -> bytes:
+    changed = bytearray(content)
+    for at in rng.integers(0, len(content), int(rng.integers(1, 8))).tolist():
         changed[at] ^= 1 << int(rng.integers(8))
     return bytes(changed)
 
 
-def spliced(data: bytes, rng: np.random.Generator) -> bytes:
-    """A piece is repeated, taken out, or put elsewhere."""
-    a, b, at = np.sort(rng.integers(0, len(data), 3)).tolist()
-    piece = data[a : min(b, a + 500)]
+def spliced(content: bytes, rng: np.random.Generator) -> bytes:
+    """Repeat a piece, remove it, or move it."""
+    a, b, at = np.sort(rng.integers(0, len(content), 3)).tolist()
+    piece = content[a : min(b, a + 500)]
     match int(rng.integers(3)):
         case 0:
-            return data[:a] + data[a + len(piece) :]
+            return content[:a] + content[a + len(piece) :]
         case 1:
-            return data[:at] + piece + data[at:]
+            return content[:at] + piece + content[at:]
         case _:
-            return data[:a] + data[a + len(piece) : at] + piece + data[at:]
+            return content[:a] + content[a + len(piece) : at] + piece + content[at:]
 
 
-def noise(data: bytes, rng: np.random.Generator) -> bytes:
+def noise(content: bytes, rng: np.random.Generator) -> bytes:
     return rng.bytes(int(rng.integers(300)))
 
 
-def _field(data: bytes, rng: np.random.Generator) -> bytes:
-    """Some values of a workload are odd ones, or not there."""
-    content = json.loads(data)
+def _field(file_content: bytes, rng: np.random.Generator) -> bytes:
+    """Replace some values of a workload by odd ones, or remove them."""
+    content = json.loads(file_content)
     for _ in range(int(rng.integers(1, 4))):
         place: Any = content
         part = content.get(("nodes", "edges")[int(rng.integers(2))])
@@ -109,13 +109,13 @@ def _field(data: bytes, rng: np.random.Generator) -> bytes:
     return json.dumps(content).encode("utf-8", "surrogatepass")
 
 
-def _wired(data: bytes, rng: np.random.Generator) -> bytes:
-    """Edges of a workload go elsewhere: cycles, loops, nodes that do not exist, all into one node."""
-    content = json.loads(data)
+def _wired(file_content: bytes, rng: np.random.Generator) -> bytes:
+    """Change edges of a workload: cycles, loops, nodes that do not exist, all edges into one node."""
+    content = json.loads(file_content)
     nodes, edges = content.get("nodes", []), content.get("edges", [])
     ids = [node["id"] for node in nodes]
     if not edges:
-        return data
+        return file_content
     for _ in range(int(rng.integers(1, 5))):
         edge = edges[int(rng.integers(len(edges)))]
         match int(rng.integers(5)):
@@ -128,17 +128,17 @@ def _wired(data: bytes, rng: np.random.Generator) -> bytes:
             case 3:
                 edge["destId"] = ids[int(rng.integers(len(ids)))]
             case _:
-                for other in edges:
-                    if other["sourceId"] != edge["destId"]:
-                        other["destId"] = edge["destId"]
+                for second in edges:
+                    if second["sourceId"] != edge["destId"]:
+                        second["destId"] = edge["destId"]
     return json.dumps(content).encode()
 
 
 def _model(change: Callable[[Any, np.random.Generator], None]) -> Mutation:
-    def mutation(data: bytes, rng: np.random.Generator) -> bytes:
+    def mutation(content: bytes, rng: np.random.Generator) -> bytes:
         import onnx
 
-        model = onnx.load_model_from_string(data)
+        model = onnx.load_model_from_string(content)
         for _ in range(int(rng.integers(1, 4))):
             change(model, rng)
         mutated: bytes = model.SerializeToString()
@@ -154,8 +154,8 @@ def _node(model: Any, rng: np.random.Generator) -> Any:
 
 
 def renamed(model: Any, rng: np.random.Generator) -> None:
-    """Another operator, or another tensor to read or to write."""
-    node, other = _node(model, rng), _node(model, rng)
+    """Change an operator, or a tensor that it reads or writes."""
+    node, second = _node(model, rng), _node(model, rng)
     match int(rng.integers(5)):
         case 0:
             node.op_type = ["Frobnicate", "", "MatMul", "Conv", "Gemm", "Reshape", "If", "Loop", "ConstantOfShape"][
@@ -164,18 +164,18 @@ def renamed(model: Any, rng: np.random.Generator) -> None:
         case 1:
             node.domain = "com.example"
         case 2:
-            if node.input and other.output:
-                node.input[int(rng.integers(len(node.input)))] = other.output[0]
+            if node.input and second.output:
+                node.input[int(rng.integers(len(node.input)))] = second.output[0]
         case 3:
             if node.input:
                 node.input[int(rng.integers(len(node.input)))] = ["", "nothing", "\u00e9"][int(rng.integers(3))]
         case _:
-            if node.output and other.output:
-                node.output[0] = other.output[0]
+            if node.output and second.output:
+                node.output[0] = second.output[0]
 
 
 def resized(model: Any, rng: np.random.Generator) -> None:
-    """Inputs, weights or attributes declare other sizes or types than they have."""
+    """Give inputs, weights or attributes wrong sizes or types."""
     size = SIZES[int(rng.integers(len(SIZES)))]
     value = model.graph.input[int(rng.integers(len(model.graph.input)))] if len(model.graph.input) else None
     match int(rng.integers(5)):
@@ -206,7 +206,7 @@ def resized(model: Any, rng: np.random.Generator) -> None:
 
 
 def reordered(model: Any, rng: np.random.Generator) -> None:
-    """Nodes are missing, there twice, or elsewhere."""
+    """Remove nodes, repeat them, or move them."""
     nodes = list(model.graph.node)
     if len(nodes) < 2:
         return

@@ -1,4 +1,4 @@
-"""What an expert does with layers: by hand, against all ways to cut, and on the networks that are cached in git."""
+"""Experts' placements of layers: by hand, against all possible cuts, and on the networks that are cached in git."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ EVERY = [graph for name in exported.names() for graph in read_graphs(exported.FO
 def of_paths(paths: list[str], kinds: list[str] | None = None, family: str = "mine") -> Graph:
     """A chain of operations with these module paths."""
     n = len(paths)
-    ones = np.ones(n, np.int64)
-    listed = Operations(kinds or ["add"] * n, 1.0 * ones, ones, ones, ones, layers=paths)
+    counts = np.ones(n, np.int64)
+    listed = Operations(kinds or ["add"] * n, 1.0 * counts, counts, counts, counts, layers=paths)
     return graph("mine", family, "forward", listed, np.arange(n - 1), np.arange(1, n))[0]
 
 
 def of_sizes(sizes: list[int]) -> Graph:
-    """A chain with layers of so many operations, at least two each."""
+    """A chain of layers with these numbers of operations, at least two each."""
     return of_paths([f"block_{k}.part_{i}" for k, size in enumerate(sizes) for i in range(size)])
 
 
 def best_cuts(work: list[int], parts: int) -> tuple[int, ...]:
-    """Of all ways to cut: the least largest part, the earliest first cut, then the same for what is behind it."""
+    """The best of all cuts: the smallest largest part, then the earliest first cut, then the same for the rest."""
 
     def key(cuts: tuple[int, ...]) -> list[int]:
         ends = [0, *cuts, len(work)]
@@ -47,21 +47,21 @@ def best_cuts(work: list[int], parts: int) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("paths", "layers"),
     [
-        # A stem before the layers, a head behind them; numbers that follow a name with a digit belong to it.
+        # A stem before the layers and a head after them; a number after a name with a digit belongs to the name.
         (
             ["conv1", "bn1", "layer1.0.a", "layer1.0", "layer1.1.a", "layer1.1.b.0", "pool", "fc"],
             [0, 0, 1, 1, 2, 2, 3, 3],
         ),
-        # One part of a larger module is cut where no numbered one lies; the larger one tells nothing.
+        # A part of a larger module without numbered modules is a layer; the larger module is unknown.
         (["m.words.a", "m.words.b", "m", "m.h.0.a", "m.h.0.b", "m.top.a", "m.top.b"], [0, 0, 0, 1, 1, 2, 2]),
-        # Single operations between layers: of the layer that they read, which in a chain is the one before.
+        # Single operations between layers belong to the layer that they read; in a chain that is the layer before.
         (["a_1.x", "a_1.y", "pool1", "a_2.x", "a_2.y"], [0, 0, 0, 1, 1]),
-        # Unknown ones; operations of a layer that come later, as gradients do.
+        # Operations of unknown paths; operations of a layer that come later, like gradients.
         (
             ["", "a.0.x", "", "a.1.x", "a.1.y", "loss", "", "a.1.y", "a.1.x", "", "a.0.y"],
             [0, 0, 0, 1, 1, 2, 2, 1, 1, 1, 0],
         ),
-        # No layer that is made of parts: every path is one.
+        # No layer has several paths, so every path is a layer.
         (["embedding", "", "lstm", "embedding", "logits"], [0, 0, 1, 0, 2]),
         (["0", "1", "2", "1"], [0, 1, 2, 1]),
     ],
@@ -72,10 +72,10 @@ def test_layers_by_hand(paths: list[str], layers: list[int]) -> None:
 
 def test_what_reads_no_layer_before_belongs_to_the_one_behind() -> None:
     paths = ["a.0.x", "a.0.y", "words", "b.0.x", "b.0.y"]
-    ones = np.ones(5, np.int64)
-    listed = Operations(["add"] * 5, 1.0 * ones, ones, ones, ones, layers=paths)
-    made = graph("mine", "mine", "forward", listed, np.array([0, 2, 3]), np.array([1, 3, 4]))[0]
-    assert layer_blocks(made).tolist() == [0, 0, 1, 1, 1]
+    counts = np.ones(5, np.int64)
+    listed = Operations(["add"] * 5, 1.0 * counts, counts, counts, counts, layers=paths)
+    graph_of_layers = graph("mine", "mine", "forward", listed, np.array([0, 2, 3]), np.array([1, 3, 4]))[0]
+    assert layer_blocks(graph_of_layers).tolist() == [0, 0, 1, 1, 1]
 
 
 def test_products_begin_layers_where_no_path_is_known() -> None:
@@ -98,8 +98,8 @@ def test_every_placement_is_contiguous_on_existing_devices(paths: list[str], dev
     for placed in (by_layers(drawn, devices), balanced(drawn, np.ones(len(drawn)), devices)):
         assert placed.dtype == np.int32
         device = [set(placed[blocks == layer].tolist()) for layer in range(layers)]
-        assert all(len(one) == 1 for one in device)
-        sequence = [one.pop() for one in device]
+        assert all(len(candidates) == 1 for candidates in device)
+        sequence = [candidates.pop() for candidates in device]
         assert sequence == sorted(sequence)
         assert set(sequence) == set(range(min(devices, layers)))
     sizes = np.bincount(sequence_of(by_layers(drawn, devices), blocks))
@@ -118,7 +118,7 @@ def sequence_of(placed: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     st.lists(st.tuples(st.integers(2, 4), st.integers(0, 9)), min_size=1, max_size=8),
     st.integers(1, 6),
 )
-@example([(2, 1), (2, 9), (2, 1), (2, 1)], 3)  # one layer decides; what is behind it is balanced all the same
+@example([(2, 1), (2, 9), (2, 1), (2, 1)], 3)  # one layer decides; the layers after it are balanced nevertheless
 @example([(2, 0)] * 5, 3)
 def test_balanced_is_the_best_of_all_ways_to_cut(layers: list[tuple[int, int]], devices: int) -> None:
     drawn = of_sizes([size for size, _ in layers])
@@ -133,7 +133,7 @@ def test_balanced_is_the_best_of_all_ways_to_cut(layers: list[tuple[int, int]], 
     ("name", "layers"),
     [
         ("bert_base", 14),  # embeddings, 12 layers, head
-        ("clip_vit_b_32", 1 + 12 + 1 + 12 + 1),  # images, then texts, then what compares them
+        ("clip_vit_b_32", 1 + 12 + 1 + 12 + 1),  # images, then texts, then the comparison
         ("gnmt_4", 11),
         ("gnmt_8", 19),  # embedding, 9 encoders (one runs back), 8 decoders, logits
         ("gpt2", 14),
@@ -155,11 +155,11 @@ def test_layers_of_real_networks(name: str, layers: int) -> None:
     forward = exported.load(name, "forward")
     blocks = layer_blocks(forward)
     assert blocks.max() + 1 == layers
-    if name in ARCHITECTURES:  # gradients are of their forward layers
+    if name in ARCHITECTURES:  # gradients have the layers of their forward operations
         training = exported.load(name, "training")
         of_path = dict(zip(forward.layers, blocks.tolist(), strict=True))
         for path, block in zip(training.layers, layer_blocks(training).tolist(), strict=True):
-            assert of_path.get(path, block) == block or path in ("", "encoder")  # which contain layers
+            assert of_path.get(path, block) == block or path in ("", "encoder")  # these modules contain layers
 
 
 def test_layers_of_bottlenecks() -> None:
@@ -218,7 +218,7 @@ def test_a_recurrent_network_without_paths_has_no_published_placement() -> None:
 def test_faults() -> None:
     chain = of_sizes([2, 2])
     for place in (by_layers, published, lambda graph, devices: balanced(graph, np.ones(4), devices)):
-        with pytest.raises(ValueError, match="0 devices; there must be one at least"):
+        with pytest.raises(ValueError, match="0 devices; there must be at least one"):
             place(chain, 0)
     with pytest.raises(ValueError, match="graph mine: 4 operations, but 3 run times"):
         balanced(chain, np.ones(3), 2)

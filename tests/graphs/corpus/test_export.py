@@ -1,4 +1,4 @@
-"""Modules on the meta device become graphs: operations, costs by hand, and what is merged or left out."""
+"""Graphs of modules on the meta device: operations, costs by hand, merged operations and operations without cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.graphs.corpus.graph import Graph
 
 
 class Net(nn.Module):
-    """A convolution in groups, normalised; seen as rows; one weight that is read twice."""
+    """A grouped convolution, normalised and viewed as rows; one weight that is read twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,10 +46,10 @@ def test_forward_by_hand() -> None:
     assert list(zip(graph.children.sources, graph.children.targets, strict=True)) == [(i, i + 1) for i in range(4)]
     result = 2 * 6 * 3 * 3
     product = 2.0 * 2 * 54 * 54
-    # The convolution: two groups of 2 channels in, 3 x 3; the normalisation and relu: one an element.
+    # The convolution has two groups of 2 input channels and 3 x 3 weights; normalisation and relu: one per element.
     assert graph.flops.tolist() == [2.0 * result * 2 * 9, result, result, product, product]
     assert graph.bytes_written.tolist() == [4 * result] * 5
-    head = 4 * (54 * 54 + 54)  # kept where it is read first
+    head = 4 * (54 * 54 + 54)  # counts at its first reader
     assert graph.bytes_kept.tolist() == [4 * 6 * 2 * 9, 4 * 4 * 6, 0, head, 0]
     assert graph.bytes_read.tolist() == [
         4 * 2 * 4 * 25 + 4 * 6 * 2 * 9,
@@ -64,7 +64,7 @@ def test_training_adds_gradients_with_their_layers() -> None:
     graph = graph_of("training")
     (backward,) = np.flatnonzero(np.array(graph.kinds) == "convolution_backward")
     assert graph.layers[backward] == "convolution"
-    # The first layer's input needs no gradient: its weights' takes as much as the convolution.
+    # The first layer's input needs no gradient, and the gradient of its weights costs as much as the convolution.
     assert graph.flops[backward] == graph.flops[graph.kinds.index("convolution")] == 2.0 * 2 * 6 * 9 * 2 * 9
     assert graph.kinds.count("mm") == 4  # two products, each with two gradients
     assert {layer for kind, layer in names(graph) if kind == "mm"} == {"head"}
@@ -96,11 +96,11 @@ def test_convolutions_take_twice_as_much_backward() -> None:
 
 
 class Views(nn.Module):
-    """Parts of one result, and an element that is seen many times."""
+    """Parts of one result, and an element that is repeated by a view."""
 
     def forward(self, x: Tensor) -> Tensor:
-        left, right = torch.exp(x).chunk(2, -1)
-        return left + right[:, :1].expand(-1, left.shape[1])
+        value, gate = torch.exp(x).chunk(2, -1)
+        return value + gate[:, :1].expand(-1, value.shape[1])
 
 
 def test_what_is_free_belongs_to_its_producer() -> None:
@@ -108,7 +108,7 @@ def test_what_is_free_belongs_to_its_producer() -> None:
     assert graph.kinds == ("exp", "add")
     assert graph.children.targets.tolist() == [1]
     assert graph.bytes_written.tolist() == [96, 48]
-    assert graph.bytes_read.tolist() == [96, 48 + 12]  # 3 x 4, and 3 x 1 that is repeated
+    assert graph.bytes_read.tolist() == [96, 48 + 12]  # 3 x 4, and 3 x 1 repeated
 
 
 class Step(nn.Module):

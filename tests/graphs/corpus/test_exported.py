@@ -1,4 +1,4 @@
-"""The graphs that are cached in git: whole, small, and what the literature says of the networks' work and weights."""
+"""The graphs that are cached in git: complete, small, and with the work and weights that the literature gives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def test_cached_graphs_are_sound(name: str) -> None:
         assert (graph.name, graph.variant) == (name, variant)
         assert graph.flops.sum() > 0 and graph.bytes_kept.sum() > 0
         for source in graph.children.sources.tolist():
-            assert graph.bytes_written[source] > 0 or graph.kinds[source] == CARRIED_IN  # what is read has a size
+            assert (
+                graph.bytes_written[source] > 0 or graph.kinds[source] == CARRIED_IN
+            )  # a result that is read has a size
     if name in ARCHITECTURES:
         assert set(graphs) == {"forward", "training"} | ({"cell"} if ARCHITECTURES[name].step else set())
         forward, training = graphs["forward"], graphs["training"]
@@ -39,17 +41,17 @@ def test_cached_graphs_are_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "batch", "multiply_adds", "parameters"),
     [
-        # Of a picture, and of the network: torchvision 0.28's and timm 1.0's published tables.
+        # FLOPs of an image and weights of the network: published tables of torchvision 0.28 and timm 1.0.
         ("inception_v3", 32, 5.71e9, 23.83e6),  # without the auxiliary classifier
         ("resnet50", 32, 4.09e9, 25.56e6),
         ("vit_b_16", 32, 17.56e9, 86.57e6),
         ("nasnet_a_large", 8, 23.89e9, 88.75e6),
         ("hrnet_w18", 32, 4.32e9, 21.30e6),
-        # Of a token: all parameters that multiply, and 12 layers of attention to 128 and 256 tokens of width 768.
+        # Per token: all parameters of products, and 12 layers of attention to 128 and 256 tokens of width 768.
         ("bert_base", 16 * 128, 85.1e6 + 24.0e6 + 12 * 2 * 128 * 768, 109.5e6),
         ("gpt2", 8 * 256, 123.5e6 + 12 * 2 * 256 * 768, 124.4e6),
-        # Of an image and its text: patches of 32 x 32 x 3 to width 768, 12 layers on 50 tokens of it, 12 on 77 of width
-        # 512 (12 x width squared a token, and attention to all tokens), both projections to 512, 32 similarities.
+        # Per image and text: patches of 32 x 32 x 3 to width 768, 12 layers on 50 tokens of it, 12 on 77 of width
+        # 512 (12 x width squared per token, and attention to all tokens), both projections to 512, 32 similarities.
         (
             "clip_vit_b_32",
             32,
@@ -80,9 +82,9 @@ def test_repeating_is_upsampling_to_the_nearest_element() -> None:
 
 
 def test_what_is_not_cached_is_named() -> None:
-    with pytest.raises(ValueError, match="no exported graph 'alexnet'; there are bert_base"):
+    with pytest.raises(ValueError, match="no exported graph 'alexnet'; the graphs are bert_base"):
         exported.load("alexnet", "forward")
-    with pytest.raises(ValueError, match=r"no variant 'cell' of the exported graph resnet50; there are forward"):
+    with pytest.raises(ValueError, match=r"no variant 'cell' of the exported graph resnet50; its variants are forward"):
         exported.load("resnet50", "cell")
 
 
@@ -91,5 +93,5 @@ def test_reading_needs_neither_torch_nor_the_extras() -> None:
         "import sys; from pipeline.graphs.corpus.exported import load; load('resnet50', 'forward'); "
         "print(sorted({'torch', 'torchvision', 'timm', 'transformers', 'onnx'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"

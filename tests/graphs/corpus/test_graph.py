@@ -18,56 +18,56 @@ from pipeline.tables import TableError
 from tests.graphs.corpus import drawn
 
 
-def pairs(made: Graph) -> set[tuple[int, int]]:
-    return set(zip(made.children.sources.tolist(), made.children.targets.tolist(), strict=True))
+def pairs(built: Graph) -> set[tuple[int, int]]:
+    return set(zip(built.children.sources.tolist(), built.children.targets.tolist(), strict=True))
 
 
 @given(n=st.integers(1, 25), edges=st.integers(0, 60), seed=st.integers(0, 1000))
 def test_numbers_are_the_first_topological_order(n: int, edges: int, seed: int) -> None:
-    """Of all topological orders the one that networkx calls lexicographically first; nothing else changes."""
-    made, order, listed, ends = drawn.shuffled(n, edges, np.random.default_rng(seed))
+    """The order is the lexicographically first topological order of networkx; nothing else changes."""
+    built, order, listed, ends = drawn.shuffled(n, edges, np.random.default_rng(seed))
     whole = nx.DiGraph()
     whole.add_nodes_from(range(n))
     whole.add_edges_from(ends.T.tolist())
     assert order.tolist() == list(nx.lexicographical_topological_sort(whole))
-    assert {(int(order[i]), int(order[j])) for i, j in pairs(made)} == set(whole.edges)
-    assert len(made.children.targets) == whole.number_of_edges()
-    assert made.flops.tolist() == listed.flops[order].tolist()
-    assert made.kinds == tuple(listed.kinds[i] for i in order)
-    assert made.layers == tuple(listed.layers[i] for i in order)
+    assert {(int(order[i]), int(order[j])) for i, j in pairs(built)} == set(whole.edges)
+    assert len(built.children.targets) == whole.number_of_edges()
+    assert built.flops.tolist() == listed.flops[order].tolist()
+    assert built.kinds == tuple(listed.kinds[i] for i in order)
+    assert built.layers == tuple(listed.layers[i] for i in order)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_rows_come_back_from_a_file(n: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    made = graph("a", "b", "drawn", drawn.operations(n, rng), np.arange(n - 1), np.arange(1, n))[0]
-    untimed = replace(made, seconds=np.zeros(0))
-    write_graphs(tmp_path / "graphs.parquet", [made, untimed])
-    for before, after in zip((made, untimed), read_graphs(tmp_path / "graphs.parquet"), strict=True):
+    built = graph("a", "b", "drawn", drawn.operations(n, rng), np.arange(n - 1), np.arange(1, n))[0]
+    untimed = replace(built, seconds=np.zeros(0))
+    write_graphs(tmp_path / "graphs.parquet", [built, untimed])
+    for before, after in zip((built, untimed), read_graphs(tmp_path / "graphs.parquet"), strict=True):
         assert after.graph_id == before.graph_id and pairs(after) == pairs(before)
         assert after.seconds.tolist() == before.seconds.tolist() and after.layers == before.layers
         assert (after.name, after.family, after.variant) == ("a", "b", "drawn")
 
 
 def test_the_identity_is_of_all_arrays_and_of_nothing_else() -> None:
-    made = drawn.shuffled(9, 20, np.random.default_rng(0))[0]
+    built = drawn.shuffled(9, 20, np.random.default_rng(0))[0]
     changed = [
-        replace(made, kinds=("other", *made.kinds[1:])),
-        replace(made, layers=("other", *made.layers[1:])),
-        replace(made, seconds=np.zeros(0)),
-        replace(made, children=Edges(np.zeros(10, np.int32), np.zeros(0, np.int32))),
+        replace(built, kinds=("other", *built.kinds[1:])),
+        replace(built, layers=("other", *built.layers[1:])),
+        replace(built, seconds=np.zeros(0)),
+        replace(built, children=Edges(np.zeros(10, np.int32), np.zeros(0, np.int32))),
     ]
     for name in ("flops", "bytes_read", "bytes_written", "bytes_kept", "seconds"):
-        values = getattr(made, name).copy()
+        values = getattr(built, name).copy()
         values[4] += 1
-        changed.append(replace(made, **{name: values}))
-    assert len({made.graph_id, *(other.graph_id for other in changed)}) == len(changed) + 1
-    assert replace(made, name="other", family="other", variant="other").graph_id == made.graph_id
+        changed.append(replace(built, **{name: values}))
+    assert len({built.graph_id, *(changed_graph.graph_id for changed_graph in changed)}) == len(changed) + 1
+    assert replace(built, name="other", family="other", variant="other").graph_id == built.graph_id
 
 
 def test_a_changed_row_is_refused() -> None:
     row = drawn.shuffled(9, 20, np.random.default_rng(0))[0].to_row()
-    with pytest.raises(ValueError, match="graph drawn: its arrays are not those"):
+    with pytest.raises(ValueError, match="graph drawn: its arrays do not match its graph_id"):
         Graph.from_row({**row, "flops": row["flops"] + 1})
 
 
@@ -100,9 +100,9 @@ def test_ten_thousand_parents_of_one_operation_and_duplicate_edges() -> None:
     nothing = np.zeros(n, np.int64)
     listed = Operations(["add"] * n, np.zeros(n), nothing, nothing, nothing)
     sources, targets = np.r_[np.arange(1, n), np.arange(1, n)], np.zeros(2 * (n - 1), np.int64)
-    made, order = graph("star", "star", "drawn", listed, sources, targets)
+    built, order = graph("star", "star", "drawn", listed, sources, targets)
     assert order.tolist() == [*range(1, n), 0]
-    assert np.bincount(made.children.targets).tolist() == [0] * (n - 1) + [n - 1]
+    assert np.bincount(built.children.targets).tolist() == [0] * (n - 1) + [n - 1]
 
 
 def listed(**changes: object) -> Operations:
@@ -113,13 +113,13 @@ def listed(**changes: object) -> Operations:
 
 
 @pytest.mark.parametrize(
-    ("operations", "edges", "said"),
+    ("operations", "edges", "message"),
     [
         (listed(), [(0, 1), (1, 2), (2, 3), (3, 1)], "operation b needs its own result: b -> c -> d -> b"),
         (listed(), [(0, 1), (2, 2), (2, 3)], "operation c needs its own result: c -> c"),
         (listed(), [(0, 4)], "an edge joins operation a and operation 4, which does not exist; there are 4"),
         (listed(), [(-1, 2)], "an edge joins operation c and operation -1, which does not exist"),
-        (listed(kinds=["add", "", "add", "add"]), [], "not said what operation b does"),
+        (listed(kinds=["add", "", "add", "add"]), [], "operation b has no kind"),
         (listed(flops=np.array([0, 0, np.nan, 0])), [], "operation c has nan flops"),
         (listed(seconds=np.array([0, 0, 0, -1.0])), [], "operation d has -1.0 seconds"),
         (listed(seconds=np.array([np.inf, 0, 0, 0])), [], "operation a has inf seconds"),
@@ -127,14 +127,14 @@ def listed(**changes: object) -> Operations:
         (listed(bytes_kept=np.array([0, 1e30, 0, 0])), [], "operation b has 1e.30 bytes_kept"),
     ],
 )
-def test_faults_name_graph_and_operation(operations: Operations, edges: list[tuple[int, int]], said: str) -> None:
+def test_faults_name_graph_and_operation(operations: Operations, edges: list[tuple[int, int]], message: str) -> None:
     ends = np.array(edges, np.int64).reshape(-1, 2)
-    with pytest.raises(ValueError, match=f"graph mine: .*{said}"):
+    with pytest.raises(ValueError, match=f"graph mine: .*{message}"):
         graph("mine", "family", "drawn", operations, ends[:, 0], ends[:, 1])
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"offsets": [0, 1, 2]}, "do not cut"),
         ({"offsets": [0, 2, 1, 2]}, "do not cut"),
@@ -145,8 +145,8 @@ def test_faults_name_graph_and_operation(operations: Operations, edges: list[tup
         ({"flops": [1.0, -2.0, 0.0]}, "operation 1 has -2.0 flops"),
     ],
 )
-def test_faulty_rows_are_named(changes: dict[str, list], said: str) -> None:
+def test_faulty_rows_are_named(changes: dict[str, list], message: str) -> None:
     rng = np.random.default_rng(0)
     row = graph("mine", "family", "drawn", drawn.operations(3, rng), np.array([0, 1]), np.array([1, 2]))[0].to_row()
-    with pytest.raises(ValueError, match=f"graph mine: .*{said}"):
+    with pytest.raises(ValueError, match=f"graph mine: .*{message}"):
         Graph.from_row(row | changes)

@@ -29,13 +29,13 @@ EDGES = [(0, 1, 0.5), (0, 2, 0.5), (1, 3, 0.25), (2, 3, 0.125)]
 @pytest.mark.parametrize(
     ("placement", "milliseconds"),
     [
-        ([CPU, CPU, CPU, CPU], 80.0),  # 0, then 1 beside 2, then 3
+        ([CPU, CPU, CPU, CPU], 80.0),  # 0, then 1 and 2 at the same time, then 3
         ([0, 0, 0, 0], 15.0),
-        ([0, 1, CPU, CPU], 1.5 + 30 + 40),  # 0 hands its result out once; 2 ends after 1
-        ([0, 1, 1, 1], 1.5 + 0.5 + 14),  # and block 1 takes it in once
+        ([0, 1, CPU, CPU], 1.5 + 30 + 40),  # 0 stores its result once; 2 ends after 1
+        ([0, 1, 1, 1], 1.5 + 0.5 + 14),  # and block 1 loads it once
         ([0, 0, 0, 1], 7 + 0.375 + 0.375 + 8),
-        # Operation 2 is reached without leaving the accelerator: it stays in the first block, and 3 is the second one,
-        # which takes the result of 2 in from where the first block handed it out.
+        # No path to operation 2 leaves the accelerator, so it stays in the first block. Operation 3 is the second
+        # block, which loads the result of 2 after the first block has stored it.
         ([0, CPU, 0, 0], (5 + 0.5 + 0.125) + 20 + (0.25 + 0.125 + 8)),
     ],
 )
@@ -46,7 +46,7 @@ def test_by_hand(placement: list[int], milliseconds: float, tmp_path: Path) -> N
 
 
 def test_blocks_that_wait_for_each_other(tmp_path: Path) -> None:
-    """0 -> 1 and 2 -> 3 with 0, 3 on one accelerator and 1, 2 on another: each is contiguous, together they wait."""
+    """0 -> 1 and 2 -> 3 with 0, 3 on one accelerator and 1, 2 on another: each is contiguous, but both wait."""
     work = workload(tmp_path, TIMES, [(0, 1, 0.5), (2, 3, 0.5)])
     result = latency(work, np.array([0, 1, 1, 0]))
     assert (result.status, result.seconds) == ("cyclic", np.inf)
@@ -57,11 +57,11 @@ def test_too_many_blocks_and_too_little_memory(tmp_path: Path) -> None:
     result = latency(chain, np.array([0, CPU, 0, CPU, 0, CPU, 0, CPU]))
     assert (result.status, result.seconds, result.blocks.max()) == ("too many blocks", np.inf, 3)
     full = latency(chain, np.array([0, 0, 1, 1, 1, CPU, CPU, CPU]))
-    assert (full.status, full.too_large) == ("ok", (1,))  # 3 x 8 bytes where 16 fit
+    assert (full.status, full.too_large) == ("ok", (1,))  # 3 x 8 bytes, but 16 fit
 
 
 def by_longest_path(work: Workload, blocks: np.ndarray) -> float:
-    """Seconds: the rules once more, over networkx."""
+    """Seconds by an independent implementation of the rules over networkx."""
     unit = {i: f"block {block}" if block != CPU else f"node {i}" for i, block in enumerate(blocks.tolist())}
     edges = [*zip(work.graph.children.sources.tolist(), work.graph.children.targets.tolist(), strict=True)]
     quotient = nx.DiGraph()
@@ -81,7 +81,7 @@ def by_longest_path(work: Workload, blocks: np.ndarray) -> float:
 
 
 def test_the_expert_on_resnet50() -> None:
-    """Its blocks are contiguous; all but the first and the last exceed 2 GiB, which the published rules allow."""
+    """The blocks are contiguous; all but the first and the last exceed 2 GiB, which the published rules allow."""
     work = read_workload(FILES / "resnet50_inference.json")
     expert = read_split(FILES / "resnet50_inference_expert.json", work)
     result = latency(work, expert)
@@ -95,7 +95,7 @@ def test_the_expert_on_resnet50() -> None:
 
 @pytest.mark.parametrize("name", ["bert_l-3_inference", "resnet50_inference"])
 def test_as_plain_python_on_random_splits(name: str) -> None:
-    """Blocks are contiguous, split no more than needed, and cost what the rules say."""
+    """Blocks are contiguous, as few as possible, and have the costs of the rules."""
     work = read_workload(FILES / f"{name}.json")
     rng = np.random.default_rng(0)
     whole = nx.DiGraph(zip(work.graph.children.sources.tolist(), work.graph.children.targets.tolist(), strict=True))

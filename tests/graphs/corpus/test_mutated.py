@@ -1,4 +1,4 @@
-"""A sample of what `benchmarks/mutated_graphs.py` does two thousand times."""
+"""A sample of the two thousand cases of `benchmarks/mutated_graphs.py`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.graphs.corpus import mutated
 
 def test_damaged_models_are_read_or_named(tmp_path: Path) -> None:
     outcomes: Counter[tuple[str, str]] = Counter()
-    for number, (suffix, _, data) in enumerate(mutated.inputs(5, 60, whole_models())):
+    for number, (suffix, _, content) in enumerate(mutated.inputs(5, 60, whole_models())):
         path = tmp_path / f"model_{number}{suffix}"
-        path.write_bytes(data)
+        path.write_bytes(content)
         outcomes[suffix, outcome(path)] += 1
     assert outcomes[".json", "error"] > 10 and outcomes[".json", "read"] > 0
 

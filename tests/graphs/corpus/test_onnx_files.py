@@ -1,4 +1,4 @@
-"""ONNX files: costs by hand, what is folded or merged, and faults."""
+"""ONNX files: costs by hand, folded and merged operations, and faults."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_open_dimensions_are_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faulty", "said"),
+    ("faulty", "message"),
     [
         ([("Frobnicate", ["x"], ["y"], {})], "Frobnicate"),
         ([("Relu", ["z"], ["y"], {})], "'?z'?"),
@@ -86,21 +86,21 @@ def test_open_dimensions_are_asked_for(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_name_file_and_node(faulty: list, said: str, tmp_path: Path) -> None:
+def test_faults_name_file_and_node(faulty: list, message: str, tmp_path: Path) -> None:
     parts = [node(kind, inputs, outputs, **attributes) for kind, inputs, outputs, attributes in faulty]
-    with pytest.raises(OnnxError, match=f"(?s)mine.onnx: .*{said}"):
+    with pytest.raises(OnnxError, match=f"(?s)mine.onnx: .*{message}"):
         read_onnx(written(tmp_path, parts))
 
 
 def with_weights(weight: Callable[[onnx.TensorProto], None]) -> bytes:
-    """A small model whose 64 x 64 weights are changed."""
+    """A small model with changed 64 x 64 weights."""
     model = onnx.load_model_from_string(mutated.with_weights())
     weight(next(constant for constant in model.graph.initializer if constant.name == "v"))
     return model.SerializeToString()
 
 
 def elsewhere(constant: onnx.TensorProto) -> None:
-    """In a file that no program but ours should find."""
+    """Weights in a separate file, which must not be opened."""
     constant.ClearField("raw_data")
     constant.data_location = onnx.TensorProto.EXTERNAL
     constant.external_data.add(key="location", value="../../../../etc/passwd")
@@ -110,7 +110,7 @@ def test_weights_in_other_files_are_not_opened(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "whole.onnx").write_bytes(mutated.with_weights())
     (tmp_path / "apart.onnx").write_bytes(with_weights(elsewhere))
     opened = []
-    sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
+    sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
     assert read_onnx(tmp_path / "apart.onnx").graph_id == read_onnx(tmp_path / "whole.onnx").graph_id
     assert any("apart.onnx" in name for name in opened) and not any("passwd" in name for name in opened)
 
@@ -136,11 +136,11 @@ def test_operators_of_others_and_functions_are_named(tmp_path: Path) -> None:
     for dimension in model.graph.output[0].type.tensor_type.shape.dim:
         dimension.Clear()
     onnx.save(model, path)
-    with pytest.raises(OnnxError, match=r"mine.onnx: node Strange_y \(Strange\): the size of 'y' is not known; give"):
+    with pytest.raises(OnnxError, match=r"mine.onnx: node Strange_y \(Strange\): the size of 'y' is unknown; give"):
         read_onnx(path)
     model.functions.add(name="Strange", domain="com.example")
     onnx.save(model, path)
-    with pytest.raises(OnnxError, match=r"mine.onnx: the model holds functions of its own; inline them"):
+    with pytest.raises(OnnxError, match=r"mine.onnx: the model defines functions; inline them"):
         read_onnx(path)
 
 

@@ -1,4 +1,4 @@
-"""Parts hang together, lose no dependency, and follow from the generator alone."""
+"""Parts are connected, lose no dependency, and depend on the generator alone."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pipeline.graphs.corpus.parts import drawn, part
 
 
 def as_networkx(graph: Graph) -> nx.DiGraph:
-    made = nx.DiGraph()
-    made.add_nodes_from(range(len(graph)))
-    made.add_edges_from(zip(graph.children.sources.tolist(), graph.children.targets.tolist(), strict=True))
-    return made
+    directed = nx.DiGraph()
+    directed.add_nodes_from(range(len(graph)))
+    directed.add_edges_from(zip(graph.children.sources.tolist(), graph.children.targets.tolist(), strict=True))
+    return directed
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("family", ["layered", "erdos_renyi"])
 def test_a_part_is_connected_and_keeps_every_dependency(family: str, seed: int) -> None:
-    """Operations of the part depend on each other exactly where they do in the whole, over whatever path."""
+    """Operations of the part depend on each other exactly as in the whole graph, over any path."""
     rng = np.random.default_rng(seed)
     graph = synthetic.draw(family, 120, rng)
     chosen = drawn(graph, 10, 40, rng)

@@ -1,4 +1,4 @@
-"""Placement problems: frozen with their experts, and no family of networks both learned from and tested on."""
+"""Placement problems: frozen with their experts' placements; no family of networks is in training and in test."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
     assert now["graph_id"].tolist() == frozen["graph_id"].tolist()
     assert now["memory_bytes"].tolist() == pytest.approx(frozen["memory_bytes"].tolist(), rel=1e-12)
     then = tables.read("expert_placements", PLACEMENTS)
-    for made, kept in zip(placements(params).to_dict("records"), then.to_dict("records"), strict=True):
-        assert (made["graph_id"], made["devices"], made["expert"]) == (
-            kept["graph_id"],
-            kept["devices"],
-            kept["expert"],
+    for row, frozen_row in zip(placements(params).to_dict("records"), then.to_dict("records"), strict=True):
+        assert (row["graph_id"], row["devices"], row["expert"]) == (
+            frozen_row["graph_id"],
+            frozen_row["devices"],
+            frozen_row["expert"],
         )
-        assert np.array_equal(made["placement"], kept["placement"])
+        assert np.array_equal(row["placement"], frozen_row["placement"])
 
 
 def test_families_of_the_test_are_learned_from_and_tuned_on_by_nobody() -> None:
@@ -52,16 +52,16 @@ def test_there_are_enough_test_graphs_and_each_is_worth_placing() -> None:
 
 def test_devices_have_an_and_a_half_share_but_room_for_every_operation() -> None:
     edges = Edges(np.array([0, 1, 2, 2], np.int32), np.array([1, 2], np.int32))
-    problem = Problem(np.ones(3), np.array([10.0, 10.0, 10.0]), edges, 2, kept=np.array([100.0, 100.0, 100.0]))
-    one = peaks(problem, np.arange(3, dtype=np.int32), np.zeros(3, np.int32))[0]
+    problem = Problem(np.ones(3), np.array([10.0, 10.0, 10.0]), edges, 2, weight_bytes=np.array([100.0, 100.0, 100.0]))
+    peak = peaks(problem, np.arange(3, dtype=np.int32), np.zeros(3, np.int32))[0]
     assert working_sets(problem).tolist() == [110.0, 120.0, 120.0]
-    assert memory_limit(problem) == SHARE * one / 2
+    assert memory_limit(problem) == SHARE * peak / 2
     assert memory_limit(replace(problem, devices=8)) == WORKING_SET * 120
 
 
 def test_an_unknown_expert_is_refused_and_a_missing_one_is_none() -> None:
     graph = exported.load("light_squeezenet", "forward")
-    with pytest.raises(ValueError, match="no expert 'guess'; there are layers, balanced, published"):
+    with pytest.raises(ValueError, match="no expert 'guess'; the experts are layers, balanced, published"):
         expert_placement(graph, np.ones(len(graph)), 2, "guess")
     assert frozen_placement(PLACEMENTS, graph.graph_id, 4, "published") is None
     layers = frozen_placement(PLACEMENTS, graph.graph_id, 4, "layers")

@@ -1,4 +1,4 @@
-"""The roofline by hand, memory that counts where it can bind, and what is missing is said."""
+"""The roofline by hand, memory that counts only if it can bind, and messages about missing run times."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pipeline.graphs.corpus.roofline import problem_of, seconds
 DEVICE = Device(flops_per_second=100.0, bytes_per_second=10.0, launch_seconds=0.5, memory_bytes=50.0)
 
 
-def pair(own: np.ndarray | None = None) -> Graph:
-    """One operation bound by arithmetic, one by memory."""
+def pair(seconds_of_file: np.ndarray | None = None) -> Graph:
+    """A graph of two operations, one bound by arithmetic, one by memory."""
     operations = Operations(
         kinds=["mm", "add"],
         flops=np.array([1000.0, 10.0]),
         bytes_read=np.array([10, 20]),
         bytes_written=np.array([20, 10]),
         bytes_kept=np.array([5, 0]),
-        seconds=own,
+        seconds=seconds_of_file,
     )
     return graph("pair", "none", "forward", operations, np.array([0]), np.array([1]))[0]
 
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 
 
 def test_memory_counts_where_it_can_be_too_small() -> None:
-    """All results and weights are 35 bytes."""
+    """All results and weights together have 35 bytes."""
     assert np.isinf(problem_of(pair(), 2, DEVICE).memory)
     assert problem_of(pair(), 2, DEVICE, memory=34.0).memory == 34.0
     assert np.isinf(problem_of(pair(), 2, DEVICE, memory=35.0).memory)
@@ -41,8 +41,8 @@ def test_memory_counts_where_it_can_be_too_small() -> None:
 
 
 def test_own_run_times_win_and_none_at_all_is_refused() -> None:
-    own = np.array([1.0, 2.0])
-    assert problem_of(pair(own), 2, DEVICE).seconds.tolist() == [1.0, 2.0]
-    assert np.isinf(problem_of(pair(own), 2).memory)
-    with pytest.raises(ValueError, match="graph pair: it brings no run times along; name the device"):
+    seconds_of_file = np.array([1.0, 2.0])
+    assert problem_of(pair(seconds_of_file), 2, DEVICE).seconds.tolist() == [1.0, 2.0]
+    assert np.isinf(problem_of(pair(seconds_of_file), 2).memory)
+    with pytest.raises(ValueError, match="graph pair: it has no run times; name a device"):
         problem_of(pair(), 2)

@@ -1,4 +1,4 @@
-"""Named sets: what they hold is frozen, disjoint by family and by graph, and follows from their settings."""
+"""Named sets: their graphs are frozen, disjoint by family and by graph, and follow from their settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def looked_at(name: str) -> list[Candidate]:
     chosen = params().graph_sets[name]
     device = None if chosen.device is None else params().devices[chosen.device]
     return candidates(
-        chosen, lambda graph: worth.refused(problem_of(graph, chosen.devices, device, chosen.memory_bytes))
+        chosen, lambda graph: worth.refusal_of(problem_of(graph, chosen.devices, device, chosen.memory_bytes))
     )
 
 
@@ -38,7 +38,7 @@ def counted(name: str) -> list[Candidate]:
 
 @pytest.mark.parametrize("name", ["unseen_real", "unseen_synthetic", "profiled_bert", "profiled_resnet"])
 def test_the_frozen_sets_are_those_that_their_settings_give(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)  # workloads are named by path
+    monkeypatch.chdir(ROOT)  # paths of workloads are relative
     members = pd.read_csv(FROZEN / "graph_members.csv")
     frozen = members.loc[members["set"] == name, "graph_id"].tolist()
     assert frozen == [candidate.graph.graph_id for candidate in counted(name)]
@@ -79,10 +79,10 @@ def test_parts_are_looked_at_until_enough_count_or_so_many_were() -> None:
 
 def test_what_is_not_there_is_named() -> None:
     exported = {"kind": "exported", "families": ["lenet"]}
-    with pytest.raises(ValueError, match=r"no exported graph is of the families \['lenet'\]; there are \['alexnet'"):
+    with pytest.raises(ValueError, match=r"belongs to the families \['lenet'\]; the families are \['alexnet'"):
         candidates(GraphSet.model_validate({"device": "any", "sources": [exported]}), lambda graph: "")
     files = {"kind": "workloads", "include": ["nowhere/*.json"]}
-    with pytest.raises(ValueError, match=r"no file is named nowhere/\*\.json"):
+    with pytest.raises(ValueError, match=r"no file matches nowhere/\*\.json"):
         candidates(GraphSet.model_validate({"sources": [files]}), lambda graph: "")
     with pytest.raises(ValueError, match="name a device of section `devices`"):
         GraphSet.model_validate({"sources": [exported]})

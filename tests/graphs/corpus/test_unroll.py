@@ -39,7 +39,7 @@ def test_faults() -> None:
     bare, edges = without_states(cell())
     with pytest.raises(ValueError, match="0 steps of graph mine"):
         unroll(bare, edges, 0)
-    with pytest.raises(ValueError, match="graph mine: state 0 does not enter and leave the cell once"):
+    with pytest.raises(ValueError, match="graph mine: state 0 does not enter the cell once and leave it once"):
         without_states(replace(cell(), layers=("0", "", "", "", "1")))
     through = graph(
         "mine",
@@ -54,14 +54,14 @@ def test_faults() -> None:
 
 
 def test_as_the_whole_network_traced_at_once() -> None:
-    """A language model of 2 layers, 5 tokens: the same work, kinds, edges but for stacking, and longest path."""
+    """A language model of 2 layers and 5 tokens has the same work, kinds, longest path and, but for stacking, edges."""
     steps, layers = 5, 2
     with torch.device("meta"):
         states = tuple(torch.empty(3, 8) for _ in range(2 * layers))
         tokens = torch.empty(3, steps, dtype=torch.long)
-        one = graph_of_module(RNNLMStep(layers, 8, 16), (tokens[:, 0], *states), "rnnlm", "rnnlm", "cell", len(states))
+        cell = graph_of_module(RNNLMStep(layers, 8, 16), (tokens[:, 0], *states), "rnnlm", "rnnlm", "cell", len(states))
         whole = graph_of_module(RNNLM(RNNLMStep(layers, 8, 16)), (tokens, *states), "rnnlm", "rnnlm", "forward")
-    long = unroll(*without_states(one), steps)
+    long = unroll(*without_states(cell), steps)
     stacked = whole.kinds.index("stack") if "stack" in whole.kinds else whole.kinds.index("cat", len(whole) - 1)
     assert stacked == len(whole) - 1
     assert sorted(long.kinds) == sorted(whole.kinds[:-1])

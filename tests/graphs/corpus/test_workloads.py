@@ -1,4 +1,4 @@
-"""Workloads and splits of Tarnawski et al. 2020: the published files, faults in them, and splits that come back."""
+"""Workloads and splits of Tarnawski et al. 2020: the published files, faults, and splits that are written and read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(name: str) -> Workload:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_a_file_is_lost(name: str) -> None:
-    """Every node with its times, color and size, and every edge with its cost, is there under its id."""
+    """Every node has its times, color and size, and every edge its cost, under the right ids."""
     workload, file = read(name), json.loads((FILES / f"{name}.json").read_text())
     graph = workload.graph
     number = {name: i for i, name in enumerate(workload.ids.tolist())}
@@ -43,7 +43,7 @@ def test_nothing_of_a_file_is_lost(name: str) -> None:
 
 
 def test_bytes_follow_from_costs_where_sizes_are_missing(tmp_path: Path) -> None:
-    """The authors' link moves 2 GiB a second: without its sizes a file gives the same graph."""
+    """The authors' link moves 2 GiB per second, so a file without sizes gives the same graph."""
     file = json.loads((FILES / "resnet50_inference.json").read_text())
     for edge in file["edges"]:
         del edge["size"]
@@ -83,9 +83,9 @@ def content(nodes: list, edges: list, **changes: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("faulty", "said"),
+    ("faulty", "message"),
     [
-        (content([node(3), node(3)], []), "node 3 is there more than once"),
+        (content([node(3), node(3)], []), "the id 3 belongs to more than one node"),
         (content([node(3)], [edge(3, 9)]), "edge 3 -> 9: there is no node 9"),
         (content([node(3), node(4)], [edge(3, 4), edge(4, 3)]), "operation 3 needs its own result: 3 -> 4 -> 3"),
         (content([node(3), node(4, cpuLatency=-1)], []), r"nodes.1.cpuLatency \(id 4\): .*greater than or equal to 0"),
@@ -103,9 +103,9 @@ def content(nodes: list, edges: list, **changes: object) -> dict:
         ([], r"\(whole file\): "),
     ],
 )
-def test_faults_name_file_and_node(faulty: object, said: str, tmp_path: Path) -> None:
+def test_faults_name_file_and_node(faulty: object, message: str, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps(faulty))
-    with pytest.raises(WorkloadError, match=f"mine.json: .*{said}"):
+    with pytest.raises(WorkloadError, match=f"mine.json: .*{message}"):
         read_workload(tmp_path / "mine.json")
 
 
@@ -121,7 +121,7 @@ def test_truncated_and_missing_files(tmp_path: Path) -> None:
     whole = (FILES / "resnet50_inference.json").read_bytes()
     for length in (0, 1, 2000, len(whole) - 3):
         (tmp_path / "cut.json").write_bytes(whole[:length])
-        with pytest.raises(WorkloadError, match=r"cut.json: this is no JSON, or only a part of it"):
+        with pytest.raises(WorkloadError, match=r"cut.json: this is not complete JSON"):
             read_workload(tmp_path / "cut.json")
 
 
@@ -144,7 +144,7 @@ def test_mutated_files_give_a_workload_or_a_named_fault(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("split", "said"),
+    ("split", "message"),
     [
         ({"cpus": [{"nodes": [1]}], "fpgas": [{"nodes": [2, 1]}]}, "node 1 is on more than one device"),
         ({"cpus": [], "fpgas": [{"nodes": [1, 2]}]}, "node 3 is on no device"),
@@ -152,8 +152,8 @@ def test_mutated_files_give_a_workload_or_a_named_fault(name: str, tmp_path: Pat
         ({"cpus": [{"nodes": ["a"]}], "fpgas": []}, "cpus.0.nodes.0: "),
     ],
 )
-def test_faults_of_splits_name_the_node(split: dict, said: str, tmp_path: Path) -> None:
+def test_faults_of_splits_name_the_node(split: dict, message: str, tmp_path: Path) -> None:
     (tmp_path / "work.json").write_text(json.dumps(content([node(1), node(2), node(3)], [])))
     (tmp_path / "split.json").write_text(json.dumps(split))
-    with pytest.raises(WorkloadError, match=f"split.json: .*{said}"):
+    with pytest.raises(WorkloadError, match=f"split.json: .*{message}"):
         read_split(tmp_path / "split.json", read_workload(tmp_path / "work.json"))

@@ -1,4 +1,4 @@
-"""The simulator once more, in plain Python over networkx: slow, and sharing nothing with the kernel."""
+"""An independent simulator in plain Python over networkx: slow, without any code of the compiled simulator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.graphs.problems.problem import Problem
 
 
 def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGraph:
-    """Precedence, with `delay` on every edge, and edges between neighbours on a device."""
+    """The graph's edges with `delay`, and edges between neighbours on a device."""
     whole = nx.DiGraph()
     whole.add_nodes_from(range(len(problem)))
     for source, target in zip(problem.children.sources.tolist(), problem.children.targets.tolist(), strict=True):
@@ -26,32 +26,32 @@ def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGr
 
 
 def ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[int, float]:
-    """When each operation ends: the longest path to it."""
+    """End of each operation: the longest path to it."""
     whole = graph(problem, order, placement)
-    done: dict[int, float] = {}
+    ended: dict[int, float] = {}
     for i in nx.topological_sort(whole):
-        arrivals = [done[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
-        done[i] = max(arrivals, default=0.0) + float(problem.seconds[i])
-    return done
+        arrivals = [ended[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
+        ended[i] = max(arrivals, default=0.0) + float(problem.seconds[i])
+    return ended
 
 
 def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[float]:
-    """The most bytes on each device, by looking at every moment at which something is allocated."""
-    done = ends(problem, order, placement)
-    held: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
+    """The most bytes on each device, over all times at which a result is allocated."""
+    ended = ends(problem, order, placement)
+    results: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
     for i in range(len(problem)):
-        here, size = int(placement[i]), float(problem.sizes[i])
+        home, size = int(placement[i]), float(problem.sizes[i])
         readers = problem.children.targets[problem.children.offsets[i] : problem.children.offsets[i + 1]].tolist()
-        arrives = done[i] + problem.transfers.slope * size + problem.transfers.delay
-        until = [done[i], *(done[j] if placement[j] == here else arrives for j in readers)]
-        held.append((here, done[i] - float(problem.seconds[i]), max(until), size))
-        for device in {int(placement[j]) for j in readers} - {here}:
-            held.append((device, done[i], max(done[j] for j in readers if placement[j] == device), size))
+        arrives = ended[i] + problem.transfers.slope * size + problem.transfers.delay
+        until = [ended[i], *(ended[j] if placement[j] == home else arrives for j in readers)]
+        results.append((home, ended[i] - float(problem.seconds[i]), max(until), size))
+        for device in {int(placement[j]) for j in readers} - {home}:
+            results.append((device, ended[i], max(ended[j] for j in readers if placement[j] == device), size))
     most = [0.0] * problem.devices
-    for device, moment, _, _ in held:
-        alive = sum(size for where, begin, end, size in held if where == device and begin <= moment < end)
+    for device, moment, _, _ in results:
+        alive = sum(size for where, begin, end, size in results if where == device and begin <= moment < end)
         most[device] = max(most[device], alive)
-    kept = [
+    weights = [
         sum(float(problem.weights[i]) for i in range(len(problem)) if placement[i] == d) for d in range(problem.devices)
     ]
-    return [alive + always for alive, always in zip(most, kept, strict=True)]
+    return [alive + always for alive, always in zip(most, weights, strict=True)]

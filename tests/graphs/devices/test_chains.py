@@ -1,4 +1,4 @@
-"""Chain edges and how different schedules are, by hand and against sets of pairs."""
+"""Chain edges and the differences of schedules, by hand and against sets of pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACEMENTS = np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]], np.int32)
 
 
 def test_by_hand() -> None:
-    """0-1 and 2-3; the same with the devices' names changed; 1-0, 0-2 and 2-3."""
+    """0-1 and 2-3; the same with exchanged devices; 1-0, 0-2 and 2-3."""
     assert chains(ORDERS, PLACEMENTS).tolist() == [[1, -1, 3, -1], [1, -1, 3, -1], [2, 0, 3, -1]]
     assert diversity(ORDERS[:2], PLACEMENTS[:2]) == 0.0
     assert diversity(ORDERS, PLACEMENTS) == pytest.approx(np.mean([0.0, 1 - 2 / 5, 1 - 2 / 5]))

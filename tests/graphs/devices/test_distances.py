@@ -1,4 +1,4 @@
-"""Distances of start times: by hand, against loops over pairs, and what they do not depend on."""
+"""Distances of start times: by hand, against loops over pairs, and their invariances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def distances(problem: Problem, *schedules: tuple[list[int], list[int]]) -> tupl
 
 
 def starts(problem: Problem, order: list[int], placement: list[int]) -> list[float]:
-    """As soon as the device is free and all results have arrived."""
+    """Start times: as soon as the device is free and all results have arrived."""
     ends: dict[int, float] = {}
     free = [0.0] * problem.devices
     edges = list(zip(problem.children.sources.tolist(), problem.children.targets.tolist(), strict=True))
@@ -40,7 +40,7 @@ def starts(problem: Problem, order: list[int], placement: list[int]) -> list[flo
 
 
 def by_hand(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> tuple[float, float]:
-    """Coordinates (operation, device), devices in the sequence of their first starts; pair by pair."""
+    """Mean distance, pair by pair, of coordinates (operation, device); devices in the order of their first starts."""
     unit = problem.seconds.sum() / len(problem)
     every = []
     for order, placement in zip(orders.tolist(), placements.tolist(), strict=True):
@@ -59,7 +59,7 @@ def by_hand(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> tup
 
 
 def test_two_operations_by_hand() -> None:
-    """Side by side both start at 0; on one device the second at 1 s, or the first at 3 s."""
+    """On two devices both start at 0; on one device the second starts at 1 s, or the first at 3 s."""
     beside, first, second = ([0, 1], [0, 1]), ([0, 1], [0, 0]), ([1, 0], [1, 1])
     assert distances(APART, beside, first) == pytest.approx((0.5 / 2**0.5,) * 2)
     assert distances(APART, beside, second) == pytest.approx((1.5 / 2**0.5,) * 2)
@@ -69,7 +69,7 @@ def test_two_operations_by_hand() -> None:
 
 
 def test_equal_times_on_different_devices_are_apart_by_when_and_where_alone() -> None:
-    """Four operations of 1 s: 3 follows 0, or 3 follows 1, all starts being the same."""
+    """Four operations of 1 s: 3 follows 0, or 3 follows 1; all starts are equal."""
     four = Problem(np.ones(4), np.zeros(4), Edges(np.zeros(5, np.int32), np.zeros(0, np.int32)), 2)
     when, placed = distances(four, ([0, 1, 2, 3], [0, 1, 0, 1]), ([0, 1, 2, 3], [0, 1, 1, 0]))
     assert when == 0 and placed == pytest.approx((4 / 4) ** 0.5)  # two operations, 1 on either device: 1 + 1 each
@@ -85,7 +85,7 @@ def test_against_loops_over_pairs(seed: int, n: int, devices: int, count: int) -
 
 
 def test_the_same_schedule_in_another_order_is_at_the_same_place() -> None:
-    """0 and 1 begin at the same time on two devices, whichever is written down first."""
+    """0 and 1 begin at the same time on two devices, in both orders."""
     four = Problem(np.ones(4), np.zeros(4), Edges(np.zeros(5, np.int32), np.zeros(0, np.int32)), 2)
     assert distances(four, ([0, 1, 2, 3], [0, 1, 0, 1]), ([1, 0, 2, 3], [0, 1, 0, 1])) == (0.0, 0.0)
 
@@ -98,18 +98,18 @@ def test_names_of_devices_and_the_unit_of_time_do_not_matter(seed: int, devices:
     expected = start_distances(problem, orders, placements)
     renamed = np.stack([rng.permutation(devices)[placement] for placement in placements]).astype(np.int32)
     assert start_distances(problem, orders, renamed) == pytest.approx(expected)
-    # A power of 2: rounding, by which equal starts may come in another sequence, stays the same.
+    # A power of 2 does not change rounding, which could change the sequence of equal starts.
     transfers = replace(problem.transfers, slope=8 * problem.transfers.slope, delay=8 * problem.transfers.delay)
     slower = replace(problem, seconds=8 * problem.seconds, transfers=transfers)
     assert start_distances(slower, orders, placements) == pytest.approx(expected)
     when, placed = expected
-    assert placed >= when - 1e-12  # another device never brings starts nearer
+    assert placed >= when - 1e-12  # a different device never reduces a distance
 
 
 def test_nothing_to_compare() -> None:
-    one = np.array([[0, 1]], np.int32)
-    assert start_distances(APART, one, 0 * one) == (0.0, 0.0)
-    assert start_distances(APART, one[:0], one[:0]) == (0.0, 0.0)
+    order = np.array([[0, 1]], np.int32)
+    assert start_distances(APART, order, 0 * order) == (0.0, 0.0)
+    assert start_distances(APART, order[:0], order[:0]) == (0.0, 0.0)
     assert distances(APART, ([0, 1], [0, 0]), ([0, 1], [1, 1])) == (0.0, 0.0)
     assert distances(replace(APART, seconds=np.zeros(2)), ([0, 1], [0, 0]), ([1, 0], [0, 1])) == (0.0, 0.0)
     empty = Problem(np.zeros(0), np.zeros(0), Edges(np.zeros(1, np.int32), np.zeros(0, np.int32)), 2)

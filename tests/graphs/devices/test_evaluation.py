@@ -1,4 +1,4 @@
-"""Many schedules at a time: the same numbers as the simulator's, one by one."""
+"""Many schedules at a time: the same numbers as of the simulator, one by one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tests.graphs.problems import drawn
 
 
 def heavy(rng: np.random.Generator, n: int, m: int, density: float) -> Problem:
-    """With weights, and devices that are too small for some placements."""
+    """A problem with weights, whose devices are too small for some placements."""
     problem = drawn.problem(rng, n, m, density)
-    kept = rng.random(n)
-    return replace(problem, kept=kept, memory=float(kept.sum() + problem.sizes.sum()) * rng.uniform(0.2, 1))
+    weight_bytes = rng.random(n)
+    memory = float(weight_bytes.sum() + problem.sizes.sum()) * rng.uniform(0.2, 1)
+    return replace(problem, weight_bytes=weight_bytes, memory=memory)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 5), st.floats(0, 0.6))
@@ -41,5 +42,5 @@ def test_times_and_memory_are_the_simulators(seed: int, n: int, m: int, density:
 
 def test_an_order_that_is_none_is_refused() -> None:
     problem = drawn.problem(np.random.default_rng(0), 5, 2, 1.0)
-    with pytest.raises(ValueError, match="schedule 0 is none: in slot 0"):
+    with pytest.raises(ValueError, match="schedule 0 is not valid: the fault is in slot 0"):
         evaluated(problem, np.arange(5)[None, ::-1], np.zeros((1, 5), np.int32))

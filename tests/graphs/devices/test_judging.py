@@ -1,4 +1,4 @@
-"""Targets by name: the frozen strengths are those that list scheduling on the development graphs asks for."""
+"""Targets by name: the frozen strengths follow from list scheduling on the development graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def development(name: str) -> Development:
     params = load(ROOT / "params.yaml")
     chosen = params.graph_sets[name]
     device = None if chosen.device is None else params.devices[chosen.device]
-    every = candidates(chosen, lambda graph: worth.refused(problem_of(graph, chosen.devices, device)))
+    every = candidates(chosen, lambda graph: worth.refusal_of(problem_of(graph, chosen.devices, device)))
     return Development(name, [candidate.graph for candidate in every if not candidate.refused], params)
 
 
@@ -35,10 +35,10 @@ def test_the_frozen_strengths_give_the_papers_ratios_on_the_frozen_development_g
     sets = [development("development_real"), development("development_synthetic")]
     assert dict(table["ratio"]) == targets.RATIOS
     for name, strength in judging.strengths().items():
-        ratios = [ratio for one in sets for ratio in one.ratios(name, strength)]
+        ratios = [ratio for graph_set in sets for ratio in graph_set.ratios(name, strength)]
         assert np.mean(ratios) == pytest.approx(targets.RATIOS[name], abs=1e-4)
         frozen = figures[figures["target"] == name]
-        assert frozen["graph_id"].tolist() == [graph.graph_id for one in sets for graph in one.graphs]
+        assert frozen["graph_id"].tolist() == [graph.graph_id for graph_set in sets for graph in graph_set.graphs]
         assert ratios == pytest.approx(frozen["ratio"].tolist(), rel=1e-5)
 
 
@@ -49,7 +49,7 @@ def test_every_name_has_its_target_and_an_unknown_one_is_refused() -> None:
     assert of["proxy"].draws[0].transfers.delay == 0 and of["bandwidth"].draws[0].transfers.delay == 0
     assert of["latency"].draws[0].transfers.slope == 0 < of["latency"].draws[0].transfers.delay
     assert (of["pcie"].draws[0].transfers.slope, of["pcie"].draws[0].transfers.delay) == (0.01, 0.25)
-    with pytest.raises(ValueError, match="no target 'nvlink'; there are proxy, noisy, bandwidth, latency, pcie"):
+    with pytest.raises(ValueError, match="no target 'nvlink'; the targets are proxy, noisy, bandwidth, latency, pcie"):
         judging.target_of("nvlink", ID, problem, frozen, LINKS)
 
 
@@ -60,8 +60,8 @@ def test_what_is_hidden_follows_from_the_graph_alone() -> None:
 
 
 def test_a_lost_or_cut_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"graph_targets\.csv: no table of frozen targets"):
+    with pytest.raises(ValueError, match=r"graph_targets\.csv: this is not a table of frozen targets"):
         judging.strengths(tmp_path)
     (tmp_path / "graph_targets.csv").write_text("target,strength\nnoisy,0.5\n")
-    with pytest.raises(ValueError, match=r"no strength of \['bandwidth', 'latency'\]; restore it from git"):
+    with pytest.raises(ValueError, match=r"the strengths of \['bandwidth', 'latency'\] are missing; restore"):
         judging.strengths(tmp_path)

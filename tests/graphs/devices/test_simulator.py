@@ -1,4 +1,4 @@
-"""The simulator against plain Python over networkx, by hand, and on what is no schedule."""
+"""The simulator against plain Python over networkx, by hand, and on invalid schedules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER = np.array([0, 1, 2, 3])
 
 
 def test_by_hand() -> None:
-    """On one device the sum; on two, operation 2 waits for 1.5 s of transfer, and operation 3 for .6 s."""
+    """One device takes the sum; on two, operation 2 waits for 1.5 s of transfer, and operation 3 for .6 s."""
     together, apart = np.zeros(4, int), np.array([0, 0, 1, 0])
     assert makespans(DIAMOND, np.stack([ORDER, ORDER]), np.stack([together, apart])).tolist() == [8.0, 8.1]
     assert starts(DIAMOND, ORDER, apart).tolist() == pytest.approx([0.0, 1.0, 2.5, 7.1])
@@ -53,21 +53,21 @@ def test_no_operation_takes_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "placement", "said"),
+    ("order", "placement", "message"),
     [
         ([0, 1, 3, 2], [0, 0, 0, 0], "slot 2: operation 3 comes before operation 2"),
-        ([0, 1, 1, 3], [0, 0, 0, 0], "slot 2: operation 1 is there for the second time"),
+        ([0, 1, 1, 3], [0, 0, 0, 0], "slot 2: operation 1 appears for the second time"),
         ([0, 1, 2, 4], [0, 0, 0, 0], "slot 3: there is no operation 4; there are 4"),
         ([0, 1, 2, 3], [0, 0, 2, 0], "slot 2: operation 2 is on device 2; there are 2"),
     ],
 )
-def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], said: str) -> None:
-    with pytest.raises(ValueError, match=f"schedule 1, {said}"):
+def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"schedule 1, {message}"):
         makespans(DIAMOND, np.array([ORDER, order]), np.array([[0, 0, 0, 0], placement]))
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"seconds": np.array([1.0, np.nan, 1.0, 1.0])}, "operation 1 has nan seconds"),
         ({"sizes": np.array([1.0, 1.0, -1.0, 1.0])}, "operation 2 has -1.0 bytes"),
@@ -75,6 +75,6 @@ def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], sa
         ({"devices": 0}, "0 devices"),
     ],
 )
-def test_bad_problems_name_their_operation(changed: dict, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_bad_problems_name_their_operation(changed: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         replace(DIAMOND, **changed)

@@ -1,4 +1,4 @@
-"""Targets: by hand, what noise leaves as it is, and strengths found by bisection."""
+"""Targets: by hand, invariants of noise, and strengths found by bisection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problems(count: int = 8) -> list[Problem]:
 
 
 def test_by_hand() -> None:
-    """Mean run time 2 s, mean size 20 bytes: 40 bytes take two units at slope 1."""
+    """The mean run time is 2 s and the mean size 20 bytes, so 40 bytes take two units at slope 1."""
     assert targets.proxy(PAIR).seconds(ORDER, APART).tolist() == [4.0]
     assert targets.bandwidth(PAIR, 1.0).seconds(ORDER, APART).tolist() == [4.0 + 2 * 2.0]
     assert targets.latency(PAIR, 0.5).seconds(ORDER, APART).tolist() == [4.0 + 1.0]

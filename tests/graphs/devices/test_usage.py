@@ -1,4 +1,4 @@
-"""Memory over time: its most is the peak, and it ends with the weights alone."""
+"""Memory over time: its maximum is the peak, and at the end only weights remain."""
 
 from __future__ import annotations
 

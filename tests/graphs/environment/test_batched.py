@@ -1,4 +1,4 @@
-"""The batched environment: steps as single ones, times as the simulator, states as counted by brute force."""
+"""The batched environment: equal to single environments, to the simulator, and to states counted by brute force."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STATE = ("placement", "ends", "arrivals", "free", "last", "now", "added", "neede
 
 Step = tuple[int, int]  # operation, device
 Steps = tuple[Step, ...]
-Schedule = frozenset[tuple[int, ...]]  # what each device runs, in sequence; devices have no names
+Schedule = frozenset[tuple[int, ...]]  # the operations of each device in sequence; devices have no numbers
 
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 10) -> Problem:
-    """With transfers. Some operations take no time; in every second problem times are often equal."""
+    """Problems with transfers. Some operations take no time; in every second problem many times are equal."""
     rng = np.random.default_rng(draw(SEEDS))
     n, devices, density = draw(st.integers(1, most)), draw(st.integers(1, 4)), draw(st.sampled_from([0.0, 0.2, 0.5]))
     problem = drawn.problem(rng, n, devices, density)
@@ -39,7 +39,7 @@ def problems(draw: st.DrawFn, most: int = 10) -> Problem:
 
 
 def small(seconds: list[float], pairs: Iterable[tuple[int, int]], devices: int) -> Problem:
-    """With transfers; pairs: edges, sorted."""
+    """A problem with transfers; pairs: sorted edges."""
     n, sources, targets = len(seconds), [source for source, _ in pairs], [target for _, target in pairs]
     offsets = np.searchsorted(sources, np.arange(n + 1)).astype(np.int32)
     edges = Edges(offsets, np.array(targets, np.int32))
@@ -47,7 +47,7 @@ def small(seconds: list[float], pairs: Iterable[tuple[int, int]], devices: int) 
 
 
 def positive(seed: int) -> Problem:
-    """A few operations, which all take time."""
+    """Problems of a few operations, which all take time."""
     rng = np.random.default_rng(seed)
     problem = drawn.problem(rng, 2 + seed % 3, 2 + seed % 2, 0.4)
     return Problem(rng.uniform(0.1, 1, len(problem)), problem.sizes, problem.children, problem.devices, Transfers(0.3))
@@ -66,7 +66,7 @@ SMALL = {  # run times are positive and distinct
 
 
 def mask(environment: Environment) -> torch.Tensor:
-    """(B, n, m) bool: actions that are allowed."""
+    """(B, n, m) bool: allowed actions."""
     allowed = torch.zeros((environment.batch, environment.operations, environment.devices), dtype=torch.bool)
     rows, operations = environment.ready.nonzero(as_tuple=True)
     starts = environment.starts(rows, operations)
@@ -75,7 +75,7 @@ def mask(environment: Environment) -> torch.Tensor:
 
 
 def walk(environment: Environment, rng: np.random.Generator) -> Iterator[torch.Tensor]:
-    """Random allowed actions in every schedule to its end, as those of `ScheduleEnv`; (B,) each."""
+    """Random allowed actions until every schedule is complete, numbered as those of `ScheduleEnv`; (B,) each."""
     for _ in range(environment.operations):
         allowed = mask(environment).flatten(1).double().numpy()
         action = torch.from_numpy((allowed * rng.uniform(0.5, 1, allowed.shape)).argmax(1))
@@ -84,21 +84,21 @@ def walk(environment: Environment, rng: np.random.Generator) -> Iterator[torch.T
 
 
 def replay(problem: Problem, rows: list[Steps], sequence: Sequence = "any") -> Environment:
-    """The states behind as many steps each."""
+    """The states after equally many steps each."""
     environment = Environment(problem, len(rows), sequence)
     for steps in torch.tensor(rows).unbind(1):
         environment.step(steps[:, 0], steps[:, 1])
     return environment
 
 
-def assert_same(environment: Environment, row: int, seen: dict[str, np.ndarray]) -> None:
-    """A state of a batch, and the observation of a single one."""
-    assert np.array_equal(environment.seconds.numpy(), seen["seconds"])
+def assert_same(environment: Environment, row: int, observation: dict[str, np.ndarray]) -> None:
+    """Compare a state of a batch with an observation of a single environment."""
+    assert np.array_equal(environment.seconds.numpy(), observation["seconds"])
     for name in ("placement", "arrivals", "free", "last"):
-        assert np.array_equal(getattr(environment, name)[row].numpy(), seen[name]), name
-    assert np.array_equal(environment.ends[row].nan_to_num(nan=-1.0).numpy(), seen["ends"])
-    assert np.array_equal(mask(environment)[row].flatten().numpy(), seen["action_mask"])
-    assert environment.makespan[row] == seen["free"].max()
+        assert np.array_equal(getattr(environment, name)[row].numpy(), observation[name]), name
+    assert np.array_equal(environment.ends[row].nan_to_num(nan=-1.0).numpy(), observation["ends"])
+    assert np.array_equal(mask(environment)[row].flatten().numpy(), observation["action_mask"])
+    assert environment.makespan[row] == observation["free"].max()
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
@@ -113,10 +113,10 @@ def test_every_step_is_that_of_a_single_environment(
         assert_same(environment, row, single.reset()[0])
     for step, actions in enumerate(walk(environment, np.random.default_rng(seed)), 1):
         for row, (single, action) in enumerate(zip(singles, actions.tolist(), strict=True)):
-            seen, _, done, _, info = single.step(action)
-            assert_same(environment, row, seen)
-            assert done == (step == len(problem)) == ("makespan" in info)
-            assert not done or info["makespan"] == environment.makespan[row]
+            observation, _, complete, _, details = single.step(action)
+            assert_same(environment, row, observation)
+            assert complete == (step == len(problem)) == ("makespan" in details)
+            assert not complete or details["makespan"] == environment.makespan[row]
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
@@ -146,18 +146,18 @@ def test_by_start_there_always_is_an_action_and_starts_ascend(problem: Problem, 
 @given(problems(), SEEDS)
 @settings(max_examples=40)
 def test_what_is_removable_can_be_left_out(problem: Problem, seed: int) -> None:
-    """As a batch of one; by brute force: all other steps once more."""
+    """By brute force: all remaining steps are taken again in a batch of one."""
     environment, steps = Environment(problem, 1), []
     assert not environment.removable.any()
     for action in walk(environment, np.random.default_rng(seed)):
         steps.append(divmod(int(action), problem.devices))
         for device, removable in enumerate(environment.removable[0].tolist()):
-            here = [operation for operation, where in steps if where == device]
-            assert removable == (bool(here) and can_be_left_out(problem, steps, here[-1]))
+            sequence_here = [operation for operation, where in steps if where == device]
+            assert removable == (bool(sequence_here) and can_be_left_out(problem, steps, sequence_here[-1]))
 
 
 def can_be_left_out(problem: Problem, steps: list[Step], left_out: int) -> bool:
-    """Whether the steps without that of one operation are allowed, and the others end when they did with it."""
+    """Whether the steps without one operation are allowed, and all remaining operations end at the same times."""
     whole, part, names = ScheduleEnv(problem), ScheduleEnv(problem), dict[int, int]()
     for operation, device in steps:
         before = whole.step(operation * problem.devices + device)[0]
@@ -170,12 +170,12 @@ def can_be_left_out(problem: Problem, steps: list[Step], left_out: int) -> bool:
             except ValueError as reason:
                 assert f"needs the result of operation {left_out}," in str(reason)
                 return False
-    others = np.arange(len(problem)) != left_out
-    return bool((before["ends"][others] == after["ends"][others]).all())
+    remaining = np.arange(len(problem)) != left_out
+    return bool((before["ends"][remaining] == after["ends"][remaining]).all())
 
 
 def trajectories(problem: Problem, sequence: Sequence) -> list[list[Steps]]:
-    """All of them, by their number of steps: [0] the empty one, [n] those of whole schedules."""
+    """All states by their number of steps: [0] the empty state, [n] those of complete schedules."""
     levels: list[list[Steps]] = [[()]]
     for _ in range(len(problem)):
         actions = mask(replay(problem, levels[-1], sequence)).nonzero().tolist()
@@ -234,7 +234,7 @@ def test_actions_lead_to_different_states_and_removable_operations_count_parents
 
 
 def test_how_many_schedules_by_hand() -> None:
-    """Two independent operations on two devices: one behind the other, or side by side."""
+    """Two independent operations on two devices: one after the other, or at the same time."""
     problem = small([1.0, 2.0], [], 2)
     assert schedules(problem) == {frozenset({(0, 1)}), frozenset({(1, 0)}), frozenset({(0,), (1,)})}
     assert len(trajectories(problem, "any")[-1]) == 4 and len(trajectories(problem, "by_start")[-1]) == 3
@@ -242,12 +242,13 @@ def test_how_many_schedules_by_hand() -> None:
 
 @given(problems(), SEEDS)
 def test_a_batch_of_one_is_a_row_of_a_batch(problem: Problem, seed: int) -> None:
-    several, one = Environment(problem, 3), Environment(problem, 1)
-    for action in walk(several, np.random.default_rng(seed)):
-        one.step(action[1:2] // problem.devices, action[1:2] % problem.devices)
+    batch, single = Environment(problem, 3), Environment(problem, 1)
+    for action in walk(batch, np.random.default_rng(seed)):
+        single.step(action[1:2] // problem.devices, action[1:2] % problem.devices)
         for name in STATE:
-            assert torch.equal(getattr(one, name).nan_to_num(), getattr(several, name)[1:2].nan_to_num()), name
-        assert torch.equal(mask(one), mask(several)[1:2]) and torch.equal(one.removable, several.removable[1:2])
+            assert torch.equal(getattr(single, name).nan_to_num(), getattr(batch, name)[1:2].nan_to_num()), name
+        assert torch.equal(mask(single), mask(batch)[1:2])
+        assert torch.equal(single.removable, batch.removable[1:2])
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
@@ -258,10 +259,10 @@ def test_states_that_are_taken_go_on_by_themselves(sequence: Sequence, problem: 
     half = len(problem) // 2
     for action in actions[:half]:
         whole.step(action // problem.devices, action % problem.devices)
-    taken = whole.taken(rows)
-    for environment, of in ((taken, rows), (whole, torch.arange(3))):
+    selected = whole.selected(rows)
+    for environment, of in ((selected, rows), (whole, torch.arange(3))):
         for action in actions[half:]:
             environment.step(action[of] // problem.devices, action[of] % problem.devices)
     for name in STATE:
-        assert torch.equal(getattr(taken, name).nan_to_num(), getattr(whole, name)[rows].nan_to_num()), name
-    assert torch.equal(mask(taken), mask(whole)[rows]) and taken.batch == 3
+        assert torch.equal(getattr(selected, name).nan_to_num(), getattr(whole, name)[rows].nan_to_num()), name
+    assert torch.equal(mask(selected), mask(whole)[rows]) and selected.batch == 3

@@ -18,18 +18,18 @@ from tests.graphs.problems import drawn
 ASKED = (*STATE, "speedup", "usable", "ready", "removable", "actions")
 
 
-def assert_same(here: Environment, there: Environment) -> None:
+def assert_same(first: Environment, second: Environment) -> None:
     for name in ASKED:
-        one, other = getattr(here, name), getattr(there, name)
-        assert one.dtype == other.dtype, name
-        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True, msg=name)
+        first_values, second_values = getattr(first, name), getattr(second, name)
+        assert first_values.dtype == second_values.dtype, name
+        torch.testing.assert_close(first_values, second_values, rtol=0, atol=0, equal_nan=True, msg=name)
 
 
 def step(environments: list[Environment], rng: np.random.Generator) -> None:
-    """A random action in all of them, the same."""
+    """Take the same random action in all environments."""
     uniforms = torch.from_numpy(rng.random(environments[0].batch))
     chosen = [environment.random_actions(uniforms) for environment in environments]
-    assert all(torch.equal(one, other) for each in chosen for one, other in zip(each, chosen[0], strict=True))
+    assert all(torch.equal(*pair) for actions in chosen for pair in zip(actions, chosen[0], strict=True))
     for environment in environments:
         environment.step(*(part.clone() for part in chosen[0]))
 
@@ -64,10 +64,10 @@ def test_states_that_are_taken_go_their_own_way(sequence: Sequence) -> None:
     both = [kind(problem, 6, sequence) for kind in (CompiledEnvironment, Environment)]
     for _ in range(5):
         step(both, rng)
-    taken = [environment.taken(torch.tensor([4, 0, 4])) for environment in both]
+    selected = [environment.selected(torch.tensor([4, 0, 4])) for environment in both]
     for _ in range(7):
-        step(taken, rng)
-        assert_same(*taken)
+        step(selected, rng)
+        assert_same(*selected)
     assert_same(*both)
     assert (both[0].placement < 0).sum() == 6 * 7
 
@@ -113,5 +113,5 @@ def test_actions_that_are_not_allowed_are_refused(action: tuple[int, int]) -> No
 def test_no_action_is_drawn_of_a_whole_schedule() -> None:
     environment = CompiledEnvironment(SMALL["one operation"], 2)
     environment.step(*torch.zeros((2, 2), dtype=torch.int64))
-    with pytest.raises(ValueError, match="whole"):
+    with pytest.raises(ValueError, match="a schedule is complete"):
         environment.random_actions(torch.zeros(2, dtype=torch.float64))

@@ -1,4 +1,4 @@
-"""The single environment: gymnasium's own check, a schedule by hand, and what is refused with its reason."""
+"""The single environment: gymnasium's own check, a schedule by hand, and refused actions with their reasons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def independent(n: int, devices: int, seconds: float = 1.0) -> Problem:
 
 
 class Lenient(ScheduleEnv):
-    """Takes any action for one that is allowed: gymnasium's check draws them without regard to the mask."""
+    """It replaces any action by an allowed one, because gymnasium's check ignores the mask."""
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         allowed = np.flatnonzero(self._observation()["action_mask"])
@@ -45,7 +45,7 @@ def check(environment: ScheduleEnv) -> None:
 
 
 def test_gymnasium_finds_no_fault() -> None:
-    """All that it draws is allowed here: on one device, without edges."""
+    """On one device and without edges, every action that the check draws is allowed."""
     check(ScheduleEnv(independent(100, 1)))
 
 
@@ -55,63 +55,64 @@ def test_gymnasium_finds_no_fault_with_drawn_problems(seed: int, n: int, devices
     problem = drawn.problem(rng, n, devices)
     check(Lenient(problem, sequence))
     environment = ScheduleEnv(problem, sequence)
-    seen, info = environment.reset(seed=seed)
+    observation, details = environment.reset(seed=seed)
     for step in range(n):
-        assert environment.observation_space.contains(seen)
-        assert np.array_equal(seen["action_mask"], info["action_mask"])
-        action = environment.action_space.sample(mask=info["action_mask"])
-        seen, reward, done, truncated, info = environment.step(action)
-        assert done == (step == n - 1) == ("makespan" in info) and not truncated and (done or reward == 0.0)
-    assert environment.observation_space.contains(seen) and not seen["action_mask"].any()
-    assert reward == (problem.seconds.sum() / info["makespan"] if info["makespan"] else 0.0)
+        assert environment.observation_space.contains(observation)
+        assert np.array_equal(observation["action_mask"], details["action_mask"])
+        action = environment.action_space.sample(mask=details["action_mask"])
+        observation, reward, complete, truncated, details = environment.step(action)
+        assert complete == (step == n - 1) == ("makespan" in details) and not truncated and (complete or reward == 0.0)
+    assert environment.observation_space.contains(observation) and not observation["action_mask"].any()
+    assert reward == (problem.seconds.sum() / details["makespan"] if details["makespan"] else 0.0)
 
 
 def test_by_hand() -> None:
     environment = ScheduleEnv(DIAMOND)
-    seen, info = environment.reset()
-    assert np.flatnonzero(info["action_mask"]).tolist() == [0]  # operation 0 on device 0
-    assert seen["placement"].tolist() == [-1] * 4 and seen["ends"].tolist() == [-1.0] * 4
-    seen, *_ = environment.step(0)
-    assert seen["arrivals"].tolist() == [[0.0] * 3, [1.0, 1.5, 1.5], [1.0, 1.5, 1.5], [0.0] * 3]
-    assert np.flatnonzero(seen["action_mask"]).tolist() == [3, 4, 6, 7]  # 1 and 2 on devices 0 and 1
+    observation, details = environment.reset()
+    assert np.flatnonzero(details["action_mask"]).tolist() == [0]  # operation 0 on device 0
+    assert observation["placement"].tolist() == [-1] * 4 and observation["ends"].tolist() == [-1.0] * 4
+    observation, *_ = environment.step(0)
+    assert observation["arrivals"].tolist() == [[0.0] * 3, [1.0, 1.5, 1.5], [1.0, 1.5, 1.5], [0.0] * 3]
+    assert np.flatnonzero(observation["action_mask"]).tolist() == [3, 4, 6, 7]  # 1 and 2 on devices 0 and 1
     environment.step(2 * 3 + 0)
-    seen, *_ = environment.step(1 * 3 + 1)
-    assert seen["ends"].tolist() == [1.0, 3.5, 5.0, -1.0] and seen["free"].tolist() == [5.0, 3.5, 0.0]
-    assert seen["last"].tolist() == [2, 1, -1] and np.flatnonzero(seen["action_mask"]).tolist() == [9, 10, 11]
-    seen, reward, done, truncated, info = environment.step(np.int64(9))
-    assert done and not truncated and info["makespan"] == 6.0 and reward == 8.0 / 6.0
+    observation, *_ = environment.step(1 * 3 + 1)
+    assert observation["ends"].tolist() == [1.0, 3.5, 5.0, -1.0] and observation["free"].tolist() == [5.0, 3.5, 0.0]
+    assert observation["last"].tolist() == [2, 1, -1]
+    assert np.flatnonzero(observation["action_mask"]).tolist() == [9, 10, 11]
+    observation, reward, complete, truncated, details = environment.step(np.int64(9))
+    assert complete and not truncated and details["makespan"] == 6.0 and reward == 8.0 / 6.0
     assert environment.reset()[0]["placement"].tolist() == [-1] * 4
 
 
 def test_what_is_seen_belongs_to_the_agent() -> None:
     environment = ScheduleEnv(DIAMOND)
-    seen, info = environment.reset()
-    for values in (*seen.values(), info["action_mask"]):
+    observation, details = environment.reset()
+    for values in (*observation.values(), details["action_mask"]):
         values += 1
     assert environment.step(0)[0]["ends"].tolist() == [1.0, -1.0, -1.0, -1.0]
 
 
 @pytest.mark.parametrize(
-    ("sequence", "before", "action", "said"),
+    ("sequence", "before", "action", "message"),
     [
         ("any", [], (1, 0), "operation 1 cannot be added to device 0: .* needs the result of operation 0,"),
         ("any", [(0, 0), (1, 0)], (3, 1), "operation 3 cannot be added to device 1: .* the result of operation 2,"),
         ("any", [(0, 0)], (0, 1), "operation 0 cannot be added to device 1: it is scheduled already, on device 0"),
         ("any", [(0, 0)], (1, 2), "operation 1 cannot .* device 2: the device is empty, and device 1 is the first"),
-        ("by_start", [(0, 0), (2, 1)], (1, 0), "it would start at 1.0 s, before operation 2, the last one, at 1.5 s"),
-        ("any", [], (4, 0), "no action 12; there are 12"),
+        ("by_start", [(0, 0), (2, 1)], (1, 0), "it would start at 1.0 s, before operation 2, .* at 1.5 s"),
+        ("any", [], (4, 0), r"no action 12; an action is operation \* devices \+ device, less than 12"),
         ("any", [], (0, -1), "no action -1"),
         ("any", [(0, 0), (1, 0), (2, 0), (3, 0)], (3, 0), "operation 3 cannot .* scheduled already, on device 0"),
     ],
 )
 def test_what_is_not_allowed_is_refused_with_the_reason(
-    sequence: Sequence, before: list[tuple[int, int]], action: tuple[int, int], said: str
+    sequence: Sequence, before: list[tuple[int, int]], action: tuple[int, int], message: str
 ) -> None:
     environment = ScheduleEnv(DIAMOND, sequence)
     environment.reset()
     for operation, device in before:
         environment.step(operation * 3 + device)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         environment.step(action[0] * 3 + action[1])
 
 
@@ -131,5 +132,5 @@ def test_without_work_there_is_no_reward() -> None:
 def test_what_is_no_problem_and_no_sequence_is_refused() -> None:
     with pytest.raises(ValueError, match="a graph without operations"):
         ScheduleEnv(independent(0, 2))
-    with pytest.raises(ValueError, match="no sequence 'sorted'; there are any, by_start"):
+    with pytest.raises(ValueError, match="no sequence 'sorted'; the sequences are any, by_start"):
         ScheduleEnv(DIAMOND, "sorted")  # type: ignore[arg-type]

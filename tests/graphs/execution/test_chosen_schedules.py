@@ -1,4 +1,4 @@
-"""Which schedules are executed, and whose rows their runs become."""
+"""The schedules that are executed, and the rows of their runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_schedules_that_are_alike_are_executed_once() -> None:
     graph = tiny()
     listed = schedules(graph, 3, "list")
     same = listed[listed["schedule"] == 1].assign(method="heft", schedule=0)
-    (found,) = collect({graph.graph_id: graph}, pd.concat([listed, same]))
-    assert found.orders.shape == found.placements.shape == (3, len(graph))
-    assert [[row["method"] for row in rows] for rows in found.rows] == [["list"], ["list", "heft"], ["list"]]
+    (scheduled,) = collect({graph.graph_id: graph}, pd.concat([listed, same]))
+    assert scheduled.orders.shape == scheduled.placements.shape == (3, len(graph))
+    assert [[row["method"] for row in rows] for rows in scheduled.rows] == [["list"], ["list", "heft"], ["list"]]
 
 
 def test_a_graph_that_is_missing_is_named() -> None:
     graph = tiny()
-    with pytest.raises(ValueError, match=f"graph {graph.graph_id} .* in no table given"):
+    with pytest.raises(ValueError, match=f"no table has the graph {graph.graph_id}, "):
         collect({}, schedules(graph, 1, "list"))

@@ -1,4 +1,4 @@
-"""Merged operations: still a DAG, none too small, nothing lost where nothing need be."""
+"""Merged operations: still a DAG, none too small, and no needless loss of parallelism."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_large_enough_stays_as_it_is(problem: Problem) -> None:
 @settings(max_examples=100, deadline=None)
 @given(drawn_problems, st.floats(0.1, 3.0))
 def test_every_merge_is_one_that_was_needed(problem: Problem, least: float) -> None:
-    """A group of several has a member that is too small by itself."""
+    """Every group of several operations has a member that is too small alone."""
     of = groups(problem.seconds, problem.children, least)
     for group in range(int(of.max()) + 1):
         members = problem.seconds[of == group]
@@ -65,7 +65,7 @@ def test_every_merge_is_one_that_was_needed(problem: Problem, least: float) -> N
 
 
 def test_a_chain_loses_nothing() -> None:
-    """Two chains of 20 operations side by side stay two chains."""
+    """Two parallel chains of 20 operations stay two chains."""
     chain = [(i, i + 1) for i in range(19)]
     both = edges(40, chain + [(20 + i, 21 + i) for i, _ in chain])
     of = groups(np.ones(40), both, 4.0)

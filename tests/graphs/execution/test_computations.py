@@ -1,4 +1,4 @@
-"""What operations compute, and where they keep it."""
+"""The computations of operations, and the memory of their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.graphs.execution.shared_memory import Layout, SharedMemory
 
 
 class Counted(torch.utils._python_dispatch.TorchDispatchMode):
-    """What torch is really asked for: FLOPs of products and bytes that are read and written in place."""
+    """Calls of torch: FLOPs of products and bytes that are read and written in place."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,13 +31,13 @@ class Counted(torch.utils._python_dispatch.TorchDispatchMode):
 
 
 def test_an_operation_computes_what_its_costs_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A product, a sweep of more than all the memory there is to sweep over, both, and nothing."""
+    """A product, a sweep longer than the sweep memory, both, and nothing."""
     monkeypatch.setattr(computations, "_SWEPT", 1000)
     costs = Costs(np.array([1e7, 0, 5e6, 0]), np.array([0, 20_000.0, 8_000, 0]), np.zeros(4))
-    made = Computations(costs)
+    executed = Computations(costs)
     for i in range(4):
         with Counted() as counted:
-            made.compute(i)
+            executed.compute(i)
         assert counted.flops == pytest.approx(costs.flops[i], abs=FLOPS_OF_A_ROW / 2)
         assert counted.bytes == costs.swept[i]
 

@@ -1,4 +1,4 @@
-"""The form of a graph that is executed: work is kept, operations are large enough, and what cannot be is said."""
+"""The executable form of a graph: the same work, operations that are large enough, and clear errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_work_is_kept_and_operations_are_large_enough(seed: int, n: int, edges: 
 
 
 def test_by_hand() -> None:
-    """A product of 3/4 of the work, a sweep of 1/4, each an operation; only the first one's result is read."""
+    """Two operations: a product of 3/4 of the work, a sweep of 1/4; only the first one's result is read."""
     operations = Operations(
         kinds=["mm", "relu"],
         flops=np.array([6e9, 0.0]),

@@ -1,4 +1,4 @@
-"""Rates from durations that are known, and durations from records that are made up."""
+"""Rates from known durations, and durations from invented records."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def test_rates_come_back_from_exact_durations_and_from_noisy_ones() -> None:
 
 def test_what_takes_no_time_has_an_infinite_rate() -> None:
     work = np.array([[1, 1e8, 0, 0, 0], [1, 2e8, 0, 1e6, 0], [1, 3e8, 1e6, 0, 1e6]])
-    found = rates([Observed(work, work[:, 1] / 1e10)])
-    assert found["flops_per_second"] == pytest.approx(1e10) and found["written_bytes_per_second"] == np.inf
+    result = rates([Observed(work, work[:, 1] / 1e10)])
+    assert result["flops_per_second"] == pytest.approx(1e10) and result["written_bytes_per_second"] == np.inf
 
 
 def test_durations_are_medians_of_runs_with_the_same_copies() -> None:
-    """The copies of an operation: results of its parents on the other device that no operation before it fetched."""
+    """An operation copies its parents' results from the other device unless an earlier operation fetched them."""
     graph = tiny(1)
     parents = problem(graph).parents
     orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
     sequence = np.array([0, 1, 2, 0, 1])
     begins = np.zeros((5, len(graph)))
-    found = observed(
+    result = observed(
         graph, orders, placements, sequence, Record(begins, begins + [[1.0], [5.0], [6.0], [2.0], [9.0]], np.zeros(5))
     )
     durations: dict[tuple[int, float], list[float]] = {}
@@ -54,4 +54,4 @@ def test_durations_are_medians_of_runs_with_the_same_copies() -> None:
                 fetched |= new
                 durations.setdefault((i, sum(int(graph.bytes_written[j]) for j in new)), []).extend(of_runs)
     expected = sorted((graph.flops[i], copied, np.median(of)) for (i, copied), of in durations.items())
-    assert sorted(zip(found.work[:, 1], found.work[:, 4], found.seconds, strict=True)) == expected
+    assert sorted(zip(result.work[:, 1], result.work[:, 4], result.seconds, strict=True)) == expected

@@ -1,4 +1,4 @@
-"""Two processes really run schedules: in the right sequence, with the right results; what happens if one is lost."""
+"""Two processes run schedules in the right sequence, with the right results; and the failure of a process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def schedules(graph: Graph, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(graph: Graph, orders: np.ndarray, placements: np.ndarray, sequence: np.ndarray, record: Record) -> None:
-    """Every operation begins behind the ends of its parents and of the operation before it on its device."""
+    """Every operation begins after the ends of its parents and of the previous operation on its device."""
     sources, targets = graph.children.sources, graph.children.targets
     assert (record.begins[:, targets] >= record.ends[:, sources]).all()
     assert (record.ends > record.begins).all() and (record.begins > 0).all()
@@ -57,8 +57,8 @@ def test_operations_run_when_they_should(pair: Pair, seed: int) -> None:
 
 @needs_two_cores
 def test_one_operation_and_none(pair: Pair) -> None:
-    one = tiny(0, 1, 0)
-    record = pair.run(one, np.array([[0]]), np.array([[1]]), np.zeros(2, int))
+    single = tiny(0, 1, 0)
+    record = pair.run(single, np.array([[0]]), np.array([[1]]), np.zeros(2, int))
     assert record.makespans.shape == (2,) and (record.makespans > 1e-4).all()
     none = shuffled(0, 0, np.random.default_rng(0))[0]
     assert (
@@ -83,7 +83,7 @@ def test_what_cannot_be_run_is_refused_and_the_pair_goes_on(pair: Pair) -> None:
 
 @needs_two_cores
 def test_results_that_are_not_those_of_the_parents_are_found(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other stamps stand for a device that read something else."""
+    """Wrong stamps stand for a device that read wrong results."""
     right = pair_module.stamps
     monkeypatch.setattr(pair_module, "stamps", lambda parents, runs: right(parents, runs + 1))
     graph = tiny()
@@ -96,20 +96,20 @@ def _killed(lost: Pair) -> None:
 
 
 def _stopped(lost: Pair) -> None:
-    with contextlib.suppress(ProcessLookupError):  # on a busy machine it may be lost already
+    with contextlib.suppress(ProcessLookupError):  # on a busy machine it may already be gone
         os.kill(lost.processes[0].pid, signal.SIGSTOP)
 
 
 @needs_two_cores
 @pytest.mark.parametrize(
-    ("lose", "limit_seconds", "said"),
+    ("lose", "limit_seconds", "message"),
     [
         (_killed, 60.0, "a process died with code -9"),
         (_stopped, 1.0, "TimeoutError: device 0 does not answer|nothing has happened for 1 seconds"),
     ],
 )
 def test_a_lost_process_is_an_error_and_leaves_nothing(
-    lose: Callable[[Pair], None], limit_seconds: float, said: str
+    lose: Callable[[Pair], None], limit_seconds: float, message: str
 ) -> None:
     graph = tiny()
     orders, placements = schedules(graph, 2)
@@ -117,7 +117,7 @@ def test_a_lost_process_is_an_error_and_leaves_nothing(
     with Pair(limit_seconds) as lost:
         timer = threading.Timer(0.3, lose, (lost,))
         timer.start()
-        with pytest.raises(ExecutionError, match=f"graph drawn_executable on two cores: ({said})"):
+        with pytest.raises(ExecutionError, match=f"graph drawn_executable on two cores: ({message})"):
             for _ in range(100):
                 lost.run(graph, orders, placements, np.zeros(2000, int))
         timer.join()

@@ -1,4 +1,4 @@
-"""Two programs of a schedule: they never wait in a circle, fetch what they need once, and prove what they read."""
+"""Two programs of a schedule: no deadlock, each result is fetched once, and stamps prove what they read."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tests.graphs.problems import drawn
 
 
 def interpreted(problem: Problem, programs: list[list[Step]], rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Which operations ran, in their sequence, and what they wrote: one step of a random device that can go on.
+    """Operations in the sequence of their runs, and what they wrote. Each step runs a random device that can go on.
 
-    A device reads another one's result only where it has fetched it. Raises AssertionError where both wait.
+    A device reads a result of the other one only if it has fetched it. Raises AssertionError if both devices wait.
     """
     results = [0] * len(problem)
-    there: list[dict[int, int]] = [{}, {}]
+    available: list[dict[int, int]] = [{}, {}]
     at, sequence = [0, 0], []
     while any(at[d] < len(programs[d]) for d in (0, 1)):
         able = [d for d in (0, 1) if at[d] < len(programs[d]) and set(programs[d][at[d]].fetched) <= set(sequence)]
         assert able, f"both devices wait, after {sequence}"
         device = able[int(rng.integers(len(able)))]
         step = programs[device][at[device]]
-        there[device].update({parent: results[parent] for parent in step.fetched})
-        read = sum(there[device][parent] for parent in step.parents)
-        there[device][step.operation] = results[step.operation] = stamp(step.operation, 5, read)
+        available[device].update({parent: results[parent] for parent in step.fetched})
+        read = sum(available[device][parent] for parent in step.parents)
+        available[device][step.operation] = results[step.operation] = stamp(step.operation, 5, read)
         sequence.append(step.operation)
         at[device] += 1
     return sequence, results
@@ -50,7 +50,7 @@ def test_a_schedule_comes_to_its_end_and_every_operation_reads_its_parents(seed:
 
 
 def test_an_illegal_order_is_what_stops_the_interpreter() -> None:
-    """So the test above can fail: 0 -> 1 and 2 -> 3 across devices, each device in the wrong sequence."""
+    """The test above can fail: 0 -> 1 and 2 -> 3 across devices, each device in the wrong sequence."""
     problem = drawn.problem(np.random.default_rng(0), 2, 2, 1.0)
     steps = [[Step(1, (), (0,)), Step(0, (), ())], []]
     with pytest.raises(KeyError):

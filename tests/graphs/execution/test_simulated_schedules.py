@@ -1,4 +1,4 @@
-"""Every schedule that is executed has a cost on every target, by the simulator."""
+"""Every executed schedule has a simulated cost on every target."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def both(graph: Graph) -> dict[str, targets.Target]:
 def test_costs_are_those_of_the_simulator_under_every_name_of_a_schedule() -> None:
     graph = tiny()
     listed = schedules(graph, 3, "list")
-    given = pd.concat([listed, listed[listed["schedule"] == 1].assign(method="heft", schedule=0)])
-    found = simulate(collect({graph.graph_id: graph}, given), both)
-    assert len(found) == 4 * 2
-    costs = found.set_index(["target", "method", "schedule"])["seconds"].sort_index()
+    frame = pd.concat([listed, listed[listed["schedule"] == 1].assign(method="heft", schedule=0)])
+    simulated = simulate(collect({graph.graph_id: graph}, frame), both)
+    assert len(simulated) == 4 * 2
+    costs = simulated.set_index(["target", "method", "schedule"])["seconds"].sort_index()
     orders, placements = np.stack(listed["order"].tolist()), np.stack(listed["placement"].tolist())
     assert costs["proxy", "list"].tolist() == makespans(problem(graph), orders, placements).tolist()
     assert costs["latency", "heft", 0] == costs["latency", "list", 1] >= costs["proxy", "list", 1]

@@ -1,4 +1,4 @@
-"""How often schedules are executed, and in which sequence."""
+"""Number and sequence of the runs of schedules."""
 
 from __future__ import annotations
 

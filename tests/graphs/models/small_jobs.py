@@ -32,7 +32,7 @@ SETTINGS = Settings(
 
 
 def network(seed: int = 0, **changes: object) -> SlotNetwork:
-    """Untrained; how the operations are related already counts."""
+    """An untrained network whose biases for relations already have an effect."""
     torch.manual_seed(seed)
     untrained = SlotNetwork(SETTINGS.model_copy(update=changes))
     torch.nn.init.normal_(untrained.relations.weight)
@@ -46,11 +46,11 @@ def problem(rng: np.random.Generator, n: int, devices: int = 3) -> Problem:
 def examples(count: int, sizes: tuple[int, ...], seed: int = 0) -> list[Example]:
     rng = np.random.default_rng(seed)
     problems = [problem(rng, sizes[k % len(sizes)]) for k in range(count)]
-    return [Example.of(one, by_tails(one)) for one in problems]
+    return [Example.of(job, by_tails(job)) for job in problems]
 
 
 def renumbered(problem: Problem, order: np.ndarray) -> Problem:
-    """The same graph: its operation order[k], a topological order, is number k of the new one."""
+    """The same graph with other numbers: operation order[k], a topological order, becomes number k."""
     number = np.argsort(order)
     sources, targets = number[problem.children.sources], number[problem.children.targets]
     by_source = np.lexsort((targets, sources))

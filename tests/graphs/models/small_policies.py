@@ -1,4 +1,4 @@
-"""Small policies whose every number counts, and how probable the next steps of a state are to them."""
+"""Small policies in which every weight has an effect, and the probabilities of their next steps in a state."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SETTINGS = Settings(
     warmup=2,
     measurements=4,
 )
-SIGMA = 0.5  # of about what is at stake in graphs of these sizes: probabilities are neither all equal nor 0 and 1
-_LARGER = 1.5  # than torch draws weights
+SIGMA = 0.5  # about what is at stake in graphs of these sizes, so that probabilities are neither all equal nor 0 and 1
+_LARGER = 1.5  # factor by which weights are larger than torch draws them
 TOLD = Strengths(slope=0.7, delay=0.2, noise=0.3)
 
 Steps = list[tuple[int, int]]  # operation and device of each step
@@ -41,7 +41,7 @@ def settings(**changes: object) -> Settings:
 
 
 def policy(seed: int = 0, **changes: object) -> Policy:
-    """Not trained, but what is 0 before training is drawn as well, and all is large enough to count."""
+    """An untrained policy; weights that are 0 before training are drawn, too, and all are large enough to matter."""
     torch.manual_seed(seed)
     untrained = make(settings(**changes))
     with torch.no_grad():
@@ -54,12 +54,12 @@ def policy(seed: int = 0, **changes: object) -> Policy:
 
 
 def problem(seed: int, n: int = 7, devices: int = 3, density: float = 0.25) -> Problem:
-    """Without transfers; some operations take no time."""
+    """A problem without transfers; some operations take no time."""
     return replace(drawn.problem(np.random.default_rng(seed), n, devices, density), transfers=Transfers())
 
 
 class Next(NamedTuple):
-    """Probabilities of what comes next in a state."""
+    """Probabilities of the next steps from a state, forwards and backwards."""
 
     forward: np.ndarray  # (n, m) P_F of every operation on every device
     backward: np.ndarray  # (m,) P_B of removing the last operation of every device
@@ -71,9 +71,9 @@ def steps(policy: Policy, problem: Problem, seed: int, strengths: Strengths = TO
     """A whole schedule, drawn from the policy."""
     moved = strengths.transferring(problem)
     environment = Environment(moved, 1, policy.settings.sequence)
-    told, generator = condition(problem, SIGMA, strengths, 1), torch.Generator().manual_seed(seed)
+    conditions, generator = condition(problem, SIGMA, strengths, 1), torch.Generator().manual_seed(seed)
     graph = policy.read(graph_view(problem))
-    order, placement = schedules(policy, graph, environment, torch.from_numpy(problem.tails), told, generator)
+    order, placement = schedules(policy, graph, environment, torch.from_numpy(problem.tails), conditions, generator)
     return [(i, int(placement[0, i])) for i in order[0].tolist()]
 
 
@@ -81,23 +81,27 @@ def steps(policy: Policy, problem: Problem, seed: int, strengths: Strengths = TO
 def probabilities(
     policy: Policy, problem: Problem, steps: Steps, sigma: float = SIGMA, strengths: Strengths = TOLD
 ) -> Next:
-    """Of the state behind some steps, in which each of n equal schedules chooses another operation."""
+    """Probabilities in the state after some steps; each of n equal schedules chooses another operation."""
     n, m = len(problem), problem.devices
     environment = Environment(strengths.transferring(problem), n, policy.settings.sequence)
-    told, graph = condition(problem, sigma, strengths, n), policy.read(graph_view(problem))
+    conditions, graph = condition(problem, sigma, strengths, n), policy.read(graph_view(problem))
     observe = policy.observer(environment, torch.from_numpy(problem.tails))
-    seen = observe()
+    observation = observe()
     for operation, device in steps:
         environment.step(torch.full((n,), operation), torch.full((n,), device))
-        seen = observe()
-    context = policy.contexts(graph, seen)
-    removals = policy.removals(graph, seen, 0, context, told)[0].masked_fill(~seen.removable[0], -torch.inf)
+        observation = observe()
+    context = policy.contexts(graph, observation)
+    removals = policy.removals(graph, observation, 0, context, conditions)[0].masked_fill(
+        ~observation.removable[0], -torch.inf
+    )
     forward, entropies = np.zeros((n, m)), np.zeros(1 + n)
-    if count := len(seen.rows) // n:
-        of_operations = policy.operations(graph, seen, context, told)[:count].log_softmax(0).double().numpy()
+    if count := len(observation.rows) // n:
+        of_operations = (
+            policy.operations(graph, observation, context, conditions)[:count].log_softmax(0).double().numpy()
+        )
         chosen = torch.arange(n) * count + torch.arange(n) % count
-        of_devices = policy.devices(graph, seen, chosen, context, told)[:count].double().numpy()
-        operations = seen.operations[:count].numpy()
+        of_devices = policy.devices(graph, observation, chosen, context, conditions)[:count].double().numpy()
+        operations = observation.operations[:count].numpy()
         forward[operations] = np.exp(of_operations[:, None] + of_devices)
         entropies[0] = _entropy(np.exp(of_operations))
         entropies[1 + operations] = [_entropy(np.exp(row)) for row in of_devices]

@@ -1,4 +1,4 @@
-"""What a policy is told: transfers of the promised size, what is at stake, and what is drawn in training."""
+"""The condition of a policy: transfers of the promised size, what is at stake, and the draws of training."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pipeline.graphs.models.conditions import (
     Strengths,
     at_stake,
     condition,
-    drawn_between,
+    draw_strengths,
+    draw_strengths_between,
     temperature,
 )
-from pipeline.graphs.models.conditions import drawn as drawn_strengths
 from pipeline.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
@@ -58,30 +58,30 @@ def test_what_is_at_stake_by_hand() -> None:
 
 
 def test_a_delay_of_a_mean_run_time_costs_what_is_at_stake() -> None:
-    """Of a long graph: the speedup falls by nearly so much."""
+    """For a long graph: the speedup falls by nearly this much."""
     n = 1000
     long = Problem(np.ones(n), np.ones(n), Edges(np.zeros(n + 1, np.int32), np.zeros(0, np.int32)), 4)
     assert n / long.bound - n / (long.bound + 1) == pytest.approx(at_stake(long), rel=0.01)
 
 
 def test_what_is_told_by_hand() -> None:
-    told = condition(APART, 1 / 3, Strengths(np.e - 1, np.e**2 - 1, 0.25), 5)
-    assert told.shape == (5, N_CONDITIONS) and told.dtype == torch.float32
-    np.testing.assert_allclose(told, [[np.log(4), 1, 2, 0.25]] * 5, rtol=1e-6)
+    conditions = condition(APART, 1 / 3, Strengths(np.e - 1, np.e**2 - 1, 0.25), 5)
+    assert conditions.shape == (5, N_CONDITIONS) and conditions.dtype == torch.float32
+    np.testing.assert_allclose(conditions, [[np.log(4), 1, 2, 0.25]] * 5, rtol=1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
 def test_what_is_told_has_no_unit_of_time(seed: int, unit: float) -> None:
     problem = drawn.problem(np.random.default_rng(seed), 12)
     scaled = replace(problem, seconds=problem.seconds * unit)
-    told = [condition(of, temperature(of, 0.1, "mean_run_time"), PLAIN, 1) for of in (problem, scaled)]
-    torch.testing.assert_close(told[1], told[0])
-    assert float(told[0][0, 0]) == pytest.approx(np.log(10), rel=1e-6)
+    conditions = [condition(job, temperature(job, 0.1, "mean_run_time"), PLAIN, 1) for job in (problem, scaled)]
+    torch.testing.assert_close(conditions[1], conditions[0])
+    assert float(conditions[0][0, 0]) == pytest.approx(np.log(10), rel=1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 1), st.floats(1, 100))
 def test_transfers_are_drawn_within_their_range(seed: int, least: float, most: float) -> None:
-    transfers = drawn_between(np.random.default_rng(seed), least, most)
+    transfers = draw_strengths_between(np.random.default_rng(seed), least, most)
     present = [value for value in (transfers.slope, transfers.delay) if value]
     assert present and all(least * 0.999 <= value <= most * 1.001 for value in present) and 0 <= transfers.noise <= 1
 
@@ -89,25 +89,25 @@ def test_transfers_are_drawn_within_their_range(seed: int, least: float, most: f
 def test_training_draws_every_kind_in_its_range() -> None:
     """A quarter without transfers, the others in three equal kinds; noise in half of all."""
     rng = np.random.default_rng(0)
-    every = [drawn_strengths(rng) for _ in range(4000)]
-    kinds = {(bool(s.slope), bool(s.delay)): 0 for s in every}
-    for s in every:
+    draws = [draw_strengths(rng) for _ in range(4000)]
+    kinds = {(bool(s.slope), bool(s.delay)): 0 for s in draws}
+    for s in draws:
         kinds[bool(s.slope), bool(s.delay)] += 1
     assert {kind: count / 4000 for kind, count in kinds.items()} == pytest.approx(
         {(False, False): 0.25, (True, False): 0.25, (False, True): 0.25, (True, True): 0.25}, abs=0.03
     )
-    noise = np.array([s.noise for s in every])
+    noise = np.array([s.noise for s in draws])
     assert 0.47 < (noise > 0).mean() < 0.53 and 0.95 < noise.max() <= 1
-    noise_of_plain = noise[[not s.slope and not s.delay for s in every]]
+    noise_of_plain = noise[[not s.slope and not s.delay for s in draws]]
     assert 0.45 < (noise_of_plain > 0).mean() < 0.55
-    for present in ([s.slope for s in every if s.slope], [s.delay for s in every if s.delay]):
+    for present in ([s.slope for s in draws if s.slope], [s.delay for s in draws if s.delay]):
         assert LEAST <= min(present) < 1.1 * LEAST and 0.9 * MOST < max(present) <= MOST
         assert np.median(np.log(present)) == pytest.approx((np.log(LEAST) + np.log(MOST)) / 2, abs=0.15)
 
 
 def test_the_same_generator_draws_the_same() -> None:
-    first, second = (drawn_strengths(np.random.default_rng(7)) for _ in range(2))
-    assert first == second != drawn_strengths(np.random.default_rng(8))
+    first, second = (draw_strengths(np.random.default_rng(7)) for _ in range(2))
+    assert first == second != draw_strengths(np.random.default_rng(8))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""On tiny graphs every trajectory is written down: what policies say of all of them, exactly."""
+"""On tiny graphs all trajectories are listed, and compared with the exact probabilities of policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.graphs.problems.problem import Edges, Problem
 from tests.graphs.models.small_policies import SIGMA, policy
 
 Way = tuple[tuple[int, ...], tuple[int, ...]]  # order, placement: devices are numbered as they are first used
-Schedule = frozenset[tuple[int, ...]]  # what each device runs; devices have no names
+Schedule = frozenset[tuple[int, ...]]  # sequence of each device; devices have no names
 
 MOVED = Strengths(slope=0.7, delay=0.2)
 PAIRS = ((0, 2), (1, 3))
@@ -36,7 +36,7 @@ every_sequence = pytest.mark.parametrize("sequence", ["any", "by_start"])
 
 
 def placements(order: tuple[int, ...], devices: int) -> list[tuple[int, ...]]:
-    """Each operation on a device that is used already, or on the next one."""
+    """Placements of each operation on a device that is already used, or on the next one."""
     partial: list[dict[int, int]] = [{}]
     for i in order:
         partial = [
@@ -73,7 +73,7 @@ def makespan(job: Problem, way: Way) -> float:
 
 
 def ways_of(job: Problem, sequence: str) -> list[Way]:
-    """By start, equal ones by their number: one for each schedule."""
+    """All ways; with `by_start` those in the order of starts, equal ones by number: one for each schedule."""
     every = every_way(job.devices)
     if sequence == "any":
         return every
@@ -81,27 +81,29 @@ def ways_of(job: Problem, sequence: str) -> list[Way]:
 
 
 @torch.no_grad()
-def said(of: Policy, job: Problem, ways: list[Way], strengths: Strengths) -> LogProbabilities:
-    """What the policy says of these trajectories, drawn by nobody."""
-    environment = Environment(job, len(ways), of.settings.sequence)
-    told, graph = condition(job, SIGMA, strengths, len(ways)), of.read(graph_view(job))
+def log_probabilities_of(network: Policy, job: Problem, ways: list[Way], strengths: Strengths) -> LogProbabilities:
+    """The policy's probabilities of these trajectories, which were not drawn."""
+    environment = Environment(job, len(ways), network.settings.sequence)
+    conditions, graph = condition(job, SIGMA, strengths, len(ways)), network.read(graph_view(job))
     orders, placed = (torch.tensor(part) for part in zip(*ways, strict=True))
-    observe = of.observer(environment, torch.from_numpy(job.tails.copy()))
-    seen, chosen, devices, removable, before = [], [], [], [], 0
+    observe = network.observer(environment, torch.from_numpy(job.tails.copy()))
+    observations, chosen, devices, removable, before = [], [], [], [], 0
     for step in range(4):
-        seen.append(observe())
+        observations.append(observe())
         operation = orders[:, step]
-        here = (seen[-1].operations == operation[seen[-1].rows]).nonzero()[:, 0]
-        assert torch.equal(seen[-1].rows[here], torch.arange(len(ways)))  # it may be added
+        index = (observations[-1].operations == operation[observations[-1].rows]).nonzero()[:, 0]
+        assert torch.equal(observations[-1].rows[index], torch.arange(len(ways)))  # it may be added
         device = placed.gather(1, operation[:, None])[:, 0]
         environment.step(operation, device)
-        chosen.append(here + before)
+        chosen.append(index + before)
         devices.append(device)
         removable.append(environment.removable)
-        before += len(seen[-1].rows)
-    seen.append(observe())
+        before += len(observations[-1].rows)
+    observations.append(observe())
     parts = torch.cat(chosen), torch.cat(devices), torch.cat(removable), orders, placed
-    logs = log_probabilities(of, graph, Trajectories(type(seen[0]).joined(seen), *parts), told)
+    logs = log_probabilities(
+        network, graph, Trajectories(type(observations[0]).joined(observations), *parts), conditions
+    )
     return LogProbabilities(*(part.double() for part in logs))
 
 
@@ -111,7 +113,7 @@ def log_rewards(job: Problem, ways: list[Way]) -> torch.Tensor:
 
 
 def log_z(job: Problem) -> float:
-    """Of every schedule once."""
+    """log Z: every schedule counts once."""
     rewards = {schedule(way): (job.seconds.sum() / makespan(job, way) - job.devices) / SIGMA for way in every_way(3)}
     return float(np.logaddexp.reduce(list(rewards.values())))
 
@@ -136,10 +138,10 @@ def test_ways_and_schedules_by_hand() -> None:
 def test_trajectories_sum_to_one_forwards_and_those_to_a_schedule_backwards(
     reads: str, sequence: str, backward: str
 ) -> None:
-    """So that exp zeta has the mean Z, though P_F is that of an untrained network."""
-    of, job = policy(3, reads=reads, sequence=sequence, backward=backward), MOVED.transferring(JOB)
+    """So exp zeta has the mean Z, although P_F is that of an untrained network."""
+    network, job = policy(3, reads=reads, sequence=sequence, backward=backward), MOVED.transferring(JOB)
     ways = ways_of(job, sequence)
-    logs = said(of, job, ways, MOVED)
+    logs = log_probabilities_of(network, job, ways, MOVED)
     forward, backwards = logs.forward.sum(0), logs.backward.sum(0)
     assert float(forward.exp().sum()) == pytest.approx(1, abs=1e-5)
     assert set(totals(ways, forward.exp())) == {schedule(way) for way in every_way(3)}
@@ -150,7 +152,7 @@ def test_trajectories_sum_to_one_forwards_and_those_to_a_schedule_backwards(
 
 
 def test_the_exact_flow_of_a_backward_policy_has_one_log_z() -> None:
-    """P_F = F(after) P_B / F(before), where F of a state is what flows back into it: each zeta is log Z."""
+    """P_F = F(after) P_B / F(before), where F of a state is the flow back into it: each zeta is log Z."""
     ways = every_way(3)
     rewards = dict(zip(map(schedule, ways), log_rewards(JOB, ways).exp().tolist(), strict=True))
     states = [[schedule((way[0][:t], way[1])) - {()} for t in range(5)] for way in ways]
@@ -166,46 +168,50 @@ def test_the_exact_flow_of_a_backward_policy_has_one_log_z() -> None:
     forward = [
         [np.log(flow[child] / len(before[child]) / flow[parent]) for parent, child in pairwise(path)] for path in states
     ]
-    given = log_rewards(JOB, ways), torch.tensor(np.array(forward).T), torch.tensor(np.array(backward).T)
-    assert estimated_log_z(*given) == pytest.approx(log_z(JOB), abs=1e-9)
-    assert estimated_log_z(*(part[..., :5] for part in given)) == pytest.approx(log_z(JOB), abs=1e-9)
-    assert float(log_partition_variance(*given)) == pytest.approx(0, abs=1e-12)
-    assert float(given[1].sum(0).exp().sum()) == pytest.approx(1)
-    of = said(policy(backward="uniform"), JOB, ways, PLAIN)  # counts the parents of each state alike
-    torch.testing.assert_close(of.backward, given[2], atol=1e-6, rtol=1e-6)
+    estimated = log_rewards(JOB, ways), torch.tensor(np.array(forward).T), torch.tensor(np.array(backward).T)
+    assert estimated_log_z(*estimated) == pytest.approx(log_z(JOB), abs=1e-9)
+    assert estimated_log_z(*(part[..., :5] for part in estimated)) == pytest.approx(log_z(JOB), abs=1e-9)
+    assert float(log_partition_variance(*estimated)) == pytest.approx(0, abs=1e-12)
+    assert float(estimated[1].sum(0).exp().sum()) == pytest.approx(1)
+    network = log_probabilities_of(
+        policy(backward="uniform"), JOB, ways, PLAIN
+    )  # counts the parents of each state alike
+    torch.testing.assert_close(network.backward, estimated[2], atol=1e-6, rtol=1e-6)
 
 
 @every_network
 @every_sequence
 @pytest.mark.parametrize("strengths", [PLAIN, MOVED], ids=["proxy", "transfers"])
 def test_the_distribution_is_the_sum_over_all_trajectories(reads: str, sequence: str, strengths: Strengths) -> None:
-    of, job = policy(4, reads=reads, sequence=sequence), strengths.transferring(JOB)
-    found = distribution(of, JOB, SIGMA, strengths)
+    network, job = policy(4, reads=reads, sequence=sequence), strengths.transferring(JOB)
+    flow = distribution(network, JOB, SIGMA, strengths)
     ways = ways_of(job, sequence)
-    expected = totals(ways, said(of, job, ways, strengths).forward.sum(0).exp())
-    own = [(tuple(o), tuple(p)) for o, p in zip(found.orders.tolist(), found.placements.tolist(), strict=True)]
-    probabilities = dict(zip(map(schedule, own), found.probability.tolist(), strict=True))
-    assert len(own) == len(probabilities) == len(expected) and probabilities == pytest.approx(dict(expected), abs=1e-6)
+    expected = totals(ways, log_probabilities_of(network, job, ways, strengths).forward.sum(0).exp())
+    flow_ways = [(tuple(o), tuple(p)) for o, p in zip(flow.orders.tolist(), flow.placements.tolist(), strict=True)]
+    probabilities = dict(zip(map(schedule, flow_ways), flow.probability.tolist(), strict=True))
+    assert len(flow_ways) == len(probabilities) == len(expected) and probabilities == pytest.approx(
+        dict(expected), abs=1e-6
+    )
     assert max(expected.values()) > 2 * min(expected.values())
-    np.testing.assert_allclose(found.makespans, [makespan(job, way) for way in own], rtol=1e-12)
-    assert found.log_z == pytest.approx(log_z(job)) and found.target.sum() == pytest.approx(1)
-    np.testing.assert_allclose(found.log_rewards, log_rewards(job, own), rtol=1e-9)
-    assert found.total_variation == pytest.approx(np.abs(found.probability - found.target).clip(0).sum() / 2)
-    assert 0.01 < found.total_variation < 1
+    np.testing.assert_allclose(flow.makespans, [makespan(job, way) for way in flow_ways], rtol=1e-12)
+    assert flow.log_z == pytest.approx(log_z(job)) and flow.target.sum() == pytest.approx(1)
+    np.testing.assert_allclose(flow.log_rewards, log_rewards(job, flow_ways), rtol=1e-9)
+    assert flow.total_variation == pytest.approx(np.abs(flow.probability - flow.target).clip(0).sum() / 2)
+    assert 0.01 < flow.total_variation < 1
 
 
 def test_the_least_of_both_is_what_total_variation_leaves() -> None:
-    found = distribution(policy(4), JOB, SIGMA)
-    assert found.total_variation == pytest.approx(1 - np.minimum(found.probability, found.target).sum(), abs=1e-6)
-    perfect = replace(found, probability=found.target)
+    flow = distribution(policy(4), JOB, SIGMA)
+    assert flow.total_variation == pytest.approx(1 - np.minimum(flow.probability, flow.target).sum(), abs=1e-6)
+    perfect = replace(flow, probability=flow.target)
     assert perfect.total_variation == 0
 
 
 def test_every_level_has_its_states_once() -> None:
-    each = levels(policy(), JOB, SIGMA)
+    reached = levels(policy(), JOB, SIGMA)
     states = [{schedule((way[0][:t], way[1])) - {()} for way in every_way(3)} for t in range(5)]
-    assert [len(level.probability) for level in each] == [len(of) for of in states]
-    assert [float(level.probability.sum()) for level in each] == pytest.approx([1.0] * 5, abs=1e-5)
+    assert [len(level.probability) for level in reached] == [len(network) for network in states]
+    assert [float(level.probability.sum()) for level in reached] == pytest.approx([1.0] * 5, abs=1e-5)
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
@@ -215,8 +221,8 @@ def test_what_cannot_be_counted_is_refused() -> None:
 
 
 def test_a_policy_that_is_not_normalised_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = policy()
-    right = of.devices
-    monkeypatch.setattr(of, "devices", lambda *given: right(*given) - 0.01)
+    network = policy()
+    right = network.devices
+    monkeypatch.setattr(network, "devices", lambda *arguments: right(*arguments) - 0.01)
     with pytest.raises(ValueError, match="the policy is not normalised"):
-        distribution(of, JOB, SIGMA)
+        distribution(network, JOB, SIGMA)

@@ -18,10 +18,10 @@ BACKWARD = torch.tensor([[0.0, -0.5, 0.0], [-1.0, -0.5, 0.0]])
 
 def test_three_trajectories_by_hand() -> None:
     """zeta: 1 - 1 + 1 = 1, 2 - 1 + 2 = 3, 0 - 0 + 1 = 1; mean 5/3, squares 4/9, 16/9, 4/9."""
-    given_ = LOG_REWARDS, FORWARD, BACKWARD
-    assert log_partition(*given_).tolist() == [1.0, 3.0, 1.0]
-    assert float(log_partition_variance(*given_)) == pytest.approx(24 / 27)
-    assert estimated_log_z(*given_) == pytest.approx(np.log((2 * np.e + np.e**3) / 3))
+    trajectories = LOG_REWARDS, FORWARD, BACKWARD
+    assert log_partition(*trajectories).tolist() == [1.0, 3.0, 1.0]
+    assert float(log_partition_variance(*trajectories)) == pytest.approx(24 / 27)
+    assert estimated_log_z(*trajectories) == pytest.approx(np.log((2 * np.e + np.e**3) / 3))
 
 
 def test_a_right_flow_has_no_loss_and_its_log_z_is_exact() -> None:
@@ -29,9 +29,9 @@ def test_a_right_flow_has_no_loss_and_its_log_z_is_exact() -> None:
     rewards = torch.tensor([3.0, 5.0], dtype=torch.float64)
     drawn = torch.tensor([0, 1, 1, 0, 1])
     forward = torch.stack([(rewards / 8).log()[drawn], torch.zeros(5)])
-    given_ = rewards.log()[drawn], forward, torch.zeros(2, 5)
-    assert float(log_partition_variance(*given_)) == pytest.approx(0.0, abs=1e-12)
-    assert estimated_log_z(*given_) == pytest.approx(np.log(8.0), abs=1e-12)
+    trajectories = rewards.log()[drawn], forward, torch.zeros(2, 5)
+    assert float(log_partition_variance(*trajectories)) == pytest.approx(0.0, abs=1e-12)
+    assert estimated_log_z(*trajectories) == pytest.approx(np.log(8.0), abs=1e-12)
 
 
 def test_several_trajectories_of_one_schedule_share_its_reward() -> None:

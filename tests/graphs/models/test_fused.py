@@ -1,4 +1,4 @@
-"""The compiled way of drawing schedules sees, and wants, what the one in torch does."""
+"""The compiled way of drawing schedules has the same observations and probabilities as the one in torch."""
 
 from __future__ import annotations
 
@@ -32,69 +32,80 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 @torch.inference_mode()
 def test_along_the_same_steps_it_sees_and_wants_the_same(sequence: Sequence, n: int, devices: int, hidden: int) -> None:
     problem, batch = drawn.problem(np.random.default_rng(n), n, devices), 5
-    of = policy(n, sequence=sequence, hidden=hidden)
-    assert isinstance(of, ReadsOnce)
-    graph, told = of.read(graph_view(problem)), condition(problem, 0.3, TOLD, batch)
-    here, there = (Environment(problem, batch, sequence) for _ in range(2))
-    drawing, observe = fused.Drawing(of, graph, problem, here, told), Observer(there, torch.from_numpy(problem.tails))
+    network = policy(n, sequence=sequence, hidden=hidden)
+    assert isinstance(network, ReadsOnce)
+    graph, conditions = network.read(graph_view(problem)), condition(problem, 0.3, TOLD, batch)
+    compiled_environment, torch_environment = (Environment(problem, batch, sequence) for _ in range(2))
+    drawing, observe = (
+        fused.Drawing(network, graph, problem, compiled_environment, conditions),
+        Observer(torch_environment, torch.from_numpy(problem.tails)),
+    )
     rng = np.random.default_rng(0)
     for _ in range(n):
-        seen = observe()
-        context = of.contexts(graph, seen)
-        scores = of.operations(graph, seen, context, told)
+        observation = observe()
+        context = network.contexts(graph, observation)
+        scores = network.operations(graph, observation, context, conditions)
         drawing.observe()
-        np.testing.assert_allclose(drawing.seen.devices, seen.devices.numpy(), atol=1e-6)
+        np.testing.assert_allclose(drawing.observations.devices, observation.devices.numpy(), atol=1e-6)
         for s in range(batch):
-            rows, count = seen.rows == s, drawing.seen.counts[s]
-            assert seen.operations[rows].tolist() == drawing.seen.operations[s, :count].tolist()
-            np.testing.assert_allclose(drawing.seen.candidates[s, :, :count].T, seen.candidates[rows], atol=1e-6)
+            rows, count = observation.rows == s, drawing.observations.counts[s]
+            assert observation.operations[rows].tolist() == drawing.observations.operations[s, :count].tolist()
+            np.testing.assert_allclose(
+                drawing.observations.candidates[s, :, :count].T, observation.candidates[rows], atol=1e-6
+            )
             np.testing.assert_allclose(
                 log_softmax(drawing.scores[s, :count]), log_softmax(scores[rows].numpy()), **CLOSE
             )
         operations = torch.from_numpy(drawing.choose(rng.random(batch))).long()
-        at = [int(((seen.rows == s) & (seen.operations == operations[s])).nonzero()[0]) for s in range(batch)]
-        devices_there = of.devices(graph, seen, torch.tensor(at), context, told)
-        devices_here = torch.from_numpy(drawing.place(operations.numpy())).log_softmax(-1)
-        torch.testing.assert_close(devices_here, devices_there, **CLOSE)
-        chosen = devices_there.argmax(1)
+        index = [
+            int(((observation.rows == s) & (observation.operations == operations[s])).nonzero()[0])
+            for s in range(batch)
+        ]
+        torch_devices = network.devices(graph, observation, torch.tensor(index), context, conditions)
+        compiled_devices = torch.from_numpy(drawing.place(operations.numpy())).log_softmax(-1)
+        torch.testing.assert_close(compiled_devices, torch_devices, **CLOSE)
+        chosen = torch_devices.argmax(1)
         drawing.add(operations.numpy(), chosen.numpy())
-        there.step(operations, chosen)
+        torch_environment.step(operations, chosen)
         for name in STATE:
-            torch.testing.assert_close(getattr(here, name), getattr(there, name), rtol=0, atol=0, equal_nan=True)
+            torch.testing.assert_close(
+                getattr(compiled_environment, name), getattr(torch_environment, name), rtol=0, atol=0, equal_nan=True
+            )
 
 
 def test_operations_are_drawn_as_probable_as_they_are() -> None:
     problem, batch = drawn.problem(np.random.default_rng(3), 12, 3, 0.1), 20_000
-    of = policy(3)
-    assert isinstance(of, ReadsOnce)
+    network = policy(3)
+    assert isinstance(network, ReadsOnce)
     with torch.inference_mode():
-        told, graph = condition(problem, 0.3, TOLD, batch), of.read(graph_view(problem))
-        drawing = fused.Drawing(of, graph, problem, Environment(problem, batch), told)
+        conditions, graph = condition(problem, 0.3, TOLD, batch), network.read(graph_view(problem))
+        drawing = fused.Drawing(network, graph, problem, Environment(problem, batch), conditions)
         drawing.observe()
         index = drawing.choose(np.random.default_rng(0).random(batch))
-    count = drawing.seen.counts[0]
+    count = drawing.observations.counts[0]
     expected = np.exp(log_softmax(drawing.scores[0, :count].astype(np.float64))) * batch
-    counts = [(index == i).sum() for i in drawing.seen.operations[0, :count]]
+    counts = [(index == i).sum() for i in drawing.observations.operations[0, :count]]
     assert count > 2 and chisquare(counts, expected).pvalue > 1e-3
     assert chisquare(np.roll(counts, 1), expected).pvalue < 1e-6
 
 
 def test_schedules_cost_what_the_environment_says_and_repeat() -> None:
     problem, batch = drawn.problem(np.random.default_rng(5), 30, 3), 9
-    of = policy(5)
-    assert isinstance(of, ReadsOnce)
+    network = policy(5)
+    assert isinstance(network, ReadsOnce)
 
     def schedules(seed: int) -> tuple[np.ndarray, np.ndarray]:
         environment = Environment(problem, batch)
         generator = torch.Generator().manual_seed(seed)
-        told = condition(problem, 0.3, TOLD, batch)
+        conditions = condition(problem, 0.3, TOLD, batch)
         with torch.inference_mode():
-            graph = of.read(graph_view(problem))
+            graph = network.read(graph_view(problem))
         orders, placements = (
-            part.numpy().astype(np.int32) for part in fused.schedules(of, graph, problem, environment, told, generator)
+            part.numpy().astype(np.int32)
+            for part in fused.schedules(network, graph, problem, environment, conditions, generator)
         )
         np.testing.assert_array_equal(makespans(problem, orders, placements), environment.makespan.numpy())
         return orders, placements
 
-    first, again, other = schedules(0), schedules(0), schedules(1)
-    assert all((a == b).all() for a, b in zip(first, again, strict=True)) and (first[0] != other[0]).any()
+    first, again, another_seed = schedules(0), schedules(0), schedules(1)
+    assert all((a == b).all() for a, b in zip(first, again, strict=True)) and (first[0] != another_seed[0]).any()

@@ -1,4 +1,4 @@
-"""GO's head for fusion: what it reads, rounds, training, and the three tasks together."""
+"""GO's head for fusion: its inputs, rounds, training, and the three tasks together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from pipeline.config.fusion import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers.cost import seconds
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
+from pipeline.graphs.compilers.fusion_problem import FusionProblem, MachineCosts
 from pipeline.graphs.compilers.kernel_graph import kernel_graph
 from pipeline.graphs.compilers.levels import LEVELS, plan_of
 from pipeline.graphs.compilers.optimum import optimum
@@ -26,7 +26,7 @@ from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.fusing_search import best_default, judged
 from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.graphs.models.fusing.joint import Machine
-from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, of_plan
+from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
 from pipeline.graphs.problems.problem import Transfers
 from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
 from tests.graphs.compilers.made import drawn
@@ -54,74 +54,74 @@ def problems(count: int, n: int, seed: int = 3) -> list[FusionProblem]:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_conforms(name: str) -> None:
-    """Legal plans, the same for a seed, costs as judged, never better than the best of all plans."""
-    for made in problems(4, 8):
-        plan, costs = fuse(made, METHODS[name], np.random.default_rng(1))
-        again, same_costs = fuse(made, METHODS[name], np.random.default_rng(1))
-        assert violations(made, plan) == []
+    """Plans are legal, the same for a seed, have the judged costs, and are never better than the best of all plans."""
+    for problem in problems(4, 8):
+        plan, costs = fuse(problem, METHODS[name], np.random.default_rng(1))
+        again, same_costs = fuse(problem, METHODS[name], np.random.default_rng(1))
+        assert violations(problem, plan) == []
         assert plan.kernel.tolist() == again.kernel.tolist() and costs.tolist() == same_costs.tolist()
-        assert seconds(made, plan) == pytest.approx(costs.min())
-        assert seconds(made, plan) >= seconds(made, optimum(made)) * (1 - 1e-12)
+        assert seconds(problem, plan) == pytest.approx(costs.min())
+        assert seconds(problem, plan) >= seconds(problem, optimum(problem)) * (1 - 1e-12)
         assert len(costs) == getattr(METHODS[name], "evaluations", 1)
 
 
 def test_searches_are_no_worse_than_what_they_start_from() -> None:
     better = 0
-    for made in problems(6, 30):
-        start = best_default(made).seconds
+    for problem in problems(6, 30):
+        start = best_default(problem).seconds
         for name in ("climbing", "go", "go_untaught"):
-            plan, _ = fuse(made, METHODS[name], np.random.default_rng(0))
-            assert seconds(made, plan) <= start
-            better += seconds(made, plan) < start * (1 - 1e-9)
+            plan, _ = fuse(problem, METHODS[name], np.random.default_rng(0))
+            assert seconds(problem, plan) <= start
+            better += seconds(problem, plan) < start * (1 - 1e-9)
     assert better > 0
 
 
 def test_what_the_network_reads_has_no_units() -> None:
     """Another unit of time and of bytes: the same numbers."""
-    made = problems(1, 20)[0]
-    other = made._replace(
-        computing=made.computing * 1e-6,
-        written=made.written * 8,
-        own_read=made.own_read * 8,
-        parent_bytes=made.parent_bytes * 8,
-        machine=made.machine * np.array([1e-6, 8, 1e-6 / 8, 1e-6 / 8]),
+    problem = problems(1, 20)[0]
+    rescaled = problem._replace(
+        computing=problem.computing * 1e-6,
+        written=problem.written * 8,
+        own_read=problem.own_read * 8,
+        parent_bytes=problem.parent_bytes * 8,
+        machine=MachineCosts(*np.multiply(problem.machine, [1e-6, 8, 1e-6 / 8, 1e-6 / 8]).tolist()),
     )
-    levels = np.random.default_rng(0).integers(0, LEVELS, made.n).astype(np.int8)
-    numbers = [of_plan(Fusible.of(one), levels, plan_of(one, levels)) for one in (made, other)]
-    assert Fusible.of(made).operations.shape == (20, GRAPH_NUMBERS) and numbers[0].shape == (20, PLAN_NUMBERS)
-    torch.testing.assert_close(Fusible.of(made).operations, Fusible.of(other).operations)
+    levels = np.random.default_rng(0).integers(0, LEVELS, problem.n).astype(np.int8)
+    numbers = [plan_numbers(Fusible.of(unit_of), levels, plan_of(unit_of, levels)) for unit_of in (problem, rescaled)]
+    assert Fusible.of(problem).operations.shape == (20, GRAPH_NUMBERS) and numbers[0].shape == (20, PLAN_NUMBERS)
+    torch.testing.assert_close(Fusible.of(problem).operations, Fusible.of(rescaled).operations)
     torch.testing.assert_close(numbers[0], numbers[1])
 
 
 def test_savings_are_those_of_turning_one_decision() -> None:
     rng = np.random.default_rng(4)
-    for made in problems(20, 12):
-        levels = np.where(rng.random(made.n) < 0.5, LEVELS - 1, 0).astype(np.int8)
-        plan = plan_of(made, levels)
-        saved = savings(made, plan.kernel, Fusible.of(made).may)
-        for i in np.flatnonzero(Fusible.of(made).may):
+    for problem in problems(20, 12):
+        levels = np.where(rng.random(problem.n) < 0.5, LEVELS - 1, 0).astype(np.int8)
+        plan = plan_of(problem, levels)
+        saved = savings(problem, plan.kernel, Fusible.of(problem).may)
+        for i in np.flatnonzero(Fusible.of(problem).may):
             kernel = plan.kernel.copy()
             kernel[i] = i if kernel[i] == NOT_WRITTEN else NOT_WRITTEN
-            assert saved[i] == pytest.approx(seconds(made, plan) - seconds(made, Plan(kernel)))
+            assert saved[i] == pytest.approx(seconds(problem, plan) - seconds(problem, Plan(kernel)))
 
 
 def test_kernels_are_a_graph_that_takes_as_long_on_one_device() -> None:
     rng = np.random.default_rng(5)
-    for made in problems(20, 25):
-        plan = plan_of(made, rng.integers(0, LEVELS, made.n).astype(np.int8))
-        kernels = kernel_graph(made, plan, 1, Transfers(1.0, 1.0))
+    for problem in problems(20, 25):
+        plan = plan_of(problem, rng.integers(0, LEVELS, problem.n).astype(np.int8))
+        kernels = kernel_graph(problem, plan, 1, Transfers(1.0, 1.0))
         count = len(kernels.problem)
         order = np.arange(count, dtype=np.int32)[None]
         alone = evaluated(kernels.problem, order, np.zeros((1, count), np.int32))
-        assert alone.seconds[0] == pytest.approx(seconds(made, plan))
-        inside = members(made, plan)
+        assert alone.seconds[0] == pytest.approx(seconds(problem, plan))
+        inside = members(problem, plan)
         edges = zip(kernels.problem.children.sources, kernels.problem.children.targets, strict=True)
         for giver, taker in edges:  # the taker computes something that reads a result of the giver
             results = set(np.flatnonzero(kernels.of_operation == giver).tolist())
             read = {
                 int(parent)
                 for i in inside[int(kernels.numbers[taker])]
-                for parent in made.parents[made.parent_offsets[i] : made.parent_offsets[i + 1]]
+                for parent in problem.parents[problem.parent_offsets[i] : problem.parent_offsets[i + 1]]
             }
             assert results & read
 
@@ -130,17 +130,17 @@ def test_kernels_are_a_graph_that_takes_as_long_on_one_device() -> None:
 @pytest.mark.parametrize("learns", [True, False])
 def test_the_tasks_together_conform(tasks: Any, learns: bool) -> None:
     settings = GoJoint(method="go_joint", evaluations=60, tasks=tasks, learns=learns, settings=SMALL)
-    for made in problems(3, 20):
-        found = go_joint.search(made, MACHINE, settings, np.random.default_rng(2))
-        again = go_joint.search(made, MACHINE, settings, np.random.default_rng(2))
-        assert violations(made, found.best.plan) == []
-        assert len(found.costs) == 60 and found.costs.tolist() == again.costs.tolist()
-        problem, best = found.best.kernels.problem, found.best.evaluated
-        assert evaluated(problem, best.orders, best.placements).seconds[0] == pytest.approx(found.costs.min())
-        assert found.best.seconds >= problem.bound * (1 - 1e-12)
+    for problem in problems(3, 20):
+        result = go_joint.search(problem, MACHINE, settings, np.random.default_rng(2))
+        again = go_joint.search(problem, MACHINE, settings, np.random.default_rng(2))
+        assert violations(problem, result.best.plan) == []
+        assert len(result.costs) == 60 and result.costs.tolist() == again.costs.tolist()
+        kernels, best = result.best.kernels.problem, result.best.evaluated
+        assert evaluated(kernels, best.orders, best.placements).seconds[0] == pytest.approx(result.costs.min())
+        assert result.best.seconds >= kernels.bound * (1 - 1e-12)
         if tasks == "placement":
-            start = placed(made, MACHINE, best_default(made).plan)
-            assert found.best.seconds <= start.seconds * (1 + 1e-12)
+            start = placed(problem, MACHINE, best_default(problem).plan)
+            assert result.best.seconds <= start.seconds * (1 + 1e-12)
 
 
 def test_an_interrupted_training_ends_as_an_uninterrupted_one() -> None:
@@ -171,11 +171,11 @@ def test_weights_come_back_from_their_file(tmp_path: Path) -> None:
     torch.manual_seed(0)
     network = Fusing(SMALL)
     save(network, tmp_path / "weights.safetensors")
-    made = problems(1, 12)[0]
-    fusible, state = Fusible.of(made), judged(made, np.zeros(12, np.int8))
-    read = of_plan(fusible, state.levels, separate(12))
+    problem = problems(1, 12)[0]
+    fusible, state = Fusible.of(problem), judged(problem, np.zeros(12, np.int8))
+    plan_inputs = plan_numbers(fusible, state.levels, separate(12))
     again = load(tmp_path / "weights.safetensors")
-    torch.testing.assert_close(again(fusible, read).priority, network(fusible, read).priority)
+    torch.testing.assert_close(again(fusible, plan_inputs).priority, network(fusible, plan_inputs).priority)
     (tmp_path / "text").write_text("no weights")
     with pytest.raises(ValueError, match="train it again"):
         load(tmp_path / "text")

@@ -40,9 +40,9 @@ def test_a_score_has_a_part_that_counts_by_what_is_at_stake(second: bool) -> Non
     score, first = Score(5, second), torch.randn(4, 5)
     torch.nn.init.normal_(score.out.weight)
     torch.nn.init.normal_(score.out.bias)
-    none, one, ten = (score(first, torch.full((4,), stakes)) for stakes in (0.0, 1.0, 10.0))
-    assert (none - one).abs().min() > 1e-3
-    torch.testing.assert_close(ten - none, 10 * (one - none))
+    of_none, of_one, of_ten = (score(first, torch.full((4,), stakes)) for stakes in (0.0, 1.0, 10.0))
+    assert (of_none - of_one).abs().min() > 1e-3
+    torch.testing.assert_close(of_ten - of_none, 10 * (of_one - of_none))
 
 
 def test_a_condition_scales_and_shifts_once_it_is_learned() -> None:

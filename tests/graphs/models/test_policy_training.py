@@ -20,7 +20,7 @@ from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models import policy_training
 from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake
 from pipeline.graphs.models.policy import Policy, make, save
-from pipeline.graphs.models.policy_training import Drawn, State, measure, train
+from pipeline.graphs.models.policy_training import State, StepInput, measure, train
 from pipeline.graphs.models.topoformer import graph_view
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning.diverged import Diverged
@@ -119,43 +119,43 @@ def test_a_speedup_is_that_of_the_target(seed: int, noise: float, devices: int) 
     normals = np.random.default_rng(seed).standard_normal((4, 8))
     draws = noisy(job, noise, normals).draws if noise else (job,)
     schedules = orders.numpy().astype(np.int32), environment.placement.numpy().astype(np.int32)
-    each = [replace(draw, transfers=moved.transfers) for draw in draws]
-    expected = np.mean([draw.seconds.sum() / Target((draw,)).seconds(*schedules) for draw in each], 0)
+    moved_draws = [replace(draw, transfers=moved.transfers) for draw in draws]
+    expected = np.mean([draw.seconds.sum() / Target((draw,)).seconds(*schedules) for draw in moved_draws], 0)
     np.testing.assert_allclose(speedups.numpy(), expected, rtol=1e-12)
 
 
 def test_drawn_targets_are_told_and_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every step has its own target, noise among them, and the policy is told the same."""
-    told, counted = [], []
-    tell, count = policy_training.condition, policy_training._speedups
+    """Every step has its own target, some with noise, and the policy is told the same."""
+    conditions_of, counted = [], []
+    condition, count = policy_training.condition, policy_training._speedups
 
     def telling(job: Problem, sigma: float, strengths: Strengths, batch: int) -> torch.Tensor:
-        told.append(strengths)
-        return tell(job, sigma, strengths, batch)
+        conditions_of.append(strengths)
+        return condition(job, sigma, strengths, batch)
 
-    def counting(job: Problem, strengths: Strengths, *given: Any) -> torch.Tensor:
+    def counting(job: Problem, strengths: Strengths, *rest: Any) -> torch.Tensor:
         assert (job.transfers.slope > 0) == (strengths.slope > 0) and (job.transfers.delay > 0) == (strengths.delay > 0)
         counted.append(strengths)
-        return count(job, strengths, *given)
+        return count(job, strengths, *rest)
 
     monkeypatch.setattr(policy_training, "condition", telling)
     monkeypatch.setattr(policy_training, "_speedups", counting)
     _, history = train(TRAINING, DEVELOPMENT, settings(steps=20, trajectories=2, measurements=1, targets="drawn"), 0)
-    assert told == counted and np.isfinite([row["loss"] for row in history]).all()
-    of_steps, measured = told[:20], told[20:]
+    assert conditions_of == counted and np.isfinite([row["loss"] for row in history]).all()
+    of_steps, measured = conditions_of[:20], conditions_of[20:]
     assert measured == [PLAIN]  # development graphs are measured on the proxy
     assert len(set(of_steps)) > 15 and {bool(s.noise) for s in of_steps} == {True, False}
     assert len({(bool(s.slope), bool(s.delay)) for s in of_steps}) == 4
-    told.clear()
+    conditions_of.clear()
     train(TRAINING, DEVELOPMENT, settings(steps=3, trajectories=2, measurements=1), 0)
-    assert set(told) == {PLAIN}
+    assert set(conditions_of) == {PLAIN}
 
 
 def loss_of(chosen: Settings, sigma: float) -> float:
-    of, job = policy(sequence="by_start"), problem(1, 6, 2)
-    now = Drawn(job, graph_view(job), sigma, PLAIN)
+    network, job = policy(sequence="by_start"), problem(1, 6, 2)
+    step_input = StepInput(job, graph_view(job), sigma, PLAIN)
     generator, rng = torch.Generator().manual_seed(0), np.random.default_rng(0)
-    _, losses = policy_training._losses(of, now, chosen, generator, rng, 1.0)
+    _, losses = policy_training._losses(network, step_input, chosen, generator, rng, 1.0)
     return float(next(losses).detach())
 
 
@@ -168,22 +168,22 @@ def test_sets_are_drawn_from_equally_often_and_temperatures_log_uniform() -> Non
     small, large = [problem(0, 5)], [problem(seed, 6) for seed in range(1, 10)]
     chosen = settings(least_sigma=0.01, most_sigma=1.0)
     views: dict[int, Any] = {}
-    every = [policy_training._drawn([small, large], views, chosen, np.random.default_rng([0, k])) for k in range(600)]
-    share = np.mean([now.problem is small[0] for now in every])
+    inputs = [policy_training._draw([small, large], views, chosen, np.random.default_rng([0, k])) for k in range(600)]
+    share = np.mean([step_input.problem is small[0] for step_input in inputs])
     assert 0.44 < share < 0.56 and len(views) == 10
-    logs = np.log10([now.sigma for now in every])
+    logs = np.log10([step_input.sigma for step_input in inputs])
     assert logs.min() > -2 and logs.max() < 0 and logs.mean() == pytest.approx(-1, abs=0.1)
     assert logs.std() == pytest.approx(2 / 12**0.5, rel=0.1)
     by_graph = settings(least_sigma=0.5, most_sigma=0.5, sigma_unit="mean_run_time")
-    now = policy_training._drawn([small], views, by_graph, np.random.default_rng(0))
-    assert now.sigma == pytest.approx(0.5 * at_stake(small[0]))
+    step_input = policy_training._draw([small], views, by_graph, np.random.default_rng(0))
+    assert step_input.sigma == pytest.approx(0.5 * at_stake(small[0]))
 
 
 def test_measuring_repeats_and_changes_nothing() -> None:
-    of = policy()
-    before = deepcopy(of.state_dict())
-    assert str(measure(of, DEVELOPMENT)) == str(measure(of, DEVELOPMENT))
-    assert all(torch.equal(weight, before[name]) for name, weight in of.state_dict().items())
+    network = policy()
+    before = deepcopy(network.state_dict())
+    assert str(measure(network, DEVELOPMENT)) == str(measure(network, DEVELOPMENT))
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
 
 
 def test_the_policy_is_ready_to_be_used() -> None:
@@ -211,8 +211,8 @@ def test_a_loss_that_is_no_number_is_an_error_at_once(monkeypatch: pytest.Monkey
     losses: list[torch.Tensor] = []
     states: list[State] = []
 
-    def breaks_at_the_third(*given: torch.Tensor) -> torch.Tensor:
-        losses.append(right(*given))
+    def breaks_at_the_third(*arguments: torch.Tensor) -> torch.Tensor:
+        losses.append(right(*arguments))
         return losses[-1] * (np.nan if len(losses) == 3 else 1.0)
 
     monkeypatch.setattr(policy_training, "log_partition_variance", breaks_at_the_third)

@@ -28,16 +28,18 @@ ADVANTAGES = (PLAIN_ADVANTAGES - PLAIN_ADVANTAGES.mean()) / PLAIN_ADVANTAGES.std
 
 
 def passes(monkeypatch: pytest.MonkeyPatch, forward: list[torch.Tensor], entropy_weight: float) -> list[torch.Tensor]:
-    """The loss of each pass, where the policy says these log P_F, and always the same values and entropies."""
-    said = iter(LogProbabilities(each, torch.zeros(2, 2), torch.full((2, 2), 0.4), VALUES) for each in forward)
-    monkeypatch.setattr(ppo_loss, "log_probabilities", lambda *given: next(said))
+    """The loss of each pass, if the policy has these log P_F, and always the same values and entropies."""
+    log_probabilities = iter(
+        LogProbabilities(log_forward, torch.zeros(2, 2), torch.full((2, 2), 0.4), VALUES) for log_forward in forward
+    )
+    monkeypatch.setattr(ppo_loss, "log_probabilities", lambda *arguments: next(log_probabilities))
     stub: Any = SimpleNamespace(read=lambda view: view)
-    made: Any = None
-    return list(ppo_loss.losses(stub, None, made, torch.zeros(2, 4), SPEEDUPS, entropy_weight))
+    rollouts: Any = None
+    return list(ppo_loss.losses(stub, None, rollouts, torch.zeros(2, 4), SPEEDUPS, entropy_weight))
 
 
 def test_advantages_and_returns_by_hand() -> None:
-    advantages, returns = ppo_loss._estimated(VALUES.clone(), torch.tensor([1.0, -1.0]))
+    advantages, returns = ppo_loss._advantages_and_returns(VALUES.clone(), torch.tensor([1.0, -1.0]))
     torch.testing.assert_close(returns, torch.tensor([[0.965, -0.945], [1.0, -1.0]]))
     torch.testing.assert_close(advantages, ADVANTAGES)
     assert float(advantages.mean()) == pytest.approx(0, abs=1e-6) and float(advantages.std()) == pytest.approx(1)
@@ -61,23 +63,25 @@ def test_losses_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("reads", ["once", "every_step"])
 def test_the_first_gradient_is_that_of_the_advantages(reads: str) -> None:
-    """As in REINFORCE: of -mean(advantage log P_F). The value's head is held apart from what it reads."""
-    of, job, batch = policy(reads=reads, objective="ppo"), problem(2, 7), 8
-    torch.nn.init.zeros_(of.value.weight)
-    view, told = graph_view(job), condition(job, SIGMA, TOLD, batch)
+    """As in REINFORCE: the gradient of -mean(advantage log P_F). The head for values is left out."""
+    network, job, batch = policy(reads=reads, objective="ppo"), problem(2, 7), 8
+    torch.nn.init.zeros_(network.value.weight)
+    view, conditions = graph_view(job), condition(job, SIGMA, TOLD, batch)
     environment, tails = Environment(TOLD.transferring(job), batch), torch.from_numpy(job.tails)
-    made = trajectories(of, of.read(view), environment, tails, told, torch.Generator().manual_seed(0))
+    rollouts = trajectories(
+        network, network.read(view), environment, tails, conditions, torch.Generator().manual_seed(0)
+    )
     speedups = job.seconds.sum() / environment.makespan
-    body = [p for name, p in of.named_parameters() if not name.startswith("value")]
+    body = [p for name, p in network.named_parameters() if not name.startswith("value")]
 
     def gradients(loss: torch.Tensor) -> list[torch.Tensor]:
         return list(torch.autograd.grad(loss, body, materialize_grads=True, allow_unused=True))
 
-    ours = gradients(next(ppo_loss.losses(of, view, made, told, speedups, 0.0)))
-    now = log_probabilities(of, of.read(view), made, told)
-    advantages, _ = ppo_loss._estimated(now.values.detach(), (speedups - speedups.mean()).float())
-    for here, there in zip(ours, gradients(-(advantages * now.forward).mean()), strict=True):
-        torch.testing.assert_close(here, there, atol=1e-6, rtol=1e-4)
+    ours = gradients(next(ppo_loss.losses(network, view, rollouts, conditions, speedups, 0.0)))
+    now = log_probabilities(network, network.read(view), rollouts, conditions)
+    advantages, _ = ppo_loss._advantages_and_returns(now.values.detach(), (speedups - speedups.mean()).float())
+    for ours_part, expected_part in zip(ours, gradients(-(advantages * now.forward).mean()), strict=True):
+        torch.testing.assert_close(ours_part, expected_part, atol=1e-6, rtol=1e-4)
 
 
 def test_a_short_training_raises_the_mean_speedup() -> None:

@@ -26,8 +26,8 @@ def test_values_and_gradients_are_those_of_torch(
     expected = functional.linear(x, layer.weight, layer.bias if bias else None)
     assert out.shape == expected.shape and out.dtype == torch.float32
     torch.testing.assert_close(out, expected, **CLOSE)
-    here, there = (torch.autograd.grad((y * weighed).sum(), needed) for y in (out, expected))
-    for ours, theirs in zip(here, there, strict=True):
+    gradients, expected_gradients = (torch.autograd.grad((y * weighed).sum(), needed) for y in (out, expected))
+    for ours, theirs in zip(gradients, expected_gradients, strict=True):
         torch.testing.assert_close(ours, theirs, **CLOSE)
 
 

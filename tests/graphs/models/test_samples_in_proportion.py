@@ -1,4 +1,4 @@
-"""A trained policy draws schedules in proportion to their reward, and the measurement sees where one does not."""
+"""A trained policy draws schedules in proportion to their reward; the measurement notices a policy that does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pipeline.graphs.models import rollout
-from pipeline.graphs.models.exact_flow import ExactFlow, distribution, drawn
+from pipeline.graphs.models.exact_flow import ExactFlow, distribution, draw_schedules
 from pipeline.graphs.models.policy import Policy
 from pipeline.graphs.models.policy_training import train
 from pipeline.graphs.problems.problem import Edges, Problem
@@ -57,11 +57,11 @@ def test_counting_every_naming_of_the_devices_is_noticed(flow: ExactFlow) -> Non
 
 
 def test_leaving_out_the_backward_policy_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then schedules that many trajectories lead to are drawn too often."""
+    """Then schedules to which many trajectories lead are drawn too often."""
     right = rollout.log_probabilities
 
-    def without(*given: object) -> rollout.LogProbabilities:
-        logs = right(*given)  # type: ignore[arg-type]
+    def without(*arguments: object) -> rollout.LogProbabilities:
+        logs = right(*arguments)  # type: ignore[arg-type]
         return logs._replace(backward=torch.zeros_like(logs.backward))
 
     monkeypatch.setattr("pipeline.graphs.models.policy_training.log_probabilities", without)
@@ -69,9 +69,11 @@ def test_leaving_out_the_backward_policy_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 def test_draws_are_counted_as_the_schedules_they_are(policy: Policy, flow: ExactFlow) -> None:
-    counts = drawn(policy, JOB, SIGMA, flow, 20_000, 0).counts
+    counts = draw_schedules(policy, JOB, SIGMA, flow, 20_000, 0).counts
     assert counts.sum() == 20_000
     off = (counts - 20_000 * flow.probability) / np.sqrt(20_000 * flow.probability * (1 - flow.probability))
     assert np.abs(off).max() < 5  # standard deviations of a perfect sampler
-    with pytest.raises(ValueError, match="none of the distribution"):
-        drawn(policy, JOB, SIGMA, replace(flow, orders=flow.orders[1:], placements=flow.placements[1:]), 2000, 0)
+    with pytest.raises(ValueError, match="are not among the"):
+        draw_schedules(
+            policy, JOB, SIGMA, replace(flow, orders=flow.orders[1:], placements=flow.placements[1:]), 2000, 0
+        )

@@ -1,4 +1,4 @@
-"""The network: equivariant, its soft orders respect the precedence, its file says all about it."""
+"""The network of slots: it is equivariant, its soft orders respect the precedence, and its file restores it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def test_another_numbering_permutes_scores_and_slots() -> None:
         rng = np.random.default_rng(seed)
         original = problem(rng, 12)
         order = drawn.schedules(original, rng, 1)[0][0]
-        here, there = batch([view(original)]), batch([view(renumbered(original, order))])
-        scores = untrained.scores(here), untrained.scores(there)
+        graph, renumbered_graph = batch([view(original)]), batch([view(renumbered(original, order))])
+        scores = untrained.scores(graph), untrained.scores(renumbered_graph)
         torch.testing.assert_close(scores[1], scores[0][:, order], atol=1e-4, rtol=0)
-        slots = untrained.constrain(scores[0], here.orders), untrained.constrain(scores[1], there.orders)
+        slots = untrained.constrain(scores[0], graph.orders), untrained.constrain(scores[1], renumbered_graph.orders)
         torch.testing.assert_close(slots[1], slots[0][:, order], atol=1e-3, rtol=0)
 
 
 @torch.inference_mode()
 def test_related_operations_are_told_apart() -> None:
-    """Without what attention is told of pairs, other scores come out."""
+    """Without the biases for relations, scores differ."""
     untrained, graph = network(), batch([view(problem(np.random.default_rng(0), 12))])
     scores = untrained.scores(graph)
     torch.nn.init.zeros_(untrained.relations.weight)
@@ -78,13 +78,13 @@ def test_a_file_says_all_about_its_network(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_network_is_named(tmp_path: Path) -> None:
     path = tmp_path / "slots.safetensors"
-    with pytest.raises(ValueError, match=re.escape(f"{path} is no file of weights")):
+    with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights")):
         SlotNetwork.load(path)
     path.write_bytes(b"nothing")
-    with pytest.raises(ValueError, match=re.escape(f"{path} is no file of weights")):
+    with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights")):
         SlotNetwork.load(path)
     save_file({"weight": torch.zeros(1)}, path)
-    with pytest.raises(ValueError, match="is no network of slots"):
+    with pytest.raises(ValueError, match="is not a network of slots"):
         SlotNetwork.load(path)
 
 

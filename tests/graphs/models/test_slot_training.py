@@ -23,29 +23,29 @@ def test_training_learns_list_scheduling_of_unseen_graphs(operator: str) -> None
 
 
 def test_resumed_training_ends_in_the_same_weights() -> None:
-    data = examples(24, (5, 7)), examples(8, (6,), seed=1)
+    sets = examples(24, (5, 7)), examples(8, (6,), seed=1)
     states: list[State] = []
-    whole, history = train(*data, SETTINGS, 3, save=lambda state: states.append(deepcopy(state)))
-    resumed, again = train(*data, SETTINGS, 3, resume=states[1])
+    whole, history = train(*sets, SETTINGS, 3, save=lambda state: states.append(deepcopy(state)))
+    resumed, again = train(*sets, SETTINGS, 3, resume=states[1])
     assert states[1]["step"] == 20 and str(again) == str(history)
     for name, weight in whole.state_dict().items():
         assert torch.equal(weight, resumed.state_dict()[name]), name
 
 
 def test_seeds_differ_and_repeat() -> None:
-    data = examples(16, (5,)), examples(8, (5,), seed=1)
-    first, second, third = (str(train(*data, SETTINGS, seed)[1]) for seed in (0, 0, 1))
+    sets = examples(16, (5,)), examples(8, (5,), seed=1)
+    first, second, third = (str(train(*sets, SETTINGS, seed)[1]) for seed in (0, 0, 1))
     assert first == second != third
 
 
 def test_the_best_on_development_graphs_is_kept() -> None:
     """A rate that is far too high spoils the network after its first steps."""
-    data = examples(16, (6,)), examples(8, (6,), seed=1)
+    sets = examples(16, (6,)), examples(8, (6,), seed=1)
     settings = SETTINGS.model_copy(update={"learning_rate": 3.0, "warmup": 1000, "steps": 200, "measurements": 20})
-    network, history = train(*data, settings, 0)
+    network, history = train(*sets, settings, 0)
     losses = [row["loss"] for row in history if row["split"] == "development"]
     assert min(losses) < losses[-1]
-    assert measure(network, data[1])["loss"] == pytest.approx(min(losses), rel=1e-6)
+    assert measure(network, sets[1])["loss"] == pytest.approx(min(losses), rel=1e-6)
 
 
 def test_a_diverging_loss_is_an_error() -> None:

@@ -36,26 +36,26 @@ def test_another_numbering_permutes_the_rows(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     original = problem(rng, n)
     order = drawn.schedules(original, rng, 1)[0][0]
-    here, there = view(original), view(renumbered(original, order))
-    np.testing.assert_allclose(there.features, here.features[order], atol=1e-6)
-    np.testing.assert_array_equal(there.relations, here.relations[np.ix_(order, order)])
-    np.testing.assert_array_equal(there.precedes, here.precedes[np.ix_(order, order)])
+    before, after = view(original), view(renumbered(original, order))
+    np.testing.assert_allclose(after.features, before.features[order], atol=1e-6)
+    np.testing.assert_array_equal(after.relations, before.relations[np.ix_(order, order)])
+    np.testing.assert_array_equal(after.precedes, before.precedes[np.ix_(order, order)])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
 @settings(max_examples=30, deadline=None)
 def test_another_unit_of_time_changes_nothing(seed: int, unit: float) -> None:
     original = problem(np.random.default_rng(seed), 20)
-    here, there = view(original), view(replace(original, seconds=original.seconds * unit))
-    np.testing.assert_allclose(there.features, here.features, atol=1e-5)
+    before, after = view(original), view(replace(original, seconds=original.seconds * unit))
+    np.testing.assert_allclose(after.features, before.features, atol=1e-5)
 
 
 def test_relations_are_those_of_networkx() -> None:
     for seed in range(20):
-        one = problem(np.random.default_rng(seed), 15)
-        graph = nx.DiGraph(zip(one.children.sources.tolist(), one.children.targets.tolist(), strict=True))
+        job = problem(np.random.default_rng(seed), 15)
+        graph = nx.DiGraph(zip(job.children.sources.tolist(), job.children.targets.tolist(), strict=True))
         graph.add_nodes_from(range(15))
-        relations = view(one).relations
+        relations = view(job).relations
         for i in range(15):
             for k in range(15):
                 if i == k:
@@ -84,10 +84,10 @@ def test_operations_that_take_no_time_are_seen_without_a_fault() -> None:
 
 def test_a_batch_is_its_graphs() -> None:
     rng = np.random.default_rng(0)
-    seen = [view(problem(rng, 9)) for _ in range(3)]
-    together = batch(seen)
-    for b, one in enumerate(seen):
-        alone = batch([one])
+    views = [view(problem(rng, 9)) for _ in range(3)]
+    together = batch(views)
+    for b, single in enumerate(views):
+        alone = batch([single])
         np.testing.assert_array_equal(together.features[b], alone.features[0])
         np.testing.assert_array_equal(together.relations[b], alone.relations[0])
         np.testing.assert_array_equal(together.orders.take(np.array([b])).support(), alone.orders.support())

@@ -1,4 +1,4 @@
-"""GO's network, its moves and its search: what it reads, what it may depend on, and that it learns."""
+"""GO's network, its moves and its search: its inputs, what its scores may depend on, and that it learns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SMALL = Settings(width=16, heads=2, segment=8, samples=10)
 
 
 def network(seed: int = 0, settings: Settings = SMALL, scale: float = 1.0) -> WholeGraph:
-    """With weights in its last layers, too."""
+    """A network whose last layers have weights other than 0, too."""
     torch.manual_seed(seed)
-    made = WholeGraph(settings)
+    initial = WholeGraph(settings)
     with torch.no_grad():
-        for parameter in made.parameters():
+        for parameter in initial.parameters():
             parameter.add_(scale * 0.2 * torch.randn_like(parameter))
-    return made
+    return initial
 
 
 def state(seed: int = 0, n: int = 20, devices: int = 3) -> State:
@@ -45,9 +45,9 @@ def test_slack_and_arrivals_are_those_of_the_schedule(seed: int) -> None:
     decisions = Decisions(rng.integers(OPEN, 3, (1, 12)).astype(np.int8), np.full((1, 12), PLAIN, np.int8))
     judged = completion(decisions)
     begin = State.begin(completion)
-    read = standing(begin.surroundings, decisions, judged)
+    inputs = standing(begin.surroundings, decisions, judged)
     unit, span = problem.seconds.mean(), judged.seconds[0]
-    slack = np.maximum(np.expm1(read.operations[:, 1].numpy().astype(float)), 0) * unit
+    slack = np.maximum(np.expm1(inputs.operations[:, 1].numpy().astype(float)), 0) * unit
     order, placement = judged.orders[0], judged.placements[0]
     for i in range(12):  # an operation that takes as much longer as its slack lengthens nothing; more does
         for more, longer in ((0.999, False), (1.001, True)):
@@ -57,10 +57,12 @@ def test_slack_and_arrivals_are_those_of_the_schedule(seed: int) -> None:
             assert (took > span * (1 + 1e-9)) == longer
     for i, device in product(range(12), range(3)):
         before = problem.parents.targets[problem.parents.offsets[i] : problem.parents.offsets[i + 1]]
-        there = [judged.ends[0, j] + (completion.delays[j] if placement[j] != device else 0.0) for j in before]
-        here = [judged.ends[0, j] + (completion.delays[j] if placement[j] != placement[i] else 0.0) for j in before]
-        expected = (max(there, default=0.0) - max(here, default=0.0)) / unit
-        assert read.devices[i, device, 7] == pytest.approx(np.sign(expected) * np.log1p(abs(expected)) / 2, abs=1e-5)
+        arrivals = [judged.ends[0, j] + (completion.delays[j] if placement[j] != device else 0.0) for j in before]
+        present_arrivals = [
+            judged.ends[0, j] + (completion.delays[j] if placement[j] != placement[i] else 0.0) for j in before
+        ]
+        expected = (max(arrivals, default=0.0) - max(present_arrivals, default=0.0)) / unit
+        assert inputs.devices[i, device, 7] == pytest.approx(np.sign(expected) * np.log1p(abs(expected)) / 2, abs=1e-5)
 
 
 def _run(problem: Problem, order: np.ndarray, placement: np.ndarray) -> float:
@@ -71,14 +73,14 @@ def _run(problem: Problem, order: np.ndarray, placement: np.ndarray) -> float:
 
 def test_devices_are_treated_alike() -> None:
     begin = state()
-    read = standing(begin.surroundings, begin.decisions, begin.evaluated)
+    inputs = standing(begin.surroundings, begin.decisions, begin.evaluated)
     exchanged = torch.tensor([2, 0, 1])
     net = network()
-    scores = net(begin.surroundings, read)
-    other = net(begin.surroundings, Standing(read.operations, read.devices[:, exchanged]))
-    assert torch.allclose(other.placement[:, :3], scores.placement[:, exchanged], atol=1e-5)
-    assert torch.allclose(other.placement[:, 3], scores.placement[:, 3], atol=1e-5)
-    assert torch.allclose(other.priority, scores.priority, atol=1e-5)
+    scores = net(begin.surroundings, inputs)
+    exchanged_scores = net(begin.surroundings, Standing(inputs.operations, inputs.devices[:, exchanged]))
+    assert torch.allclose(exchanged_scores.placement[:, :3], scores.placement[:, exchanged], atol=1e-5)
+    assert torch.allclose(exchanged_scores.placement[:, 3], scores.placement[:, 3], atol=1e-5)
+    assert torch.allclose(exchanged_scores.priority, scores.priority, atol=1e-5)
 
 
 def test_attention_reads_its_segment_and_the_one_before_alone() -> None:
@@ -120,7 +122,7 @@ def test_probabilities_of_all_moves_sum_to_one_and_are_drawn_so(places: bool) ->
     rng = np.random.default_rng(3)
     scores, labels, groups = _scores(rng, 6, 2), np.array([[0, 0, 1, 2, 2, 2]]), np.array([3])
     choices = 3 if places else LEVELS
-    every = [
+    all_moves = [
         moves.Moves(
             torch.from_numpy(labels),
             torch.from_numpy(groups),
@@ -132,21 +134,24 @@ def test_probabilities_of_all_moves_sum_to_one_and_are_drawn_so(places: bool) ->
         for group in range(3)
         for choice in range(choices)
     ]
-    chances = np.array([float(moves.log_probabilities(scores, move, 0.3).exp()) for move in every])
+    chances = np.array([float(moves.log_probabilities(scores, move, 0.3).exp()) for move in all_moves])
     assert chances.sum() == pytest.approx(1, abs=1e-5)
     assert chances.min() >= 0.3 * 0.3 / (3 * choices)
     count = 20_000
-    many = moves.draw(
+    drawn_moves = moves.draw(
         scores, np.repeat(labels, count, 0), np.repeat(groups, count), np.ones(count, int), float(places), 0.3, rng
     )
-    seen = np.bincount((many.chosen * choices + many.choices).flatten().numpy(), minlength=len(chances)) / count
-    assert np.abs(seen - chances).max() < 4 * np.sqrt(0.25 / count)
-    assert moves.log_probabilities(scores, many, 0.3).exp().mean() == pytest.approx((chances**2).sum(), rel=0.05)
+    shares = (
+        np.bincount((drawn_moves.chosen * choices + drawn_moves.choices).flatten().numpy(), minlength=len(chances))
+        / count
+    )
+    assert np.abs(shares - chances).max() < 4 * np.sqrt(0.25 / count)
+    assert moves.log_probabilities(scores, drawn_moves, 0.3).exp().mean() == pytest.approx((chances**2).sum(), rel=0.05)
 
 
 def test_a_move_changes_its_group_alone() -> None:
     labels, groups = np.array([[0, 1, 1, 2]]), np.array([3])
-    made = moves.Moves(
+    several = moves.Moves(
         torch.from_numpy(labels),
         torch.from_numpy(groups),
         torch.tensor([[True, False, True]]),
@@ -154,10 +159,10 @@ def test_a_move_changes_its_group_alone() -> None:
         torch.tensor([[1, 0, 2]]),
         torch.tensor([[2, 19, 0]]),
     )
-    changed = moves.changed(Decisions.open(4), made, 2)
+    changed = moves.changed(Decisions.open(4), several, 2)
     assert changed.devices.tolist() == [[OPEN, OPEN, OPEN, OPEN]]  # choice 2 of 2 devices: open
     assert changed.levels.tolist() == [[19, PLAIN, PLAIN, PLAIN]]
-    placed = moves.changed(Decisions.open(4), replace(made, choices=torch.tensor([[1, 0, 0]])), 2)
+    placed = moves.changed(Decisions.open(4), replace(several, choices=torch.tensor([[1, 0, 0]])), 2)
     assert placed.devices.tolist() == [[OPEN, 1, 1, OPEN]] and placed.levels.tolist() == [[0, PLAIN, PLAIN, PLAIN]]
 
 
@@ -192,7 +197,7 @@ def test_only_gains_count() -> None:
 
 
 def test_it_learns_where_gains_are() -> None:
-    """Two long operations share a device with ten that take no time: only moves of the long ones help."""
+    """Two long operations share a device with ten that take no time: only moves of the long operations help."""
     n = 12
     edges = Edges(np.zeros(n + 1, np.int32), np.zeros(0, np.int32))
     seconds = np.r_[1.0, 1.0, np.zeros(n - 2)]
@@ -224,12 +229,12 @@ def test_better_takes_equals_and_refuses_worse() -> None:
 
 
 def test_weights_come_back_with_their_settings(tmp_path: Path) -> None:
-    made, path = network(), tmp_path / "go.safetensors"
-    save(made, path)
+    saved, path = network(), tmp_path / "go.safetensors"
+    save(saved, path)
     again = load(path)
     assert again.settings == SMALL
-    for name, weight in made.state_dict().items():
+    for name, weight in saved.state_dict().items():
         assert torch.equal(weight, again.state_dict()[name])
     path.write_bytes(b"no weights")
-    with pytest.raises(ValueError, match=r"go\.safetensors is no file of weights .* train it again"):
+    with pytest.raises(ValueError, match=r"go\.safetensors is not a file of weights .* train it again"):
         load(path)

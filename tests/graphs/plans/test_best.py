@@ -1,4 +1,4 @@
-"""The best classical schedule: valid, as cheap as it says, within memory and groups, the same for the same seed."""
+"""The best classical schedule: valid, with the right cost, within memory and groups, and equal for equal seeds."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def schedule(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(3))
 def test_every_makespan_is_that_of_its_schedule(seed: int) -> None:
     problem = drawn.problem(np.random.default_rng(seed), 30, 3)
-    tried = trials(problem, seed, moves=300)
-    assert [trial.method for trial in tried] == [*METHODS["classical"], "annealing"]
-    for trial in tried:
+    results = trials(problem, seed, moves=300)
+    assert [trial.method for trial in results] == [*METHODS["classical"], "annealing"]
+    for trial in results:
         order, placement = schedule(trial)
         assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
         assert trial.seconds >= problem.bound * (1 - 1e-12)
-    assert tried[0].seconds == pytest.approx(problem.seconds.sum()) and set(schedule(tried[0])[1]) == {0}
-    assert chosen(tried).seconds == min(trial.seconds for trial in tried)
-    assert tried[-1].seconds <= min(trial.seconds for trial in tried[:-1])  # annealing starts from the best of them
+    assert results[0].seconds == pytest.approx(problem.seconds.sum()) and set(schedule(results[0])[1]) == {0}
+    assert chosen(results).seconds == min(trial.seconds for trial in results)
+    assert results[-1].seconds <= min(trial.seconds for trial in results[:-1])  # annealing starts from the best of them
 
 
 def test_the_same_seed_gives_the_same_schedules() -> None:
     problem = drawn.problem(np.random.default_rng(5), 40, 4)
-    first, second, other = (trials(problem, seed, moves=500) for seed in (3, 3, 4))
+    first, second, third = (trials(problem, seed, moves=500) for seed in (3, 3, 4))
     for a, b in zip(first, second, strict=True):
         assert [part.tolist() for part in schedule(a)] == [part.tolist() for part in schedule(b)]
-    assert any(a.seconds != b.seconds for a, b in zip(first, other, strict=True))
+    assert any(a.seconds != b.seconds for a, b in zip(first, third, strict=True))
 
 
 def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() -> None:
     rng = np.random.default_rng(1)
-    held = 0
+    valid = 0
     for _ in range(10):
         problem = drawn.problem(rng, 24, 3)
         groups = np.arange(24) // 2
@@ -60,11 +60,11 @@ def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() 
                 assert trial.message
                 continue
             order, placement = schedule(trial)
-            held += 1
+            valid += 1
             assert (placement[0::2] == placement[1::2]).all()
             assert (peaks(tight, order, placement) <= tight.memory).all()
             assert trial.seconds == pytest.approx(makespans(tight, order[None], placement[None])[0])
-    assert held > 20
+    assert valid > 20
 
 
 def test_a_group_goes_where_most_of_its_run_time_is() -> None:
@@ -92,20 +92,20 @@ def test_none_and_one_operation_and_10_000_parents_of_one(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("memory", "said"),
+    ("memory", "message"),
     [
-        (12.0, "operation second needs 1.3e-08 GB for its inputs, result and weights, and a device has 1.2e-08 GB"),
-        (20.0, "its weights are 4.4e-08 GB, and a device has 2e-08 GB; give more --memory or more --devices"),
+        (12.0, "operation second needs 1.3e-08 GB for its inputs, result and weights, but a device has 1.2e-08 GB"),
+        (20.0, "its weights are 4.4e-08 GB, but a device has 2e-08 GB; give more --memory or more --devices"),
         (22.5, "no schedule that fits the memory was found: a device has 2.25e-08 GB"),
     ],
 )
-def test_what_fits_nowhere_is_told(memory: float, said: str) -> None:
-    """Four operations in a chain, of 11 bytes of weights each and results of 1 byte, on two devices."""
+def test_what_fits_nowhere_is_told(memory: float, message: str) -> None:
+    """A chain of four operations with weights of 11 bytes and results of 1 byte, on two devices."""
     children = Edges(np.array([0, 1, 2, 3, 3], np.int32), np.array([1, 2, 3], np.int32))
-    chain = Problem(np.ones(4), np.ones(4), children, 2, kept=np.full(4, 11.0), memory=memory)
-    tried = trials(chain, 0, moves=5)
-    assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in tried)
-    assert why_nothing_fits(chain, ["first", "second", "third", "fourth"]).startswith(said)
+    chain = Problem(np.ones(4), np.ones(4), children, 2, weight_bytes=np.full(4, 11.0), memory=memory)
+    results = trials(chain, 0, moves=5)
+    assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in results)
+    assert why_nothing_fits(chain, ["first", "second", "third", "fourth"]).startswith(message)
     assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0
 
 
@@ -115,15 +115,15 @@ def test_go_changes_heft_s_schedule_and_never_makes_it_worse(tmp_path: Path, mon
     monkeypatch.setitem(best._WEIGHTS, "go", tmp_path / "weights.safetensors")
     monkeypatch.setattr(best, "_EVALUATIONS", 60)
     problem = drawn.problem(np.random.default_rng(3), 30, 3)
-    tried = trials(problem, 0, by="go")
-    assert [trial.method for trial in tried] == list(METHODS["go"])
-    own = chosen(tried, "go")
-    assert own is tried[-1]
-    order, placement = schedule(own)
-    assert own.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
-    assert own.seconds <= next(trial.seconds for trial in tried if trial.method == "heft") * (1 + 1e-12)
+    results = trials(problem, 0, by="go")
+    assert [trial.method for trial in results] == list(METHODS["go"])
+    trial = chosen(results, "go")
+    assert trial is results[-1]
+    order, placement = schedule(trial)
+    assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
+    assert trial.seconds <= next(trial.seconds for trial in results if trial.method == "heft") * (1 + 1e-12)
     again = chosen(trials(problem, 0, by="go"), "go")
-    assert own.seconds == again.seconds and (placement == schedule(again)[1]).all()
+    assert trial.seconds == again.seconds and (placement == schedule(again)[1]).all()
     tight = trials(replace(problem, memory=1e-3), 0, by="go")
     with pytest.raises(ValueError, match=r"GO has no schedule: .*; leave out --by go"):
         chosen(tight, "go")

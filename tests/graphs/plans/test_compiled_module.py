@@ -1,4 +1,4 @@
-"""What is concluded from measured times, and from what fails; no compiler is needed."""
+"""Conclusions from measured times and from failures, without a compiler."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from pipeline.graphs.plans.compiled_module import (
     compared,
     reason_in,
 )
-from pipeline.graphs.plans.compiled_summary import of_comparison, verdict
+from pipeline.graphs.plans.compiled_summary import comparison_text, verdict
 from pipeline.graphs.plans.named_module import NamedModule
 
 MODEL = NamedModule("no_module:Class", ("2,2",))
 
 
 def timed(name: str, ratio: float, spread: float = 0.0) -> Compiled:
-    """A candidate that takes `ratio` of the default's time, less or more in some rounds."""
+    """A candidate that takes about `ratio` of the default's time, with some noise over the rounds."""
     ratios = ratio * np.exp(np.linspace(-spread, spread, 25))
     return Compiled(name, "ok", 3, 1e-7, seconds=ratio * 1e-3, ratios=ratios)
 
@@ -38,7 +38,7 @@ def comparison(control: Compiled, *proposals: Compiled) -> Comparison:
 
 
 def test_the_interval_is_of_the_median() -> None:
-    """Of 25 rounds the 8th and the 18th in order: 95.7% by the binomial distribution; of three the first and last."""
+    """25 rounds: the 8th and the 18th in order, 95.7% by the binomial distribution; three rounds: first and last."""
     ratios = np.random.default_rng(0).permutation(np.arange(1.0, 26.0))
     assert Compiled("a", "ok", ratios=ratios).interval == (8.0, 18.0)
     assert Compiled("a", "ok", ratios=ratios[:3]).interval == (ratios[:3].min(), ratios[:3].max())
@@ -48,9 +48,9 @@ def test_the_interval_is_of_the_median() -> None:
 def test_a_proposal_is_faster_only_beyond_the_controls_spread() -> None:
     steady = timed("control", 1.0, 0.06)
     assert comparison(steady).spread == pytest.approx((0.975, 1.025), abs=1e-3)
-    for ratio, said in ((0.95, FASTER), (0.98, SAME), (1.02, SAME), (1.05, SLOWER)):
-        assert comparison(steady).said_of(timed("proposal_1", ratio)) == said
-    assert comparison(steady).said_of(timed("proposal_1", 0.95, 0.2)) == SAME  # itself too noisy
+    for ratio, message in ((0.95, FASTER), (0.98, SAME), (1.02, SAME), (1.05, SLOWER)):
+        assert comparison(steady).verdict_of(timed("proposal_1", ratio)) == message
+    assert comparison(steady).verdict_of(timed("proposal_1", 0.95, 0.2)) == SAME  # its own times are too noisy
     assert "proposal_1 takes 0.950 of the default's time" in verdict(comparison(steady, timed("proposal_1", 0.95)))
     assert "keep Inductor's default" in verdict(comparison(steady, timed("proposal_1", 0.98)))
     slow = timed("control", 1.06)  # which of two equal processes is slower is chance
@@ -60,21 +60,21 @@ def test_a_proposal_is_faster_only_beyond_the_controls_spread() -> None:
 def test_what_is_said_of_each_candidate() -> None:
     failed = Compiled("proposal_3", DIFFERENT, 2, 0.5)
     shown = comparison(timed("control", 1.0, 0.02), timed("proposal_1", 0.9), timed("proposal_2", 1.2), failed)
-    head, table, _ = of_comparison(shown, False).split("\n\n")
+    head, table, _ = comparison_text(shown, False).split("\n\n")
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert lines["proposal_1"].endswith("faster") and lines["proposal_2"].endswith("slower")
     assert lines["proposal_3"].endswith(DIFFERENT) and lines["proposal_3"].split()[3:5] == ["-", "-"]
     assert "0.900" in lines["proposal_1"] and "5 scheduler nodes" in head
-    assert "a training step" in of_comparison(shown, True)
+    assert "a training step" in comparison_text(shown, True)
 
 
 def test_nothing_is_concluded_without_times() -> None:
     broken = Compiled("control", "failed: out of memory")
-    assert "no difference can be told" in verdict(comparison(broken, timed("proposal_1", 0.5)))
-    assert "no difference can be told" in verdict(comparison(broken))
+    assert "a difference cannot be distinguished" in verdict(comparison(broken, timed("proposal_1", 0.5)))
+    assert "a difference cannot be distinguished" in verdict(comparison(broken))
     none = comparison(timed("control", 1.0), Compiled("proposal_1", "failed: why"))
     assert "No proposal was timed" in verdict(none)
-    assert "nothing to decide" in of_comparison(Comparison(1, ()), False)
+    assert "It may fuse none" in comparison_text(Comparison(1, ()), False)
 
 
 def nodes(fusable: bool) -> list[Node]:
@@ -90,10 +90,10 @@ def nodes(fusable: bool) -> list[Node]:
 def test_the_default_has_to_be_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(compiled_module, "nodes_of", lambda model, folder: nodes(fusable=True))
     answers = {DIFFERENT: "dropout, for example, draws", "failed: why": "cannot compile the module: why"}
-    for status, said in answers.items():
+    for status, message in answers.items():
         alone = {"default": Compiled("default", status, difference=0.3)}
-        monkeypatch.setattr(compiled_module, "_tried", lambda *words, alone=alone: alone)
-        with pytest.raises(Failed, match=said):
+        monkeypatch.setattr(compiled_module, "_candidates", lambda *words, alone=alone: alone)
+        with pytest.raises(Failed, match=message):
             compared(MODEL, tmp_path, 0)
     monkeypatch.setattr(compiled_module, "nodes_of", lambda model, folder: nodes(fusable=False))
     assert compared(MODEL, tmp_path, 0) == Comparison(3, ())
@@ -106,9 +106,9 @@ def test_a_module_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
 
 def test_the_reason_is_the_last_exception(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
-    said = "torch._inductor.exc.InductorError: CppCompileError: error"
-    log.write_text(f'Traceback:\n  File "a.py"\n{said}\n\nOutput:\ng++\n')
-    assert reason_in(log) == said
+    message = "torch._inductor.exc.InductorError: CppCompileError: error"
+    log.write_text(f'Traceback:\n  File "a.py"\n{message}\n\nOutput:\ng++\n')
+    assert reason_in(log) == message
     log.write_text("Killed\n")
     assert reason_in(log) == "Killed"
     log.write_text("")

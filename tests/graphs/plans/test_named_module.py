@@ -1,4 +1,4 @@
-"""A user's module with numbers in it is the same one each time."""
+"""A user's module with weights is the same every time it is built."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.graphs.plans.test_sources import MODULE
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "named.py").write_text(MODULE)
     monkeypatch.delitem(sys.modules, "named", raising=False)

@@ -1,4 +1,4 @@
-"""A module that runs as a split says gives the module's own results, and moves what crosses devices, once each."""
+"""A module that runs by a split gives the module's own results, and moves every result to a device once."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Net(nn.Module):
         self.register_buffer("shift", torch.linspace(0, 1, 8))
 
     def forward(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        seen = self.norm(self.table(words))  # (3, 5, 8)
-        left, right = self.mix(self.mix(seen + self.shift)).chunk(2, -1)
+        normalised = self.norm(self.table(words))  # (3, 5, 8)
+        first, second = self.mix(self.mix(normalised + self.shift)).chunk(2, -1)
         places = torch.arange(5, device=words.device).unsqueeze(-1)
-        return torch.softmax(left @ right.transpose(1, 2), -1), (left * places).sum(1)
+        return torch.softmax(first @ second.transpose(1, 2), -1), (first * places).sum(1)
 
 
 WORDS = torch.arange(15).reshape(3, 5) % 11
 
 
-def made() -> Net:
+def network() -> Net:
     torch.manual_seed(0)
     net = Net()
     net(WORDS)  # statistics of the normalisation
@@ -50,15 +50,15 @@ def n_operations() -> int:
 @given(seed=st.integers(0, 2**31), devices=st.integers(1, 4))
 @settings(max_examples=10, deadline=None)
 def test_the_same_results_and_every_crossing_once(seed: int, devices: int) -> None:
-    net = made()
+    net = network()
     placement = np.random.default_rng(seed).integers(0, devices, n_operations())
     placed = PlacedModule(net, (WORDS,), placement, ["cpu"] * devices)
     assert net.training and all(parameter.requires_grad for parameter in net.parameters())
-    other = WORDS.flip(0)
-    for words in (WORDS, other):
-        for own, wanted in zip(placed(words), net.eval()(words), strict=True):
-            assert torch.equal(own, wanted)
-    graph = graph_of_module(made(), (WORDS,), "net", "nets", "forward")
+    reversed_words = WORDS.flip(0)
+    for words in (WORDS, reversed_words):
+        for result, expected in zip(placed(words), net.eval()(words), strict=True):
+            assert torch.equal(result, expected)
+    graph = graph_of_module(network(), (WORDS,), "net", "nets", "forward")
     ends = zip(graph.children.sources.tolist(), graph.children.targets.tolist(), strict=True)
     assert placed.transfers == {(i, placement[j]) for i, j in ends if placement[i] != placement[j]}
 
@@ -93,7 +93,7 @@ def test_constants_must_be_buffers() -> None:
 
 
 def test_a_split_file(tmp_path: Path) -> None:
-    net, n = made(), n_operations()
+    net, n = network(), n_operations()
     path = tmp_path / "split.json"
     path.write_text(split_of(np.arange(n), np.arange(n) % 2, 2))
     placed = PlacedModule.of_split(net, (WORDS,), path, ["cpu", "cpu"])
@@ -107,7 +107,7 @@ def test_a_split_file(tmp_path: Path) -> None:
 
 
 def test_wrong_placements() -> None:
-    with pytest.raises(ValueError, match="the placement is of 2 operations"):
-        PlacedModule(made(), (WORDS,), np.zeros(2, int), ["cpu"])
-    with pytest.raises(ValueError, match="uses device 3, and 2 are given"):
-        PlacedModule(made(), (WORDS,), np.full(n_operations(), 3), ["cpu"] * 2)
+    with pytest.raises(ValueError, match="the placement has 2 operations"):
+        PlacedModule(network(), (WORDS,), np.zeros(2, int), ["cpu"])
+    with pytest.raises(ValueError, match="uses device 3, but only 2 devices are given"):
+        PlacedModule(network(), (WORDS,), np.full(n_operations(), 3), ["cpu"] * 2)

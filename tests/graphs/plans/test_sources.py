@@ -1,4 +1,4 @@
-"""What a user names becomes a graph, with names and groups, or a clear error."""
+"""A user's model becomes a graph with names and groups, or a clear error."""
 
 from __future__ import annotations
 
@@ -57,48 +57,48 @@ def test_a_workload_says_what_shares_a_device(tmp_path: Path) -> None:
 
 def test_a_result_is_part_of_its_nodes_size() -> None:
     whole = read_workload(FILES / "resnet50_inference.json").graph
-    kept = read_file(FILES / "resnet50_inference.json", {}).graph.bytes_kept
-    assert (kept + whole.bytes_written >= whole.bytes_kept).all() and (kept <= whole.bytes_kept).all()
+    weight_bytes = read_file(FILES / "resnet50_inference.json", {}).graph.bytes_kept
+    assert (weight_bytes + whole.bytes_written >= whole.bytes_kept).all() and (weight_bytes <= whole.bytes_kept).all()
 
 
 @pytest.mark.parametrize(
-    ("nodes", "changes", "said"),
+    ("nodes", "changes", "message"),
     [
-        ([node(1), node(2, supportedOnFpga=0)], {}, "node 2 runs on CPUs alone"),
-        ([node(1)], {"maxFPGAs": 0}, "maxFPGAs is 0; there must be one device"),
+        ([node(1), node(2, supportedOnFpga=0)], {}, "node 2 only runs on CPUs"),
+        ([node(1)], {"maxFPGAs": 0}, "maxFPGAs is 0; there must be at least one device"),
     ],
 )
-def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"mine.json: {said}"):
+def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"mine.json: {message}"):
         read_file(workload(tmp_path, nodes, [], **changes), {})
 
 
 def test_devices_and_links_are_those_of_the_experiments() -> None:
-    """The command knows them without params.yaml, which is not in the package."""
+    """The command has the same devices and links as params.yaml, which is not in the package."""
     params = load(ROOT / "params.yaml")
-    measured = {"two_cores"}  # a link of the machine at hand, which nobody can ask for
+    measured = {"two_cores"}  # a link of the machine at hand, which users cannot name
     assert params.devices == DEVICES
     assert {name: link for name, link in params.links.items() if name not in measured} == LINKS
 
 
 def test_other_files_are_no_models(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("none")
-    with pytest.raises(ValueError, match=r"notes.txt: this is no model that can be read"):
+    with pytest.raises(ValueError, match=r"notes.txt: this is not a model that can be read"):
         read_file(tmp_path / "notes.txt", {})
-    with pytest.raises(ValueError, match=r"folder.json: cannot be read: this is no file, but a folder"):
+    with pytest.raises(ValueError, match=r"folder.json: cannot be read: this is a folder"):
         (tmp_path / "folder.json").mkdir()
         read_file(tmp_path / "folder.json", {})
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small_module.py").write_text(MODULE)
     monkeypatch.delitem(sys.modules, "small_module", raising=False)
     return tmp_path
 
 
-def test_a_module_of_the_current_folder(here: Path) -> None:
+def test_a_module_of_the_current_folder(folder: Path) -> None:
     source = export_module("small_module:Small", ["int64:3,5", "3,5,8"], False)
     assert source.graph.kinds == ("embedding", "add", "addmm", "relu")
     assert source.names[0] == "words (embedding)" and source.names[2] == "layer (addmm)"
@@ -110,7 +110,7 @@ def test_a_module_of_the_current_folder(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "inputs", "said"),
+    ("named", "inputs", "message"),
     [
         ("small_module:Small", [], "needs the shapes of its inputs"),
         ("small_module:Small", ["int64:3,5"], "torch cannot export it: TypeError"),
@@ -119,11 +119,11 @@ def test_a_module_of_the_current_folder(here: Path) -> None:
         ("small_module:nothing", ["3"], "makes a int, not a torch.nn.Module"),
         ("small_module:Missing", ["3"], "no attribute 'Missing'"),
         ("no_such_module:Small", ["3"], r"cannot be imported: No module named 'no_such_module'.*\[graphs\]"),
-        ("small_module:Small", ["a,b"], "--input a,b: this is no shape"),
-        ("small_module:Small", ["float99:3"], "--input float99:3: this is no shape"),
-        ("small_module:Small", ["3,-1"], "--input 3,-1: this is no shape"),
+        ("small_module:Small", ["a,b"], "--input a,b: this is not a shape"),
+        ("small_module:Small", ["float99:3"], "--input float99:3: this is not a shape"),
+        ("small_module:Small", ["3,-1"], "--input 3,-1: this is not a shape"),
     ],
 )
-def test_modules_that_cannot_be_exported(named: str, inputs: list[str], said: str, here: Path) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_modules_that_cannot_be_exported(named: str, inputs: list[str], message: str, folder: Path) -> None:
+    with pytest.raises(ValueError, match=message):
         export_module(named, inputs, False)

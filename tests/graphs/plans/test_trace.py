@@ -1,4 +1,4 @@
-"""A trace as another program reads it: JSON alone, by the rules of the Trace Event Format."""
+"""A trace, read as plain JSON by the rules of the Trace Event Format."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_tracks_do_not_overlap_and_add_up(seed: int, n: int, devices: int) -> No
     assert len(by_name) == len(called)
     for device in range(devices):
         events = tracks[by_name[f"device {device}"]]
-        there = np.flatnonzero(placements[0] == device).tolist()
-        assert sorted(event["args"]["operation"] for event in events) == there
-        assert sorted(event["name"] for event in events) == sorted(f"name {i}" for i in there)
+        operations = np.flatnonzero(placements[0] == device).tolist()
+        assert sorted(event["args"]["operation"] for event in events) == operations
+        assert sorted(event["name"] for event in events) == sorted(f"name {i}" for i in operations)
         busy = sum(event["dur"] for event in events)
-        assert busy == pytest.approx(1e6 * problem.seconds[there].sum(), abs=1e-3 * (len(there) + 1))
+        assert busy == pytest.approx(1e6 * problem.seconds[operations].sum(), abs=1e-3 * (len(operations) + 1))
     ends = [event["ts"] + event["dur"] for (process, _), events in tracks.items() if process == 0 for event in events]
     assert max(ends, default=0.0) == pytest.approx(1e6 * makespans(problem, orders, placements)[0], abs=1e-3)
 

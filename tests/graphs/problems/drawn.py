@@ -8,7 +8,7 @@ from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 
 
 def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: float = 0.25) -> Problem:
-    """Edges between all pairs with this probability, times and sizes uniform; some operations take no time."""
+    """Edges between all pairs with this probability; times and sizes are uniform; some operations take no time."""
     upper = np.triu(rng.random((n, n)) < density, 1)
     sources, targets = np.nonzero(upper)
     offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32)
@@ -18,12 +18,12 @@ def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: fl
         children=Edges(offsets, targets.astype(np.int32)),
         devices=devices,
         transfers=Transfers(slope=float(rng.random()), delay=float(rng.random())),
-        kept=rng.random(n),
+        weight_bytes=rng.random(n),
     )
 
 
 def schedules(problem: Problem, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Topological orders, each step uniform among the ready operations, and uniform devices: (count, n) each."""
+    """Random topological orders, uniform among the ready operations in each step, and uniform devices: (count, n)."""
     orders = np.array([_order(problem, rng) for _ in range(count)], np.int32).reshape(count, len(problem))
     return orders, rng.integers(0, problem.devices, orders.shape).astype(np.int32)
 

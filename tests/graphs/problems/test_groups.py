@@ -1,4 +1,4 @@
-"""Random groups: pieces of the graph that hang together, from single operations to whole components."""
+"""Random groups: connected parts of the graph, from single operations to whole components."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.graphs.models import small_jobs, small_policies
 from tests.graphs.problems import drawn
 from tests.graphs.schedulers.exhaustive import shortest
 
-VARIANTS: dict[str, GraphMethodSettings] = {  # every method, in every way that its settings tell apart
+VARIANTS: dict[str, GraphMethodSettings] = {  # every method with each of its kinds of settings
     **{name: graph_entry(name) for name in ("random_valid", "one_device", "round_robin", "list_scheduling")},
     **{name: graph_entry(name) for name in ("randomised_list", "heft", "contiguous", "metis")},
     "annealing": graph_entry("annealing", evaluations=200),
@@ -62,7 +62,7 @@ POLICIES: dict[str | None, dict[str, str]] = {  # settings of the networks above
 }
 FOLDER = TemporaryDirectory()
 PROPOSALS = 150
-FEWER = 40  # of the policies that look at every step anew: they are the slowest
+FEWER = 40  # proposals of the policies that read every step anew, which are the slowest
 ROUNDING = 1 - 1e-9
 
 
@@ -73,7 +73,7 @@ def chain(n: int) -> Problem:
 
 
 def star(n: int) -> Problem:
-    """One operation before all others and one behind all: n - 2 of them are ready together."""
+    """One operation before all others and one after all: n - 2 of them are ready together."""
     middle = np.arange(1, n - 1, dtype=np.int32)
     offsets = np.r_[0, n - 2, n - 2 + np.arange(1, n - 1), 2 * (n - 2)].astype(np.int32)
     edges = Edges(offsets, np.r_[middle, np.full(n - 2, n - 1, np.int32)])
@@ -103,7 +103,7 @@ SMALL = [drawn.problem(np.random.default_rng(k), 2 + k % 5, 2 + k % 2, 0.1 * (k 
 
 @cache
 def untrained() -> Path:
-    """Weights of a network of slots that has learned nothing."""
+    """Weights of an untrained network of slots."""
     path = Path(FOLDER.name) / "slots.safetensors"
     small_jobs.network().save(path)
     return path
@@ -114,11 +114,11 @@ def allowed(variant: str) -> int:
 
 
 def propose(variant: str, problem: Problem, target: Target, seed: int = 0) -> Proposals:
-    """Of the method, which sees the proxy, and the target where it says so."""
+    """Proposals of the method, which sees the proxy, and the target if its settings need it."""
     settings = VARIANTS[variant]
     budget = replace(Budget.of(settings), proposals=allowed(variant))
-    given = {"target": target, "weights": weights(settings) if "weights" in settings.needs else None}
-    resources = given | {"expert": np.arange(len(problem), dtype=np.int32) % problem.devices}
+    common = {"target": target, "weights": weights(settings) if "weights" in settings.needs else None}
+    resources = common | {"expert": np.arange(len(problem), dtype=np.int32) % problem.devices}
     method = make(settings, {name: resources[name] for name in settings.needs})
     return method.propose(targets.proxy(problem).draws[0], np.random.default_rng(seed), budget)
 
@@ -178,13 +178,13 @@ def test_the_same_seed_gives_the_same_proposals(variant: str) -> None:
 def test_nothing_is_better_than_the_optimum(variant: str) -> None:
     for problem in SMALL:
         target = itself(problem)
-        seen = target if "target" in VARIANTS[variant].needs else targets.proxy(problem)
+        visible_target = target if "target" in VARIANTS[variant].needs else targets.proxy(problem)
         proposals = propose(variant, problem, target)
-        kept = keep(proposals, seen, target)
-        assert kept.judged[kept.best] >= shortest(problem) * ROUNDING
-        assert kept.seen[0] >= shortest(seen.draws[0]) * ROUNDING
+        schedules = keep(proposals, visible_target, target)
+        assert schedules.judged_seconds[schedules.best] >= shortest(problem) * ROUNDING
+        assert schedules.visible_seconds[0] >= shortest(visible_target.draws[0]) * ROUNDING
         if "bound" in proposals.stats:
-            assert proposals.stats["bound"] <= shortest(seen.draws[0]) / ROUNDING
+            assert proposals.stats["bound"] <= shortest(visible_target.draws[0]) / ROUNDING
 
 
 def test_cp_sat_finds_the_optimum_and_proves_it() -> None:
@@ -199,11 +199,11 @@ def test_cp_sat_finds_the_optimum_and_proves_it() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_curve_falls_to_the_best_proposal(variant: str) -> None:
     problem, proposals = PROBLEMS["wide"], of_drawn(variant, "wide")
-    seen = itself(problem) if "target" in VARIANTS[variant].needs else targets.proxy(problem)
+    visible_target = itself(problem) if "target" in VARIANTS[variant].needs else targets.proxy(problem)
     evaluations, best, seconds = (proposals.stats[name] for name in ("evaluations", "best", "seconds"))
     assert evaluations[0] == 1 and (np.diff(evaluations) > 0).all() and (np.diff(seconds) >= 0).all()
     assert (np.diff(best) <= 0).all()
-    costs = seen.seconds(proposals.orders, proposals.placements)
+    costs = visible_target.seconds(proposals.orders, proposals.placements)
     assert best[-1] == pytest.approx(costs.min(), rel=1e-12)
     assert evaluations[-1] == max(len(costs), Budget.of(VARIANTS[variant]).evaluations)
 
@@ -253,17 +253,17 @@ def test_annealing_on_the_target_is_no_worse_than_its_start_there() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_kept_fits_the_memory(variant: str) -> None:
-    """Six of nine operations fit a device by their weights; methods without regard to it may keep nothing."""
-    problem = replace(independent(9), kept=np.ones(9), memory=7.0)
+    """Six of nine operations fit a device by their weights; methods that ignore the memory may have none left."""
+    problem = replace(independent(9), weight_bytes=np.ones(9), memory=7.0)
     proposals = propose(variant, problem, itself(problem))
-    kept = keep(proposals, targets.proxy(problem), itself(problem))
-    for order, placement in zip(kept.orders, kept.placements, strict=True):
+    schedules = keep(proposals, targets.proxy(problem), itself(problem))
+    for order, placement in zip(schedules.orders, schedules.placements, strict=True):
         assert (peaks(problem, order, placement) <= 7.0).all()
     if variant in ("one_device", "cp_sat"):
-        assert proposals.status == UNSUPPORTED and len(kept.orders) == 0
+        assert proposals.status == UNSUPPORTED and len(schedules.orders) == 0
         assert ("bytes" if variant == "one_device" else "limited memory") in proposals.message
     elif variant != "gflownet on the target":  # an untrained one, told that transfers take time, takes one device
-        assert len(kept.orders)
+        assert len(schedules.orders)
 
 
 REFUSING = [
@@ -274,13 +274,13 @@ REFUSING = [
 
 @pytest.mark.parametrize("variant", REFUSING)
 def test_a_graph_that_fits_no_device_is_refused_with_the_reason(variant: str) -> None:
-    problem = replace(independent(9), kept=np.ones(9), memory=0.5)
+    problem = replace(independent(9), weight_bytes=np.ones(9), memory=0.5)
     proposals = propose(variant, problem, itself(problem))
     assert proposals.status == UNSUPPORTED and "bytes" in proposals.message
 
 
 def test_a_method_that_needs_the_target_says_so() -> None:
-    with pytest.raises(ValueError, match="'heft' is not given what it needs: target"):
+    with pytest.raises(ValueError, match="'heft' lacks resources that it needs: target"):
         make(graph_entry("heft"))
-    with pytest.raises(ValueError, match="'annealing' is not given what it needs: target"):
+    with pytest.raises(ValueError, match="'annealing' lacks resources that it needs: target"):
         make(graph_entry("annealing", sees="target"))

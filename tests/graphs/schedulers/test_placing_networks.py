@@ -1,4 +1,4 @@
-"""HDP and node_by_node: they learn from what was simulated, and simulate no more than they may."""
+"""HDP and node_by_node: they learn from simulated schedules, and simulate no more than their budget."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from pipeline.graphs.schedulers.rules.ordering import ordered
 from tests.graphs.problems import drawn
 
 HDP: dict[str, Any] = {"evaluations": 600, "groups": 16, "width": 16, "stay": 0.0}
-STILL: dict[str, dict[str, Any]] = {  # steps of learning that change nothing
+STILL: dict[str, dict[str, Any]] = {  # learning rates that change nothing
     "hdp": {"learning_rate": 1e-12, "grouper_rate": 1e-12},
     "node_by_node": {"learning_rate": 1e-12},
 }
 
 
 def chains(length: int, count: int = 2) -> Problem:
-    """As many chains as devices; a transfer takes as long as an operation: each chain on its own device is best."""
+    """As many chains as devices; a transfer takes as long as an operation, so each chain on its own device is best."""
     n = count * length
     sources = np.array([i for i in range(n) if (i + 1) % length])
     offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32)
@@ -39,8 +39,8 @@ def chains(length: int, count: int = 2) -> Problem:
 def propose(problem: Problem, method: str, seed: int = 0, **keys: Any) -> Proposals:
     settings = graph_entry(method, **keys)
     proxy = targets.proxy(problem).draws[0]
-    made = make(settings, {"target": Target((problem,))})
-    return made.propose(proxy, np.random.default_rng(seed), Budget.of(settings))
+    instance = make(settings, {"target": Target((problem,))})
+    return instance.propose(proxy, np.random.default_rng(seed), Budget.of(settings))
 
 
 def best(problem: Problem, method: str, seed: int = 0, **keys: Any) -> float:
@@ -54,29 +54,29 @@ def best_of_random(problem: Problem, count: int, seed: int = 0) -> float:
 
 
 def simulated(monkeypatch: pytest.MonkeyPatch, problem: Problem, seed: int, **keys: Any) -> list[Evaluated]:
-    """All that node_by_node simulates."""
-    seen: list[Evaluated] = []
+    """All schedules that node_by_node simulates."""
+    schedules: list[Evaluated] = []
 
-    def recorded(*schedules: Any) -> Evaluated:
-        seen.append(evaluated(*schedules))
-        return seen[-1]
+    def recorded(*arguments: Any) -> Evaluated:
+        schedules.append(evaluated(*arguments))
+        return schedules[-1]
 
     with monkeypatch.context() as patched:
         patched.setattr(node_by_node, "evaluated", recorded)
-        told = propose(problem, "node_by_node", seed, **keys).stats["evaluations"][-1]
-    assert told == len(seen)
-    return seen
+        evaluations = propose(problem, "node_by_node", seed, **keys).stats["evaluations"][-1]
+    assert evaluations == len(schedules)
+    return schedules
 
 
 def test_hdp_finds_the_placement_that_is_clearly_best() -> None:
     problem = chains(8)
-    found = [best(problem, "hdp", seed, **HDP) for seed in range(2)]
+    makespans = [best(problem, "hdp", seed, **HDP) for seed in range(2)]
     still = best(problem, "hdp", **(HDP | STILL["hdp"]))
-    assert found == [8.0] * 2 and still > 8.0
+    assert makespans == [8.0] * 2 and still > 8.0
 
 
 def test_node_by_node_learns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it tries in the last 10 of 40 episodes is better than what it tries where it may not learn."""
+    """The last 10 of 40 episodes are better than those of a network that does not learn."""
     learned, still = (
         np.mean(
             [
@@ -97,16 +97,16 @@ def test_hdp_is_better_than_random_placements_at_equal_evaluations(seed: int) ->
 
 
 def test_hdp_draws_devices_by_the_probabilities_that_it_learns_from() -> None:
-    """Without noise each group's device is the likeliest of what the layers say of it, whatever their weights are."""
+    """Without noise each group's device is the likeliest one by the layers, for any weights."""
     torch.manual_seed(0)
     network = Network(HdpSettings(method="hdp", groups=7, width=4, stay=0.5), 3)
     torch.nn.init.normal_(network.choose.weight)
     memory = 2 * torch.randn(50, 7, 8)
-    device = network.drawn(memory, torch.zeros(7, 50, 3))
+    device = network.draw(memory, torch.zeros(7, 50, 3))
     logs = network.logs(memory, device)
     assert torch.equal(logs.argmax(2), device) and len(device.unique()) == 3
-    other = network.drawn(memory, torch.zeros(7, 50, 3).index_fill_(2, torch.tensor([1]), 1e6))
-    assert (other == 1).all()
+    with_noise = network.draw(memory, torch.zeros(7, 50, 3).index_fill_(2, torch.tensor([1]), 1e6))
+    assert (with_noise == 1).all()
 
 
 def test_ranks_are_the_advantage() -> None:
@@ -117,8 +117,8 @@ def test_ranks_are_the_advantage() -> None:
 @pytest.mark.parametrize("method", ["hdp", "node_by_node"])
 def test_a_seed_decides(method: str) -> None:
     problem = drawn.problem(np.random.default_rng(3), 40, 4, 0.05)
-    first, again, other = (propose(problem, method, seed, evaluations=60).placements for seed in (1, 1, 2))
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    first, again, another_seed = (propose(problem, method, seed, evaluations=60).placements for seed in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, another_seed)
 
 
 def test_node_by_node_refuses_large_graphs() -> None:
@@ -132,7 +132,7 @@ def test_node_by_node_refuses_large_graphs() -> None:
 def test_node_by_node_simulates_as_often_as_it_may(evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One schedule at a time: the start, then one for each operation, in episodes of 16."""
     judged = simulated(monkeypatch, chains(8), 0, evaluations=evaluations)
-    assert [len(one.orders) for one in judged] == [1] * evaluations
+    assert [len(schedule.orders) for schedule in judged] == [1] * evaluations
     changes = [int((a.placements != b.placements).sum()) for a, b in pairwise(judged[:17])]
     assert max(changes, default=0) <= 1
 

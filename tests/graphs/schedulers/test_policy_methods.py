@@ -1,4 +1,4 @@
-"""What trained policies are told and asked for, and the search that has as many evaluations as their training."""
+"""The conditions that trained policies get, and the search with as many evaluations as their training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOB = small_policies.problem(5, 20, 3, density=0.1)
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a policy that prefers what list scheduling does, and was trained at one temperature."""
+    """The file of a policy that prefers list scheduling's choices, and was trained at one temperature."""
     path = tmp_path_factory.mktemp("policies") / "policy.safetensors"
     torch.manual_seed(0)
     chosen = {"least_sigma": 0.25, "most_sigma": 0.25, "sigma_unit": "mean_run_time"}
@@ -39,17 +39,17 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Transfers, float, Strengths, int]]:
-    """What the policy is told of each part: transfers, sigma, strengths, and for how many schedules."""
-    each: list[tuple[Transfers, float, Strengths, int]] = []
+def conditions_told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Transfers, float, Strengths, int]]:
+    """The condition of each part: transfers, sigma, strengths, and the number of schedules."""
+    conditions: list[tuple[Transfers, float, Strengths, int]] = []
     tell = sampling.condition
 
     def telling(problem: Problem, sigma: float, strengths: Strengths, batch: int) -> torch.Tensor:
-        each.append((problem.transfers, sigma, strengths, batch))
+        conditions.append((problem.transfers, sigma, strengths, batch))
         return tell(problem, sigma, strengths, batch)
 
     monkeypatch.setattr(sampling, "condition", telling)
-    return each
+    return conditions
 
 
 def propose(weights: Path, proposals: int = 60, target: Target | None = None, seed: int = 0, **keys: Any) -> Proposals:
@@ -58,42 +58,42 @@ def propose(weights: Path, proposals: int = 60, target: Target | None = None, se
     return method.propose(JOB, np.random.default_rng(seed), Budget(proposals))
 
 
-def test_by_the_proxy_there_are_no_transfers(weights: Path, told: list[Any]) -> None:
+def test_by_the_proxy_there_are_no_transfers(weights: Path, conditions_told: list[Any]) -> None:
     assert len(propose(weights, 600, sigma=0.03).orders) == 600
-    assert told == [(Transfers(), 0.03, PLAIN, size) for size in (250, 250, 100)]  # memory is bounded
+    assert conditions_told == [(Transfers(), 0.03, PLAIN, size) for size in (250, 250, 100)]  # memory is bounded
 
 
-def test_temperatures_in_both_units(weights: Path, told: list[Any]) -> None:
+def test_temperatures_in_both_units(weights: Path, conditions_told: list[Any]) -> None:
     propose(weights, sigma=0.03, sigma_unit="mean_run_time")
     propose(weights, method="ppo")  # the one of its training
-    assert [sigma for _, sigma, _, _ in told] == pytest.approx([0.03 * at_stake(JOB), 0.25 * at_stake(JOB)])
+    assert [sigma for _, sigma, _, _ in conditions_told] == pytest.approx([0.03 * at_stake(JOB), 0.25 * at_stake(JOB)])
 
 
-def test_drawn_transfers_have_equal_shares(weights: Path, told: list[Any]) -> None:
+def test_drawn_transfers_have_equal_shares(weights: Path, conditions_told: list[Any]) -> None:
     proposals = propose(weights, 60, told="drawn", strengths=4, least_strength=0.2, most_strength=2.0)
-    assert len(proposals.orders) == 60 and [size for *_, size in told] == [15] * 4
-    for transfers, _, strengths, _ in told:
+    assert len(proposals.orders) == 60 and [size for *_, size in conditions_told] == [15] * 4
+    for transfers, _, strengths, _ in conditions_told:
         present = [value for value in (strengths.slope, strengths.delay) if value]
         assert present and all(0.2 <= value <= 2.0 for value in present) and 0 <= strengths.noise <= 1
         assert strengths.transferring(JOB).transfers == transfers
-    assert len({strengths for _, _, strengths, _ in told}) == 4
-    told.clear()
+    assert len({strengths for _, _, strengths, _ in conditions_told}) == 4
+    conditions_told.clear()
     assert len(propose(weights, 3, told="drawn", strengths=5).orders) == 3
-    assert [size for *_, size in told] == [1, 1, 1]
+    assert [size for *_, size in conditions_told] == [1, 1, 1]
 
 
-def test_a_known_target_is_told(weights: Path, told: list[Any]) -> None:
+def test_a_known_target_is_told(weights: Path, conditions_told: list[Any]) -> None:
     slow = replace(JOB, transfers=Transfers(0.3, 0.1))
     proposals = propose(weights, told="target", target=Target((slow,)))
-    ((transfers, _, strengths, size),) = told
+    ((transfers, _, strengths, size),) = conditions_told
     assert transfers == slow.transfers and strengths == strengths_of(Target((slow,))) and size == 60
     assert proposals.stats["best"][-1] == Target((slow,)).seconds(proposals.orders, proposals.placements).min()
-    with pytest.raises(ValueError, match="'gflownet' is not given what it needs: target"):
+    with pytest.raises(ValueError, match="'gflownet' lacks resources that it needs: target"):
         make(graph_entry("gflownet", told="target"), {"weights": weights})
 
 
 def test_a_low_temperature_gives_short_and_like_schedules(weights: Path) -> None:
-    """Already before training, as list scheduling is preferred the more, the more is at stake."""
+    """This holds before training: list scheduling is preferred the more, the more is at stake."""
     means, orders = [], []
     for sigma in (10.0, 0.1, 0.003):
         proposals = propose(weights, 100, sigma=sigma)
@@ -112,15 +112,15 @@ def test_a_graph_that_is_too_large_is_refused_with_the_reason(method: str, weigh
 
 
 def test_a_file_that_is_no_policy_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"nothing\.safetensors is no file of weights"):
+    with pytest.raises(ValueError, match=r"nothing\.safetensors is not a file of weights"):
         propose(tmp_path / "nothing.safetensors")
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 20), st.floats(0, 20))
 def test_strengths_of_a_target_are_those_that_made_it(seed: int, slope: float, delay: float) -> None:
     job = drawn.problem(np.random.default_rng(seed), 12)
-    found = strengths_of(Target((Strengths(slope, delay).transferring(job),)))
-    assert (found.slope, found.delay, found.noise) == (pytest.approx(slope), pytest.approx(delay), 0.0)
+    strengths = strengths_of(Target((Strengths(slope, delay).transferring(job),)))
+    assert (strengths.slope, strengths.delay, strengths.noise) == (pytest.approx(slope), pytest.approx(delay), 0.0)
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 1.0])
@@ -128,8 +128,8 @@ def test_noise_of_a_target_is_found_in_its_draws(level: float) -> None:
     """Of the frozen target's ten draws of each run time; some operations take no time in any."""
     rng = np.random.default_rng(0)
     job = drawn.problem(rng, 400, density=0.01)
-    found = strengths_of(targets.noisy(job, level, targets.hidden(job, rng)))
-    assert found.noise == pytest.approx(level, rel=0.03) and not found.slope and not found.delay
+    strengths = strengths_of(targets.noisy(job, level, targets.hidden(job, rng)))
+    assert strengths.noise == pytest.approx(level, rel=0.03) and not strengths.slope and not strengths.delay
 
 
 def test_targets_of_graphs_without_work_or_operations_are_told_numbers() -> None:
@@ -141,24 +141,29 @@ def test_targets_of_graphs_without_work_or_operations_are_told_numbers() -> None
     )
     for job in (pair, empty):
         for draws in ((job,), (job, job)):
-            found = strengths_of(Target(draws))
-            assert np.isfinite([found.slope, found.delay, found.noise]).all() and found.slope == found.noise == 0.0
+            strengths = strengths_of(Target(draws))
+            assert (
+                np.isfinite([strengths.slope, strengths.delay, strengths.noise]).all()
+                and strengths.slope == strengths.noise == 0.0
+            )
 
 
 @pytest.mark.parametrize(("evaluations", "proposals"), [(150, 150), (2300, 40)])
 def test_the_search_proposes_the_best_of_what_randomised_list_scheduling_draws(
     evaluations: int, proposals: int
 ) -> None:
-    """A thousand at a time, from the same generator; equally good ones as they were drawn."""
+    """A thousand at a time, from the same generator; equally good ones in the order of their draws."""
     job, noise = small_policies.problem(6, 20, 3, density=0.05), 0.3
     search = make(graph_entry("randomised_search", evaluations=evaluations, noise=noise))
-    found = search.propose(job, np.random.default_rng(4), Budget(proposals, evaluations))
+    proposed = search.propose(job, np.random.default_rng(4), Budget(proposals, evaluations))
     control, rng = make(graph_entry("randomised_list", least_noise=noise, most_noise=noise)), np.random.default_rng(4)
     parts = [min(1000, evaluations - first) for first in range(0, evaluations, 1000)]
     drawings = [control.propose(job, rng, Budget(part)) for part in parts]
-    orders, placements = (np.concatenate([getattr(of, name) for of in drawings]) for name in ("orders", "placements"))
+    orders, placements = (
+        np.concatenate([getattr(drawing, name) for drawing in drawings]) for name in ("orders", "placements")
+    )
     seconds = targets.proxy(job).seconds(orders, placements)
     best = np.argsort(seconds, kind="stable")[:proposals]
-    assert np.array_equal(found.orders, orders[best]) and np.array_equal(found.placements, placements[best])
-    assert found.stats["evaluations"][-1] == evaluations and found.stats["best"][-1] == seconds.min()
-    assert found.stats["best"][0] == seconds[0]  # the curve is in the sequence in which they were drawn
+    assert np.array_equal(proposed.orders, orders[best]) and np.array_equal(proposed.placements, placements[best])
+    assert proposed.stats["evaluations"][-1] == evaluations and proposed.stats["best"][-1] == seconds.min()
+    assert proposed.stats["best"][0] == seconds[0]  # the curve is in the sequence in which they were drawn

@@ -24,7 +24,7 @@ def parents(problem: Problem, i: int) -> list[int]:
 
 
 def slow_list(problem: Problem, priorities: np.ndarray, m: int) -> tuple[list[int], list[int]]:
-    """Of all operations whose parents are scheduled and all devices, what can start first, by the stated ties."""
+    """Of the operations whose parents are scheduled, and all devices, the pair that can start first; ties as stated."""
     order: list[int] = []
     ends: dict[int, float] = {}
     placement, free, now = [0] * len(problem), [0.0] * m, 0.0
@@ -40,7 +40,7 @@ def slow_list(problem: Problem, priorities: np.ndarray, m: int) -> tuple[list[in
 
 
 def slow_order(problem: Problem, placement: np.ndarray) -> list[int]:
-    """The same where every operation has its device, with transfers."""
+    """The same with transfers, for a given placement."""
     ends: dict[int, float] = {}
     free = [0.0] * problem.devices
     while len(ends) < len(problem):
@@ -102,7 +102,7 @@ def test_heft_inserts_between_and_counts_transfers() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_heft_takes_no_longer_than_it_says(seed: int) -> None:
-    """What it read from its gaps is a schedule, which the simulator may start earlier, never later."""
+    """Its times are those of a schedule, which the simulator may start earlier, but never later."""
     problem = drawn.problem(np.random.default_rng(seed), 60, 4, 0.05 * seed)
     placement, begins = earliest_finish(problem)
     order = by_times(begins, begins + problem.seconds)
@@ -110,7 +110,7 @@ def test_heft_takes_no_longer_than_it_says(seed: int) -> None:
 
 
 def slow_heft(problem: Problem) -> tuple[list[int], list[float]]:
-    """The same by lists of what runs on each device, from the first gap on."""
+    """The same by lists of the runs of each device, from the first gap on."""
     delays = problem.transfers.slope * problem.sizes + problem.transfers.delay
     ranks = problem.seconds.copy()
     for i in reversed(range(len(problem))):
@@ -181,13 +181,13 @@ def test_the_curve_by_hand() -> None:
 def test_a_long_chain_of_80_000_operations_and_a_wide_one() -> None:
     """Every rule stays about linear: these take a fraction of a second, and (n, n) would take 51 GB."""
     n = 80_000
-    ones = np.ones(n)
+    unit_times = np.ones(n)
     deep = Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.arange(1, n, dtype=np.int32))
     wide = Edges(np.r_[0, np.full(n, n - 1)].astype(np.int32), np.arange(1, n, dtype=np.int32))
     for edges, makespan in ((deep, n), (wide, 1 + -(-(n - 1) // 4))):
-        problem = Problem(ones, ones, edges, 4)
+        problem = Problem(unit_times, unit_times, edges, 4)
         orders, placements = listed(problem, problem.tails[None], np.array([4]))
         assert makespans(problem, orders, placements)[0] == makespan
         placement, begins = earliest_finish(problem)
-        assert (begins + ones).max() == makespan
+        assert (begins + unit_times).max() == makespan
         assert makespans(problem, ordered(problem, placement[None]), placement[None])[0] == makespan

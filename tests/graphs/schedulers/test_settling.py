@@ -1,4 +1,4 @@
-"""Of equally good orders the one near list scheduling: legal, never longer, its own wherever that will do."""
+"""Of equally good orders, the one near list scheduling: legal, never longer, and list scheduling's own if possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.graphs.problems import drawn
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> int:
-    """Pairs of operations that two orders have the other way round."""
+    """Number of pairs of operations that two orders have in opposite sequence."""
     slots = np.argsort(a), np.argsort(b)
     before = [slot[:, None] < slot[None] for slot in slots]
     return int((before[0] & ~before[1]).sum())

@@ -1,7 +1,7 @@
-"""Further ways from a head's output to an order, which no training needs: <head>_decoders.py, found by the head's name.
+"""Further decoders of a head's output, which no training needs. The file of a head is <head>_decoders.py.
 
-DECODERS: name -> decode(head, output, problems, related, rng), orders (B, n); `output` is what `head.output` gives. The
-head's own decoder, by which a training is measured, is in the head's file.
+DECODERS: name -> decode(head, output, problems, related, rng), which returns orders (B, n); `output` is the result of
+`head.output`. The decoder that measures a training is in the head's file.
 """
 
 from __future__ import annotations

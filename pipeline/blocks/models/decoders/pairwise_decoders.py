@@ -1,4 +1,4 @@
-"""Of pairwise preferences: none but the head's own."""
+"""Decoders of pairwise preferences: there is none besides that of the head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of a pointer's scores: a beam, and orders drawn from the network's distribution."""
+"""Decoders of a pointer's scores: a beam, and orders drawn from the network's distribution."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _beam(
 def _sample(
     head: Pointer, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator
 ) -> np.ndarray:
-    size, n = scores.own.shape
+    size, n = scores.base.shape
     return greedy.decode(problems, related, scores, rng.gumbel(size=(size, n, n)))
 
 
 def draws(
     head: Pointer, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator, count: int
 ) -> np.ndarray:
-    """The greedy order, and others drawn from the distribution, (B, count, n)."""
+    """The greedy order, then count - 1 orders drawn from the network's distribution, (B, count, n)."""
     drawn = [_sample(head, scores, problems, related, rng) for _ in range(count - 1)]
     return np.stack([head.decode(scores, problems, related), *drawn], axis=1)
 

@@ -1,4 +1,4 @@
-"""Of a matrix projected onto the partial order: the decoders of soft assignments."""
+"""Decoders of a matrix projected onto the partial order: those of soft assignments."""
 
 from __future__ import annotations
 

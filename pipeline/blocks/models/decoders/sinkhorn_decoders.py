@@ -1,4 +1,4 @@
-"""Of a doubly stochastic matrix: the decoders of soft assignments."""
+"""Decoders of a doubly stochastic matrix: those of soft assignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of soft assignments (B, n, n), instruction x slot: simpler decoders than the best order, and one that may violate."""
+"""Decoders of soft assignments (B, n, n), instruction x slot; `hungarian` may violate dependencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import PartialOrders, partial_orders
 
 
-def _of(operator: Callable[[np.ndarray, PartialOrders], np.ndarray]) -> Decoder:
+def _decoder(operator: Callable[[np.ndarray, PartialOrders], np.ndarray]) -> Decoder:
     def decode(
         head: object, matrix: torch.Tensor, problems: Problems, related: Relations, rng: np.random.Generator
     ) -> np.ndarray:
@@ -25,7 +25,7 @@ def _of(operator: Callable[[np.ndarray, PartialOrders], np.ndarray]) -> Decoder:
 
 
 DECODERS: dict[str, Decoder] = {
-    "topological": _of(topological_fill),
-    "expected_slots": _of(expected_slots),
-    "hungarian": _of(lambda matrix, orders: hungarian(matrix)),
+    "topological": _decoder(topological_fill),
+    "expected_slots": _decoder(expected_slots),
+    "hungarian": _decoder(lambda matrix, orders: hungarian(matrix)),
 }

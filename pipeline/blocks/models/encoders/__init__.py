@@ -1,1 +1,1 @@
-"""One file, one encoder: a block's instructions -> a vector for each. Found by the file's name."""
+"""Encoders: instructions of a block -> a vector for each. Each is a file of this folder, which settings name."""

@@ -1,8 +1,8 @@
-"""Attention between the instructions of a block, biased by how two of them relate in the dependency DAG.
+"""Attention between the instructions of a block, with a bias for the relation of each pair in the dependency DAG.
 
-A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not see the order in which the
-instructions are shown, unless asked to. Relations enter as in Graphormer (Ying et al. 2021): a learned bias for
-each category of each pair, head and layer.
+A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not read the order in which the
+instructions are shown, unless a setting says so. Relations enter as in Graphormer (Ying et al. 2021): as a learned
+bias for each category of each pair, head and layer.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pipeline.blocks.problems.relations import N_NODE, N_PAIR
 from pipeline.config.ordering import Encoder as Settings
 from pipeline.schemas.following import MOST_FOLLOWING as MOST
 
-_LONGEST = 64  # instructions of a block, where positions are seen
-_WITHIN = 0  # a pair of the block's own instructions, of which `Following` says nothing
+_LONGEST = 64  # instructions of a block, if the network reads positions
+_WITHIN = 0  # category of a pair within the block, for which `Following` has no bias
 
 
 class Layer(nn.Module):
-    """Attention, then a perceptron for each instruction; both are added to what comes in.
+    """Attention, then a perceptron for each instruction; the input of both is added to their output.
 
-    What is added to an instruction is dropped as a whole (as in stochastic depth, Huang et al. 2016): number by
-    number took a tenth of the training's time on a CPU.
+    Dropout removes the whole output for an instruction (as in stochastic depth, Huang et al. 2016), because dropout
+    of single numbers took a tenth of the training's time on a CPU.
     """
 
     def __init__(self, width: int, heads: int, expansion: int, dropout: float) -> None:
@@ -45,9 +45,10 @@ class Layer(nn.Module):
 
 
 class Following(nn.Module):
-    """What stands behind a block, as further nodes: constants of the block that attend and are attended to.
+    """The instructions that follow a block, as further nodes of the attention. Their input is constant for the block.
 
-    They are told apart by how far behind they stand, and so are pairs of them, or of one and any of the block's own.
+    Their distance from the block distinguishes them; so it does with pairs of two of them, and with pairs of one of
+    them and any instruction of the block.
     """
 
     def __init__(self, width: int, layers: int, heads: int) -> None:
@@ -59,10 +60,10 @@ class Following(nn.Module):
         nn.init.normal_(self.none, std=0.1)
         nn.init.zeros_(self.pairs.weight)
 
-    def nodes(self, known: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
-        """known: (V, width), embedded instructions; following: (B, MOST) in 0..V, -1 for none. (B, MOST, width)."""
-        found = torch.where((following < 0)[..., None], self.none, functional.embedding(following.clamp_min(0), known))
-        return found + self.slots.weight
+    def nodes(self, instructions: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+        """instructions: (V, width), embedded; following: (B, MOST) in 0..V, -1 for none. Returns (B, MOST, width)."""
+        embedded = functional.embedding(following.clamp_min(0), instructions)
+        return torch.where((following < 0)[..., None], self.none, embedded) + self.slots.weight
 
     def bias(self, within: torch.Tensor, n: int) -> torch.Tensor:
         """within: (layers, B or 1, heads or 1, n or 1, n or 1). Returns (layers, B or 1, heads, n + MOST, n + MOST)."""
@@ -76,10 +77,10 @@ class Following(nn.Module):
 
 
 class Attention(nn.Module):
-    """With settings.relations off, the network sees the instructions alone, not the DAG between them.
+    """The encoder. Without settings.relations, it reads the instructions alone, not the DAG between them.
 
-    With settings.positions on it also sees in which order they are shown, at most 64 instructions; with
-    settings.following on, what stands behind the block.
+    With settings.positions, it also reads the order in which they are shown, of at most 64 instructions; with
+    settings.following, also the instructions that follow the block.
     """
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
@@ -112,10 +113,11 @@ class Attention(nn.Module):
     def forward(self, batch: Inputs) -> torch.Tensor:
         """Returns (B, n, width)."""
         size, n = batch.instructions.shape
-        kept = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
-        kept = functional.dropout(kept, self.token_dropout, self.training)
-        known = self.tokens(batch.tokens, batch.starts, per_sample_weights=kept)
-        x = functional.embedding(batch.instructions, known)  # plain indexing adds gradients in the threads' order
+        token_weights = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
+        token_weights = functional.dropout(token_weights, self.token_dropout, self.training)
+        instructions = self.tokens(batch.tokens, batch.starts, per_sample_weights=token_weights)
+        # Plain indexing would add gradients in the order of the threads.
+        x = functional.embedding(batch.instructions, instructions)
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
@@ -127,13 +129,13 @@ class Attention(nn.Module):
             order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
             bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
         if self.following is not None:
-            x = torch.cat([x, self.following.nodes(known, batch.following)], 1)
+            x = torch.cat([x, self.following.nodes(instructions, batch.following)], 1)
             bias = self.following.bias(bias, n)
         x = x + self.enter(x)
-        for layer, own in zip(self.layers, bias, strict=True):
-            x = layer(x, own)
-        found: torch.Tensor = self.norm(x[:, :n])
-        return found
+        for layer, layer_bias in zip(self.layers, bias, strict=True):
+            x = layer(x, layer_bias)
+        embedded: torch.Tensor = self.norm(x[:, :n])
+        return embedded
 
 
 make = Attention

@@ -1,9 +1,9 @@
 """POCSNet's encoder for blocks of any length: an LSTM over each instruction's tokens, then a perceptron.
 
-Deviation from the paper (section 4), whose perceptron reads the five embeddings of a block side by side: that fixes
-the length and the order in which they are shown. Here it reads an instruction's embedding beside the block's mean.
+This deviates from the paper (section 4), whose perceptron reads the concatenated five embeddings of a block: that
+fixes the length, and depends on the order shown. Here it reads an instruction's embedding and the block's mean.
 
-Sequences are packed: a padded batch would go through oneDNN's LSTM, whose numbers differ between kinds of processor.
+Sequences are packed: oneDNN's LSTM, which torch uses for a padded batch, gives other numbers on other processors.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pipeline.config.ordering import Encoder as Settings
 
 
 class Lstm(nn.Module):
-    """With settings.relations off, the network sees the instructions alone, not where they stand in the DAG."""
+    """The encoder. Without settings.relations, it reads the instructions alone, not their places in the DAG."""
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
         super().__init__()
         if settings.positions or settings.following or settings.dropout or settings.token_dropout:
             raise ValueError("the encoder lstm has no positions, no following and no dropout; use attention")
         width = settings.width
-        self.tokens = nn.Embedding(n_tokens + 1, width)  # the last: an instruction none of whose tokens is known
+        self.tokens = nn.Embedding(n_tokens + 1, width)  # the last: an instruction without known tokens
         self.lstm = nn.LSTM(width, width, batch_first=True)
         self.nodes = nn.EmbeddingBag(N_NODE, width, mode="sum") if settings.relations else None
         inner = settings.expansion * width
@@ -48,8 +48,8 @@ class Lstm(nn.Module):
         x = functional.embedding(batch.instructions, last[0].to(words.dtype))
         if self.nodes is not None:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
-        found: torch.Tensor = self.perceptron(torch.cat([x, x.mean(1, keepdim=True).expand_as(x)], -1))
-        return found
+        embedded: torch.Tensor = self.perceptron(torch.cat([x, x.mean(1, keepdim=True).expand_as(x)], -1))
+        return embedded
 
 
 make = Lstm

@@ -1,4 +1,4 @@
-"""One file, one head: vectors of a block's instructions -> an order. Found by the file's name."""
+"""Heads: vectors of a block's instructions -> an order. Each is a file of this folder, which settings name."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pipeline.blocks.problems.relations import Relations
 
 
 class Head(Protocol):
-    """What every head offers; `embedded` is (B, n, width), blocks of one length in a legal order."""
+    """The interface of every head; `embedded` is (B, n, width), for blocks of one length in a legal order."""
 
-    decoder: str  # name of its own decoder, by which a training is measured; models/decoders has the others
+    decoder: str  # name of the head's decoder, which measures a training; further decoders: models/decoders
 
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
-        """Sum of the losses of GCC's orders (B, n), and of how many terms. No terms: nothing was to be decided."""
+        """Sum of the losses of GCC's orders (B, n), and its number of terms; 0 if the blocks leave no choice."""
         ...
 
     def output(self, embedded: torch.Tensor, problems: Problems) -> Any:
-        """What its decoders read: scores, or a soft assignment."""
+        """The input of its decoders: scores, or a soft assignment."""
         ...
 
     def decode(self, output: Any, problems: Problems, related: Relations) -> np.ndarray:
-        """Orders by its own decoder, (B, n)."""
+        """Orders from the head's decoder, (B, n)."""
         ...
 
 
 @runtime_checkable
 class Confident(Protocol):
-    """A head that knows how likely its orders are."""
+    """A head that computes the probability of its orders."""
 
     def confidence(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
@@ -41,6 +41,8 @@ class Confident(Protocol):
         """Probability that the network gives to orders (B, n), (B,)."""
         ...
 
-    def decode_believed(self, output: Any, problems: Problems, related: Relations) -> tuple[np.ndarray, np.ndarray]:
-        """Orders by its own decoder, (B, n), and the probability of each, (B,)."""
+    def decode_with_probability(
+        self, output: Any, problems: Problems, related: Relations
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Orders from the head's decoder, (B, n), and the probability of each, (B,)."""
         ...

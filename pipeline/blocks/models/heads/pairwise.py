@@ -1,7 +1,7 @@
-"""Which of two independent instructions comes first, learned pair by pair; decoded among the ready ones.
+"""The head learns which of two independent instructions comes first; the decoder compares the ready instructions.
 
-score[i, k] = -score[k, i] = log-odds that i comes before k (Bradley & Terry 1952 where it is a difference of two
-strengths; the bilinear part admits preferences that are not transitive).
+score[i, k] = -score[k, i] = log-odds that i comes before k. The difference of two strengths is the model of Bradley &
+Terry 1952; the bilinear part allows preferences that are not transitive.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Pairwise(nn.Module):
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
-        """Binary cross-entropy of every pair that the dependencies leave free, nats."""
+        """Sum of the binary cross-entropies of all independent pairs, nats, and their number."""
         slot = slots_of(order)
         block, i, k = np.nonzero(independent(related) & (slot[:, :, None] < slot[:, None, :]))
         if not len(block):
             return embedded.sum() * 0, 0
-        rows = [torch.from_numpy(part).to(embedded.device) for part in (block, i, k)]
-        odds = self.scores(embedded)[rows[0], rows[1], rows[2]]  # of what GCC did
+        pairs = tuple(torch.from_numpy(part).to(embedded.device) for part in (block, i, k))
+        odds = self.scores(embedded)[pairs]  # of GCC's choice
         return functional.softplus(-odds).sum(), len(block)
 
     @torch.no_grad()
@@ -57,7 +57,7 @@ class Pairwise(nn.Module):
 
 @njit(cache=True, nogil=True)
 def _likeliest_first(precedes: np.ndarray, before: np.ndarray, order: np.ndarray) -> None:
-    """In every slot the ready instruction that most likely comes before all others ready, to `order` (B, n).
+    """Fill `order` (B, n): each slot gets the ready instruction that most likely precedes all other ready ones.
 
     before: (B, n, n), logarithm of the probability that i comes before k.
     """

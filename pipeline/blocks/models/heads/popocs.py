@@ -1,6 +1,6 @@
-"""Slot scores projected onto the partial order (POCSNet's operator), with the loss made for the projection.
+"""Slot scores projected onto the partial order (POCSNet's operator), with the loss that belongs to the projection.
 
-`nearest` and Fenchel-Young: of the operator's methods and losses the pair that learned best at five instructions.
+Of the operator's methods and losses, the pair `nearest` and Fenchel-Young learned best at five instructions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Popocs(nn.Module):
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
-        """Fenchel-Young loss of GCC's permutation, summed over blocks; its value is the squared distance to it."""
+        """Fenchel-Young loss of GCC's permutations, summed over blocks; its value is the squared distance to them."""
         scores = self.scores(embedded)
         with torch.no_grad():
             matrix = popocs(scores, partial_orders(problems.precedes), method="nearest")

@@ -1,4 +1,4 @@
-"""Slot scores made doubly stochastic by Sinkhorn iteration: the baseline of POCSNet, for blocks of any length."""
+"""Slot scores that Sinkhorn iteration makes doubly stochastic: the baseline of POCSNet, for blocks of any length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.config.ordering import Head as Settings
 from pipeline.operators.losses import cross_entropy
 from pipeline.operators.sinkhorn import sinkhorn
 
-_FLOOR = 1e-6  # of the cross-entropy's logarithm
+_FLOOR = 1e-6  # smallest entry in the cross-entropy's logarithm
 
 
 class Sinkhorn(nn.Module):
@@ -27,7 +27,7 @@ class Sinkhorn(nn.Module):
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
-        """Cross-entropy of GCC's slots, nats."""
+        """Sum of the cross-entropies of GCC's slots, nats, and their number."""
         matrix = sinkhorn(self.scores(embedded), self.iterations)
         return cross_entropy(matrix, true_slots(order, embedded.device), _FLOOR) * order.size, order.size
 

@@ -1,4 +1,4 @@
-"""Instruction x slot scores for blocks of any length, and the best order by an assignment."""
+"""Scores of instruction x slot for blocks of any length, and the best order of a soft assignment."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LONGEST = 64  # slots
 
 
 class SlotScores(nn.Module):
-    """score[i, t] = instruction i's query . slot t's key; a slot is known by its distance from both ends."""
+    """score[i, t] = query of instruction i . key of slot t; the key encodes the slot's distances from both ends."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.query = nn.Linear(width, width, bias=False)  # it would move all slots alike
+        self.query = nn.Linear(width, width, bias=False)  # a bias would change all instructions of a slot alike
         self.from_start, self.from_end = nn.Embedding(_LONGEST, width), nn.Embedding(_LONGEST, width)
         self.scale = width**-0.5
 
@@ -27,7 +27,7 @@ class SlotScores(nn.Module):
         """(B, n, width) -> (B, n, n) float32. Raises ValueError for a block of more than 64 instructions."""
         n = embedded.shape[1]
         if n > _LONGEST:
-            raise ValueError(f"slots are known of at most {_LONGEST} instructions, not {n}; use the head pointer")
+            raise ValueError(f"a block has {n} instructions, but this head has {_LONGEST} slots; use the head pointer")
         slot = torch.arange(n, device=embedded.device)
         keys = self.from_start(slot) + self.from_end(n - 1 - slot)
         return (self.query(embedded).float() @ keys.float().T) * self.scale
@@ -39,5 +39,5 @@ def true_slots(order: np.ndarray, device: torch.device) -> torch.Tensor:
 
 
 def best(matrix: torch.Tensor, problems: Problems) -> np.ndarray:
-    """The legal orders of greatest weight in soft assignments (B, n, n), (B, n)."""
+    """The legal orders (B, n) of the largest weight in soft assignments (B, n, n)."""
     return best_order(matrix.cpu().numpy(), partial_orders(problems.precedes)).order

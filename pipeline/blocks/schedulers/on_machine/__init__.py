@@ -1,1 +1,1 @@
-"""What schedulers on the in-order model (latency/in_order.py) share; no schedulers themselves."""
+"""Code shared by schedulers that use the processor models of latency/; no schedulers themselves."""

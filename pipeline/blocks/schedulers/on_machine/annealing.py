@@ -1,10 +1,9 @@
 """Stochastic search for the order of one block that a processor runs in the fewest cycles.
 
-All walks move one instruction to another legal slot: it passes neighbours that it does not depend on. What is
-minimised is the makespan; among equal ones the sum of the cycles of issue, so that there is a slope to walk down
-where nothing changes the makespan.
+All walks move one instruction to another legal slot: it passes neighbours that it does not depend on. They minimise the
+makespan, and among equal makespans the mean cycle of issue. The latter guides a walk if no move changes the makespan.
 
-- restarts: hill climbing, equal cost accepted; after `PATIENCE` moves without gain from a fresh random legal order.
+- restarts: hill climbing that accepts equal cost; after `PATIENCE` moves without gain, a fresh random legal order.
 - annealing: Kirkpatrick, Gelatt & Vecchi 1983; temperature falls geometrically from HOT to COLD cycles.
 - mcmc: Metropolis at one temperature, WARM cycles, as in STOKE (Schkufza, Sharma & Aiken 2013).
 """
@@ -28,53 +27,53 @@ def search(
     block: Block,
     reach: np.ndarray,
     order: np.ndarray,
-    enough: int,
-    method: int,
+    lower_bound: int,
+    walk: int,
     evaluations: int,
     rng: np.random.Generator,
     memory: Memory,
 ) -> int:
-    """Improve order (n,), legal, in place; returns its cycles. Ends early at `enough` cycles, a lower bound.
+    """Improve order (n,), legal, in place; returns its cycles. Ends early at `lower_bound` cycles.
 
-    reach: (n, n) bool, [i, k] where i must come before k. `evaluations`: orders that are timed, the first included.
+    reach: (n, n) bool, [i, k] if i must come before k. evaluations: number of orders timed, including the first.
     """
     n = len(order)
-    weight = 1.0 / (64 * n)  # of the mean cycle of issue: less than a cycle as long as that is below 64 n
+    weight = 1.0 / (64 * n)  # of the mean cycle of issue: the product is less than a cycle if the mean is below 64 n
     best = makespan_of(block, order, memory)
-    here, cost = order.copy(), best + weight * mean_issue(memory, n)
-    if 2 * reach.sum() == n * (n - 1):  # the only legal order
+    current, cost = order.copy(), best + weight * mean_issue(memory, n)
+    if 2 * reach.sum() == n * (n - 1):  # there is only one legal order
         return best
     idle_moves = 0
-    for done in range(1, evaluations):
-        if best <= enough:
+    for evaluation in range(1, evaluations):
+        if best <= lower_bound:
             break
-        if method == RESTARTS and idle_moves >= PATIENCE * n:
-            _random_ready(reach, rng, here)
+        if walk == RESTARTS and idle_moves >= PATIENCE * n:
+            _random_ready(reach, rng, current)
             idle_moves, cost = 0, np.inf
         else:
-            source, target = _move(reach, here, rng)
-            shift(here, source, target)
-        cycles = makespan_of(block, here, memory)
-        new = cycles + weight * mean_issue(memory, n)
+            source, target = _move(reach, current, rng)
+            shift(current, source, target)
+        cycles = makespan_of(block, current, memory)
+        new_cost = cycles + weight * mean_issue(memory, n)
         if cycles < best:
             best = cycles
-            order[:] = here
+            order[:] = current
         temperature = 0.0
-        if method == ANNEALING:
-            temperature = HOT * (COLD / HOT) ** (done / evaluations)
-        elif method == MCMC:
+        if walk == ANNEALING:
+            temperature = HOT * (COLD / HOT) ** (evaluation / evaluations)
+        elif walk == MCMC:
             temperature = WARM
-        idle_moves = 0 if new < cost else idle_moves + 1
-        if new <= cost or (temperature > 0 and rng.random() < math.exp((cost - new) / temperature)):
-            cost = new
+        idle_moves = 0 if new_cost < cost else idle_moves + 1
+        if new_cost <= cost or (temperature > 0 and rng.random() < math.exp((cost - new_cost) / temperature)):
+            cost = new_cost
         else:
-            shift(here, target, source)
+            shift(current, target, source)
     return best
 
 
 @njit(cache=True, nogil=True)
 def _move(reach: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> tuple[int, int]:
-    """A slot, and another one to which its instruction may go, uniformly. The order must not be the only legal one."""
+    """A uniform random slot, and another slot to which its instruction may move. There must be several legal orders."""
     n = len(order)
     while True:
         source = int(rng.random() * n)
@@ -102,7 +101,7 @@ def shift(order: np.ndarray, source: int, target: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _random_ready(reach: np.ndarray, rng: np.random.Generator, order: np.ndarray) -> None:
-    """Every slot takes one of the ready instructions, all equally likely."""
+    """Fill `order`: every slot takes one of the ready instructions, each with the same probability."""
     n = len(order)
     waiting = reach.sum(0)
     ready = np.empty(n, np.int64)

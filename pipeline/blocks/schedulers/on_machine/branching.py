@@ -1,13 +1,14 @@
 """Branch and bound over the legal orders of one block on an in-order processor, slot by slot, depth first.
 
-A beginning of an order is given up
+The search gives up a beginning of an order
 
-- where its lower bound (bounds.py) is no better than the best order found;
-- where another beginning of the same instructions left the pipeline in the same state no later: the processor does
-  not know what time it is, so what is relative to the current cycle decides. States are compared by two 64-bit hashes;
-- for instructions that could change names (same costs, same dependencies): only the first of them goes first.
+- if its lower bound (bounds.py) is no better than the best order so far;
+- if an earlier beginning of the same instructions left the pipeline in the same state at the same cycle or before.
+  States are relative to the current cycle, and are compared by two 64-bit hashes;
+- if it swaps interchangeable instructions (equal costs, equal dependencies): only the first of them goes first.
 
-All three keep an optimal order (Held & Karp's dominance of equal sets, 1962), so a search that ends proves it.
+Each of these rules preserves an optimal order (Held & Karp's dominance of equal sets, 1962), so a completed search
+proves that its order is optimal.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline.blocks.latency.in_order import CYCLE, LEFT, WRITTEN, Block, Pipeline, end_of, idle, put, reset, start_of
+from pipeline.blocks.latency.in_order import (
+    CURRENT_CYCLE,
+    LAST_WRITE_BACK,
+    MICRO_OPS_LEFT,
+    Block,
+    Pipeline,
+    issue_cycle,
+    issue_instruction,
+    makespan_so_far,
+    new_pipeline,
+    reset,
+)
 from pipeline.blocks.schedulers.on_machine.bounds import Loads, bound, loads, root_bound
 from pipeline.blocks.schedulers.on_machine.graph import Graph
 
@@ -25,80 +37,82 @@ LARGEST = 64  # instructions: a set of them is a word
 _SEEDS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-class Seen(NamedTuple):
-    """States that were left behind, by open addressing; S is a power of two, at least twice the states to come."""
+class VisitedStates(NamedTuple):
+    """Visited states, a hash table with open addressing. S is a power of two, at least twice the number of states."""
 
-    first: np.ndarray  # (S,) uint64 hash; 0: free
-    second: np.ndarray  # (S,) uint64
-    cycle: np.ndarray  # (S,) int64: the earliest so far
+    first_hash: np.ndarray  # (S,) uint64 hash; 0: free
+    second_hash: np.ndarray  # (S,) uint64
+    cycle: np.ndarray  # (S,) int64: the earliest cycle of the state so far
 
 
-def seen(states: int) -> Seen:
-    """Room for so many states."""
+def visited_states(states: int) -> VisitedStates:
+    """An empty table with room for this number of states."""
     size = 1 << (2 * states - 1).bit_length()
-    return Seen(np.zeros(size, np.uint64), np.zeros(size, np.uint64), np.zeros(size, np.int64))
+    return VisitedStates(np.zeros(size, np.uint64), np.zeros(size, np.uint64), np.zeros(size, np.int64))
 
 
 @njit(cache=True, nogil=True)
-def branch_and_bound(block: Block, graph: Graph, order: np.ndarray, states: int, known: Seen) -> tuple[int, int, int]:
-    """Improve order (n,), legal, in place, to an optimal one, looking at so many states at most.
+def branch_and_bound(
+    block: Block, graph: Graph, order: np.ndarray, states: int, visited: VisitedStates
+) -> tuple[int, int, int]:
+    """Improve order (n,), legal, in place, to an optimal one; the search visits at most this number of states.
 
-    Returns its cycles, a lower bound on those of any order, equal to them where it is proven optimal, and the states.
+    Returns its cycles, a lower bound on those of any order (equal to its cycles if it is proven optimal), and the
+    number of visited states.
     """
     n = len(order)
-    asked, floor = loads(block, graph), root_bound(block, graph)
-    pipeline = idle(len(block.held[0]), len(block.groups), n)
+    resources, floor = loads(block, graph), root_bound(block, graph)
+    pipeline = new_pipeline(len(block.unit_cycles[0]), len(block.groups), n)
     reset(block, pipeline)
     for t in range(n):
-        put(block, pipeline, t, order[t], start_of(block, pipeline, t, order[t]))
-    best = end_of(pipeline)
+        issue_instruction(block, pipeline, t, order[t], issue_cycle(block, pipeline, t, order[t]))
+    best = makespan_so_far(pipeline)
     if best <= floor:
         return best, floor, 0
-    known.first[:] = 0
+    visited.first_hash[:] = 0
     twins = _twins(block, graph)
     topological = np.argsort(graph.reach.sum(0))
     free = np.zeros((n + 1, len(pipeline.free)), np.int64)
     turn, skipped = np.zeros((n + 1, len(block.groups)), np.int64), np.zeros((n + 1, len(block.groups)), np.int64)
     clock, ready = np.zeros((n + 1, 3), np.int64), np.zeros((n + 1, n), np.int64)
-    left = np.ones(n, np.bool_)
-    children, n_children, at = np.zeros((n, n), np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    remaining = np.ones(n, np.bool_)
+    children, n_children, next_child = np.zeros((n, n), np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reset(block, pipeline)
     _save(pipeline, 0, free, turn, skipped, clock)
-    n_children[0] = _ready(block, graph, pipeline, 0, left, twins, children[0])
-    depth, visited = 0, 0
+    n_children[0] = _candidates(block, graph, pipeline, 0, remaining, twins, children[0])
+    depth, n_visited = 0, 0
     while depth >= 0:
-        if at[depth] == n_children[depth]:
+        if next_child[depth] == n_children[depth]:
             depth -= 1
             if depth >= 0:
-                left[children[depth, at[depth] - 1]] = True
+                remaining[children[depth, next_child[depth] - 1]] = True
             continue
-        i = children[depth, at[depth]]
-        at[depth] += 1
+        i = children[depth, next_child[depth]]
+        next_child[depth] += 1
         _restore(pipeline, depth, free, turn, skipped, clock)
-        put(block, pipeline, depth, i, start_of(block, pipeline, depth, i))
-        visited += 1
-        if visited > states:
-            return best, floor, visited
+        issue_instruction(block, pipeline, depth, i, issue_cycle(block, pipeline, depth, i))
+        n_visited += 1
+        if n_visited > states:
+            return best, floor, n_visited
         if depth == n - 1:
-            if end_of(pipeline) < best:
-                best = end_of(pipeline)
+            if makespan_so_far(pipeline) < best:
+                best = makespan_so_far(pipeline)
                 order[:] = pipeline.order
                 if best <= floor:
-                    return best, floor, visited
+                    return best, floor, n_visited
             continue
-        left[i] = False
+        remaining[i] = False
         for k in range(n):
             ready[depth + 1, k] = max(ready[depth, k], pipeline.issue[depth] + block.delays[i, k])
-        if _bound(block, graph, asked, pipeline, ready[depth + 1], left, topological) >= best or _known(
-            block, pipeline, ready[depth + 1], left, known
-        ):
-            left[i] = True
+        least = _bound(block, graph, resources, pipeline, ready[depth + 1], remaining, topological)
+        if least >= best or _visited_before(block, pipeline, ready[depth + 1], remaining, visited):
+            remaining[i] = True
             continue
         depth += 1
         _save(pipeline, depth, free, turn, skipped, clock)
-        n_children[depth] = _ready(block, graph, pipeline, depth, left, twins, children[depth])
-        at[depth] = 0
-    return best, best, visited
+        n_children[depth] = _candidates(block, graph, pipeline, depth, remaining, twins, children[depth])
+        next_child[depth] = 0
+    return best, best, n_visited
 
 
 @njit(cache=True, nogil=True)
@@ -125,12 +139,12 @@ def _restore(
 
 @njit(cache=True, nogil=True)
 def _twins(block: Block, graph: Graph) -> np.ndarray:
-    """(n, n) bool: [i, k] where i < k could change names with k."""
+    """(n, n) bool: [i, k] if i < k and both are interchangeable."""
     n = len(graph.tail)
     twins = np.zeros((n, n), np.bool_)
     for k in range(n):
         for i in range(k):
-            same = (
+            interchangeable = (
                 not graph.reach[i, k]
                 and not graph.reach[k, i]
                 and block.micro_ops[i] == block.micro_ops[k]
@@ -138,47 +152,47 @@ def _twins(block: Block, graph: Graph) -> np.ndarray:
                 and block.choice[i] == block.choice[k]
                 and block.choice_cycles[i] == block.choice_cycles[k]
                 and block.delays[i, k] == block.delays[k, i]
-                and (block.held[i] == block.held[k]).all()
+                and (block.unit_cycles[i] == block.unit_cycles[k]).all()
             )
-            for other in range(n):
-                if same and other != i and other != k:
-                    same = (
-                        graph.reach[i, other] == graph.reach[k, other]
-                        and graph.reach[other, i] == graph.reach[other, k]
-                        and block.delays[i, other] == block.delays[k, other]
-                        and block.delays[other, i] == block.delays[other, k]
+            for m in range(n):
+                if interchangeable and m != i and m != k:
+                    interchangeable = (
+                        graph.reach[i, m] == graph.reach[k, m]
+                        and graph.reach[m, i] == graph.reach[m, k]
+                        and block.delays[i, m] == block.delays[k, m]
+                        and block.delays[m, i] == block.delays[m, k]
                     )
-            twins[i, k] = same
+            twins[i, k] = interchangeable
     return twins
 
 
 @njit(cache=True, nogil=True)
-def _ready(
+def _candidates(
     block: Block,
     graph: Graph,
     pipeline: Pipeline,
     t: int,
-    left: np.ndarray,
+    remaining: np.ndarray,
     twins: np.ndarray,
-    found: np.ndarray,
+    candidates: np.ndarray,
 ) -> int:
-    """Fill `found` with the instructions that may come into slot t, the most promising first; returns how many."""
-    n, count = len(left), 0
+    """Fill `candidates` with the instructions that may take slot t, the most promising first; returns their number."""
+    n, count = len(remaining), 0
     starts, tails = np.zeros(n, np.int64), graph.tail
     for i in range(n):
-        if not left[i]:
+        if not remaining[i]:
             continue
         possible = True
         for k in range(n):
-            possible &= not (left[k] and (graph.reach[k, i] or twins[k, i]))
+            possible &= not (remaining[k] and (graph.reach[k, i] or twins[k, i]))
         if not possible:
             continue
-        starts[i] = start_of(block, pipeline, t, i)
+        starts[i] = issue_cycle(block, pipeline, t, i)
         place = count
-        while place > 0 and (starts[i], -tails[i]) < (starts[found[place - 1]], -tails[found[place - 1]]):
-            found[place] = found[place - 1]
+        while place > 0 and (starts[i], -tails[i]) < (starts[candidates[place - 1]], -tails[candidates[place - 1]]):
+            candidates[place] = candidates[place - 1]
             place -= 1
-        found[place] = i
+        candidates[place] = i
         count += 1
     return count
 
@@ -187,69 +201,71 @@ def _ready(
 def _bound(
     block: Block,
     graph: Graph,
-    asked: Loads,
+    resources: Loads,
     pipeline: Pipeline,
     ready: np.ndarray,
-    left: np.ndarray,
+    remaining: np.ndarray,
     topological: np.ndarray,
 ) -> int:
-    """Cycles that no order with this beginning goes below. ready: (n,) cycle in which the operands are there."""
-    n = len(left)
+    """Least cycles of any order with this beginning. ready: (n,) cycle in which the operands are available."""
+    n = len(remaining)
     heads = np.zeros(n, np.int64)
-    cycle, width = pipeline.clock[CYCLE], block.issue_width
+    cycle, width = pipeline.clock[CURRENT_CYCLE], block.issue_width
     for k in topological:
-        if not left[k]:
+        if not remaining[k]:
             continue
-        start = cycle + (1 if pipeline.clock[LEFT] < block.micro_ops[k] <= width else 0)
-        start = max(start, pipeline.clock[WRITTEN] - block.latencies[k], ready[k])
+        start = cycle + (1 if pipeline.clock[MICRO_OPS_LEFT] < block.micro_ops[k] <= width else 0)
+        start = max(start, pipeline.clock[LAST_WRITE_BACK] - block.latencies[k], ready[k])
         for unit in range(len(pipeline.free)):
-            if block.held[k, unit] > 0:
+            if block.unit_cycles[k, unit] > 0:
                 start = max(start, pipeline.free[unit])
         for i in range(n):
-            if left[i] and graph.reach[i, k]:
+            if remaining[i] and graph.reach[i, k]:
                 start = max(start, heads[i] + graph.distance[i, k])
         heads[k] = start
-    return bound(heads, left, graph, asked)
+    return bound(heads, remaining, graph, resources)
 
 
 @njit(cache=True, nogil=True)
-def _known(block: Block, pipeline: Pipeline, ready: np.ndarray, left: np.ndarray, known: Seen) -> bool:
-    """Whether this state was left behind before, no later; it is now."""
-    n, width = len(left), block.issue_width
-    cycle, micro_ops = pipeline.clock[CYCLE], pipeline.clock[LEFT]
-    quickest, smallest, largest = np.int64(1 << 40), np.int64(1 << 40), np.int64(0)
+def _visited_before(
+    block: Block, pipeline: Pipeline, ready: np.ndarray, remaining: np.ndarray, table: VisitedStates
+) -> bool:
+    """Whether the table has this state at the same cycle or before; otherwise add it."""
+    n, width = len(remaining), block.issue_width
+    cycle, micro_ops = pipeline.clock[CURRENT_CYCLE], pipeline.clock[MICRO_OPS_LEFT]
+    least_latency, smallest, largest = np.int64(1 << 40), np.int64(1 << 40), np.int64(0)
     for k in range(n):
-        if left[k]:
-            quickest = min(quickest, block.latencies[k])
+        if remaining[k]:
+            least_latency = min(least_latency, block.latencies[k])
             smallest, largest = min(smallest, block.micro_ops[k]), max(largest, block.micro_ops[k])
-    if micro_ops < smallest and largest <= width:  # nothing more issues in this cycle
+    if micro_ops < smallest and largest <= width:  # no further instruction issues in this cycle
         cycle, micro_ops = cycle + 1, width
     first, second = np.uint64(_SEEDS[0]), np.uint64(_SEEDS[1])
     word = np.uint64(0)
     for k in range(n):
-        word |= np.uint64(left[k]) << np.uint64(k)
+        word |= np.uint64(remaining[k]) << np.uint64(k)
     first, second = _mixed(first, second, word)
     first, second = _mixed(first, second, np.uint64(micro_ops))
-    first, second = _mixed(first, second, np.uint64(max(pipeline.clock[WRITTEN] - cycle, quickest)))
+    first, second = _mixed(first, second, np.uint64(max(pipeline.clock[LAST_WRITE_BACK] - cycle, least_latency)))
     for unit in range(len(pipeline.free)):
         first, second = _mixed(first, second, np.uint64(max(pipeline.free[unit] - cycle, 0)))
     for g in range(len(block.groups)):
         first, second = _mixed(first, second, np.uint64(pipeline.turn[g]))
         first, second = _mixed(first, second, np.uint64(pipeline.skipped[g]))
     for k in range(n):
-        if left[k]:
+        if remaining[k]:
             first, second = _mixed(first, second, np.uint64(max(ready[k] - cycle, 0)))
-    first |= np.uint64(1)  # 0 is a free place
-    mask = np.uint64(len(known.first) - 1)
+    first |= np.uint64(1)  # 0 marks a free place
+    mask = np.uint64(len(table.first_hash) - 1)
     place = second & mask
-    while known.first[place]:
-        if known.first[place] == first and known.second[place] == second:
-            if known.cycle[place] <= cycle:
+    while table.first_hash[place]:
+        if table.first_hash[place] == first and table.second_hash[place] == second:
+            if table.cycle[place] <= cycle:
                 return True
-            known.cycle[place] = cycle
+            table.cycle[place] = cycle
             return False
         place = (place + np.uint64(1)) & mask
-    known.first[place], known.second[place], known.cycle[place] = first, second, cycle
+    table.first_hash[place], table.second_hash[place], table.cycle[place] = first, second, cycle
     return False
 
 

@@ -1,4 +1,4 @@
-"""What the dependencies of one block mean on an in-order processor: distances between issues, and how much follows."""
+"""Consequences of the dependencies of one block on an in-order processor: distances between issues, and tails."""
 
 from __future__ import annotations
 
@@ -7,35 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline.blocks.latency.in_order import Block, Costs
+from pipeline.blocks.latency.in_order import Block
 
 
 class Graph(NamedTuple):
     """One block of n instructions."""
 
-    reach: np.ndarray  # (n, n) bool: [i, k] where i must come before k, directly or not
-    distance: np.ndarray  # (n, n) int64: cycles from the issue of i to that of k, where i comes first
-    tail: np.ndarray  # (n,) int64: cycles from the issue of i to the last write-back of what must follow, i included
-
-
-@njit(cache=True, nogil=True)
-def block_of(costs: Costs, b: int) -> Block:
-    """Block b of a batch."""
-    return Block(
-        costs.micro_ops[b],
-        costs.latencies[b],
-        costs.held[b],
-        costs.choice[b],
-        costs.choice_cycles[b],
-        costs.delays[b],
-        costs.groups,
-        costs.issue_width,
-    )
+    reach: np.ndarray  # (n, n) bool: [i, k] if i must come before k, directly or not
+    distance: np.ndarray  # (n, n) int64: least cycles from the issue of i to that of k, if i comes first
+    tail: np.ndarray  # (n,) int64: least cycles from the issue of i to the last write-back of i and all that follow it
 
 
 @njit(cache=True, nogil=True)
 def closure(precedes: np.ndarray) -> np.ndarray:
-    """(n, n) bool: [i, k] where i must come before k, directly or not."""
+    """(n, n) bool: [i, k] if i must come before k, directly or not."""
     n = len(precedes)
     reach = precedes.copy()
     for middle in range(n):
@@ -50,8 +35,8 @@ def closure(precedes: np.ndarray) -> np.ndarray:
 def graph(block: Block, precedes: np.ndarray) -> Graph:
     """Lower bounds that hold in every legal order of the block. precedes: (n, n) bool, acyclic.
 
-    Between i and a later k: the delay of the result, write-backs in order (k ends no sooner than i), and the cycles
-    that the micro-ops of i fill beyond the issue width.
+    Between i and a later k there are the delay of the result, write-backs in order (k ends no sooner than i), and the
+    cycles that the micro-ops of i fill beyond the issue width.
     """
     n = len(precedes)
     reach = closure(precedes)
@@ -62,7 +47,7 @@ def graph(block: Block, precedes: np.ndarray) -> Graph:
     width = block.issue_width
     distance = np.zeros((n, n), np.int64)
     tail = np.zeros(n, np.int64)
-    for i in np.argsort(followers):  # whoever follows i has fewer followers
+    for i in np.argsort(followers):  # each follower of i has fewer followers than i
         latency = int(block.latencies[i])
         carried = max(0, (int(block.micro_ops[i]) - 1) // width)
         tail[i] = max(latency, carried)

@@ -1,6 +1,6 @@
-"""Of the many orders of equal cycles one that can be learned: as near to a ranking as the cycles allow.
+"""Among many orders of equal cycles, one that a network can learn: as near to a ranking as the cycles allow.
 
-A search ends at any of them, by chance; a network that learns what it cannot foresee learns their mixture.
+A search ends at any of these orders by chance. A network cannot predict which one, so it would learn their mixture.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pipeline.blocks.schedulers.on_machine.either import (
 
 
 def settle(problems: Problems, costs: Costs, order: np.ndarray, ranking: np.ndarray) -> np.ndarray:
-    """Bring legal orders (B, n) nearer to `ranking` (B, n), an order, in place; returns their cycles, (B,) int32.
+    """Bring legal orders (B, n) nearer to the orders `ranking`, (B, n), in place; returns their cycles, (B,) int32.
 
-    Slot by slot, the first ready instruction by the ranking moves there that lengthens nothing; so no order takes more
-    cycles than before.
+    For each slot in turn, the first ready instruction by the ranking that does not lengthen the makespan moves there.
+    So no order takes more cycles than before.
     """
     rank, cycles = np.argsort(ranking, axis=1), np.empty(len(order), np.int32)
     _settle(costs, np.ascontiguousarray(problems.precedes), order, rank, memory(costs), cycles)
@@ -54,9 +54,9 @@ def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.nda
                 break
             moved = order[source]
             shift(order, source, t)
-            now = makespan_of(block, order, memory)
-            if now <= cycles:
-                cycles = now
+            new_cycles = makespan_of(block, order, memory)
+            if new_cycles <= cycles:
+                cycles = new_cycles
                 break
             shift(order, t, source)
             refused[moved] = True
@@ -65,7 +65,7 @@ def _settle_one(block: Block, reach: np.ndarray, order: np.ndarray, rank: np.nda
 
 @njit(cache=True, nogil=True)
 def _first(reach: np.ndarray, order: np.ndarray, rank: np.ndarray, refused: np.ndarray, t: int) -> int:
-    """Slot of the instruction of lowest rank, of those from slot t on that may go there and were not refused."""
+    """Slot of the instruction of lowest rank among those from slot t on that may move to t and were not refused."""
     best = t
     for source in range(t + 1, len(order)):
         i = order[source]

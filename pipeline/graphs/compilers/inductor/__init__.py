@@ -1,1 +1,1 @@
-"""TorchInductor driven from outside: which of its scheduler nodes it may fuse, and what comes of it."""
+"""TorchInductor under external control: which of its scheduler nodes it may fuse, and how fast the result runs."""

@@ -1,4 +1,4 @@
-"""Whether TorchInductor can compile for the processor here."""
+"""Whether TorchInductor can compile on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def missing() -> str:
-    """What is missing, and how to get it; empty where nothing is."""
+    """What is missing and how to install it; empty if nothing is missing."""
     if shutil.which("g++") is None:
         return "TorchInductor needs g++: `make g++`, or apt-get install g++"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():

@@ -1,6 +1,6 @@
-"""What a candidate's process does: compile one model with given levels, compare it with eager, then run it on request.
+"""The process of a candidate: it compiles a model with given levels, compares it with eager, and times it on request.
 
-The process is fresh, so that nothing was compiled in it before; `cache` is a folder that no other candidate uses.
+The process is new, so that it has not compiled anything before; `cache` is a folder that no other candidate uses.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from torch._inductor import metrics
 from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 from pipeline.graphs.compilers.inductor.nodes import compile_with, runner
 
-FLOOR = 1e-4
-TOLERANCE = 2e-3  # of the compiled results against eager ones: sums in another sequence
+FLOOR = 1e-4  # smallest scale of a result, as a share of the largest value of all results
+TOLERANCE = 2e-3  # between compiled and eager results, whose sums have different sequences
 
 
 class Compilable(Protocol):
-    """What can be compiled: picklable, as it travels to another process."""
+    """A model that can be compiled; it is picklable, because it is sent to another process."""
 
     @property
     def training(self) -> bool:
-        """A training step: the mean of the squared results, and all gradients."""
+        """Whether a training step is compiled: the mean of the squared results, and all gradients."""
         ...
 
     def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
-        """The module and its inputs, always the same."""
+        """The module and its inputs; every call returns equal ones."""
         ...
 
 
 def serve(model: Compilable, levels: Levels | None, cache: Path, connection: Connection) -> None:
-    """Send how compiling went; then for each number of calls that comes the mean seconds of a call. None ends it.
+    """Send the outcome of compiling; then, for each received number of calls, the mean seconds of a call, until None.
 
-    Messages of compilers go to `cache`/log.txt. levels: None for Inductor's own choices.
+    Compilers write their messages to `cache`/log.txt. levels: None for Inductor's own choices.
     """
     with (cache / "log.txt").open("w") as log:
         os.dup2(log.fileno(), sys.stdout.fileno())
@@ -67,21 +67,21 @@ def serve(model: Compilable, levels: Levels | None, cache: Path, connection: Con
 
 
 def difference(results: Any, expected: Any) -> float:
-    """The largest difference over the largest expected value of its result, NaN where a result is NaN alone.
+    """The largest difference, each relative to the largest expected value of its result; NaN if only one side is NaN.
 
-    A result whose values are less than FLOOR of the largest of all counts as that large: gradients that are nothing but
-    rounding (of a bias before a batch normalisation) differ by as much as they are.
+    The scale of a result is at least FLOOR times the largest value of all results: gradients that consist of rounding
+    errors (of a bias before a batch normalisation) differ by as much as their own size.
     """
     pairs = list(
         zip(*(part if isinstance(part, tuple | list) else (part,) for part in (results, expected)), strict=True)
     )
-    largest = [float(wanted.abs().max()) if wanted.dtype.is_floating_point else 1.0 for _, wanted in pairs]
+    largest = [float(eager.abs().max()) if eager.dtype.is_floating_point else 1.0 for _, eager in pairs]
     least = max(max(largest) * FLOOR, 1e-6)
     worst = 0.0
-    for (result, wanted), scale in zip(pairs, largest, strict=True):
-        if torch.equal(result.isnan(), wanted.isnan()):
-            apart = (result.to(torch.float64) - wanted.to(torch.float64)).nan_to_num(0.0, torch.inf).abs().max()
-            worst = max(worst, float(apart) / max(scale, least))
+    for (result, eager), scale in zip(pairs, largest, strict=True):
+        if torch.equal(result.isnan(), eager.isnan()):
+            error = (result.to(torch.float64) - eager.to(torch.float64)).nan_to_num(0.0, torch.inf).abs().max()
+            worst = max(worst, float(error) / max(scale, least))
         else:
             return math.nan
     return worst

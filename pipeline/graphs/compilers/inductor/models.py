@@ -1,6 +1,6 @@
-"""Small networks that are compiled and timed: families to learn from, and others to be tried on.
+"""Small networks that are compiled and timed: families for learning, and unseen families for tests.
 
-Weights and inputs are drawn from a seed. Each has up to 40 kernels under TorchInductor.
+Weights and inputs are drawn from a seed. Each network has up to 40 kernels under TorchInductor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDTH = 96
 
 
 class Recurrent(nn.Module):
-    """Three steps of an LSTM, or of a GRU, spelled out."""
+    """Three steps of an LSTM or a GRU, written in basic operations."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -34,10 +34,11 @@ class Recurrent(nn.Module):
                 memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
                 state = torch.sigmoid(o) * torch.tanh(memory)
             else:
-                given = F.linear(step, self.cell.weight_ih, self.cell.bias_ih).chunk(3, 1)
-                kept = F.linear(state, self.cell.weight_hh, self.cell.bias_hh).chunk(3, 1)
-                reset, update = torch.sigmoid(given[0] + kept[0]), torch.sigmoid(given[1] + kept[1])
-                state = (1 - update) * torch.tanh(given[2] + reset * kept[2]) + update * state
+                from_input = F.linear(step, self.cell.weight_ih, self.cell.bias_ih).chunk(3, 1)
+                from_state = F.linear(state, self.cell.weight_hh, self.cell.bias_hh).chunk(3, 1)
+                reset = torch.sigmoid(from_input[0] + from_state[0])
+                update = torch.sigmoid(from_input[1] + from_state[1])
+                state = (1 - update) * torch.tanh(from_input[2] + reset * from_state[2]) + update * state
         return state
 
 
@@ -58,7 +59,7 @@ class Residual(nn.Module):
 
 
 class Transformer(nn.Module):
-    """One block: attention spelled out, and a feed-forward part."""
+    """One block: attention, written in basic operations, and a feed-forward part."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class Mixer(nn.Module):
 
 
 class Messages(nn.Module):
-    """Two rounds of messages on a ring of nodes, by gathering and adding."""
+    """Two rounds of messages on a ring of nodes, by gathers and additions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,13 +105,13 @@ class Messages(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         for _ in range(2):
             sent = F.relu(self.send(x))
-            heard = torch.maximum(sent[self.left], sent[self.right])
-            x = torch.tanh(self.take(torch.cat([x, heard], 1))) + x
+            received = torch.maximum(sent[self.left], sent[self.right])
+            x = torch.tanh(self.take(torch.cat([x, received], 1))) + x
         return x
 
 
 class Norms(nn.Module):
-    """Normalisations of the same input along its rows, and what follows from them."""
+    """Normalisations of one input along its rows, and computations with their results."""
 
     def forward(self, x: Tensor) -> Tensor:
         rows = (x - x.mean(-1, keepdim=True)) * torch.rsqrt(x.var(-1, keepdim=True) + 1e-5)
@@ -121,28 +122,28 @@ class Norms(nn.Module):
 
 
 class Shared(nn.Module):
-    """Results that several chains read, some of them dear: recompute them, or store them?"""
+    """Results, some of them expensive, that several chains read: to be recomputed or stored."""
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-        dear = torch.tanh(torch.exp(-x * x) + torch.sin(y))
+        expensive = torch.tanh(torch.exp(-x * x) + torch.sin(y))
         cheap = x * 0.5 + y
-        by_rows, by_columns = (dear * cheap).sum(1), (dear + cheap).sum(0)
-        moved = (cheap.t().contiguous() * dear.t()).relu()
-        return dear * by_rows[:, None], cheap - by_columns, moved.sum(0), torch.sigmoid(cheap) * dear
+        by_rows, by_columns = (expensive * cheap).sum(1), (expensive + cheap).sum(0)
+        transposed = (cheap.t().contiguous() * expensive.t()).relu()
+        return expensive * by_rows[:, None], cheap - by_columns, transposed.sum(0), torch.sigmoid(cheap) * expensive
 
 
 class CartPole(nn.Module):
-    """Four steps of many CartPoles, pushed to the side to which the pole leans."""
+    """Four steps of many CartPoles, which are pushed to the side to which the pole leans."""
 
     def forward(self, x: Tensor, v: Tensor, angle: Tensor, turn: Tensor) -> tuple[Tensor, ...]:
         for _ in range(4):
             force = torch.where(angle > 0, 10.0, -10.0)
             cos, sin = torch.cos(angle), torch.sin(angle)
             inner = (force + 0.05 * turn * turn * sin) / 1.1
-            speeding = (9.8 * sin - cos * inner) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
-            pushed = inner - 0.05 * speeding * cos / 1.1
-            x, v = x + 0.02 * v, v + 0.02 * pushed
-            angle, turn = angle + 0.02 * turn, turn + 0.02 * speeding
+            turn_acceleration = (9.8 * sin - cos * inner) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
+            acceleration = inner - 0.05 * turn_acceleration * cos / 1.1
+            x, v = x + 0.02 * v, v + 0.02 * acceleration
+            angle, turn = angle + 0.02 * turn, turn + 0.02 * turn_acceleration
         return x, v, angle, turn, (x.abs() > 2.4) | (angle.abs() > 0.2095)
 
 
@@ -155,8 +156,8 @@ class Optimiser(nn.Module):
         clipped = [gradient * (1.0 / norm.clamp(min=1.0)) for gradient in gradients]
         first = tuple(0.9 * m + 0.1 * g for m, g in zip(first, clipped, strict=True))
         second = tuple(0.99 * v + 0.01 * g * g for v, g in zip(second, clipped, strict=True))
-        moved = [w - 1e-3 * m / (v.sqrt() + 1e-8) for w, m, v in zip(weights, first, second, strict=True)]
-        return *moved, *first, *second
+        updated = [w - 1e-3 * m / (v.sqrt() + 1e-8) for w, m, v in zip(weights, first, second, strict=True)]
+        return *updated, *first, *second
 
 
 class GatedLinear(nn.Module):
@@ -191,20 +192,20 @@ class GroupNorms(nn.Module):
 
 
 class Losses(nn.Module):
-    """What several losses and statistics say of the same logits."""
+    """Several losses and statistics of the same logits."""
 
     def forward(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
         logarithms = torch.log_softmax(logits, -1)
-        chances, wanted = logarithms.exp(), torch.softmax(targets, -1)
-        entropy = -(chances * logarithms).sum(-1)
-        divergence = (wanted * (wanted.clamp(min=1e-9).log() - logarithms)).sum(-1)
-        focal = ((1 - chances).square() * wanted * -logarithms).sum(-1)
+        probabilities, expected = logarithms.exp(), torch.softmax(targets, -1)
+        entropy = -(probabilities * logarithms).sum(-1)
+        divergence = (expected * (expected.clamp(min=1e-9).log() - logarithms)).sum(-1)
+        focal = ((1 - probabilities).square() * expected * -logarithms).sum(-1)
         sharpest = torch.sigmoid(logits.amax(-1) - logits.mean(-1))
-        return entropy, divergence, focal, sharpest, (chances - wanted).mean(0)
+        return entropy, divergence, focal, sharpest, (probabilities - expected).mean(0)
 
 
 class Statistics(nn.Module):
-    """Columns and rows standardised and squashed, each by its own mean and spread."""
+    """Columns and rows, each standardised by its own mean and standard deviation, and squashed."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         by_rows = (x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-3)
@@ -215,15 +216,15 @@ class Statistics(nn.Module):
 
 @dataclass(frozen=True)
 class Model:
-    """How a module and its inputs are made."""
+    """A module and its inputs, to be built."""
 
     make: Callable[[], nn.Module]
     shapes: tuple[tuple[int, ...], ...]
-    training: bool = False  # a training step: the mean of the squared results, and all gradients
-    unseen: bool = False  # no method learns from it
+    training: bool = False  # compile a training step: the mean of the squared results, and all gradients
+    unseen: bool = False  # no method learns from this model
 
     def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
-        """The module and its inputs, always the same."""
+        """The module and its inputs; every call returns equal ones."""
         torch.manual_seed(0)
         module = self.make().train(self.training)
         module.requires_grad_(self.training)

@@ -1,6 +1,6 @@
-"""Inductor's scheduler nodes of a model before fusion, and which of them it fuses.
+"""Inductor's scheduler nodes of a model before fusion, and the groups that it fuses.
 
-Chains of elementwise operations are one node already: Inductor inlines them when it lowers the graph.
+A chain of elementwise operations is already one node: Inductor inlines it when it lowers the graph.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ class Node:
 
     name: str
     loop: Loop
-    expensive: int  # operations an element that take long
-    simple: int  # other arithmetic operations an element
-    elements: int  # that its loop runs over
+    expensive: int  # expensive operations per element
+    simple: int  # other arithmetic operations per element
+    elements: int  # number of elements that its loop runs over
     flops: float  # of a library call
-    own_read: int  # bytes that no other node wrote
+    own_read: int  # bytes that no other node writes
     written: int  # bytes
-    elsewhere: bool  # reads other nodes' results at other positions than it writes
+    elsewhere: bool  # it reads other nodes' results at other positions than it writes
     parents: dict[str, int]  # bytes that are read of other nodes' results
-    fusable: dict[str, int]  # later nodes that Inductor would fuse it with as they are -> its own score, bytes saved
+    fusable: dict[str, int]  # later nodes that Inductor would fuse it with -> Inductor's score, the bytes saved
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """The nodes of a model, and which of them became one kernel."""
+    """The nodes of a model, and the groups of nodes that became one kernel."""
 
     nodes: list[Node]
     groups: list[list[str]]
 
 
 def runner(module: nn.Module, training: bool) -> Callable[..., Any]:
-    """What is compiled and timed: a forward pass, or a training step that returns all gradients."""
+    """The function to compile and time: a forward pass, or a training step that returns all gradients."""
     if not training:
         return module
 
@@ -66,11 +66,11 @@ def runner(module: nn.Module, training: bool) -> Callable[..., Any]:
 
 
 class _Enough(Exception):
-    """Nothing more is wanted of a compilation."""
+    """The rest of a compilation is not needed."""
 
 
 def grouped(module: nn.Module, inputs: tuple[Tensor, ...], training: bool, levels: Levels | None) -> Grouped:
-    """Nodes and groups of all graphs of a model, without generating code where there is one graph."""
+    """Nodes and groups of all graphs of a model; without code generation if there is only one graph."""
     nodes: list[Node] = []
     groups: list[list[str]] = []
 
@@ -96,7 +96,10 @@ def compile_with(
     before: Callable[[list[Any]], list[Any]] | None = None,
     after: Callable[[list[Any]], list[Any]] | None = None,
 ) -> Callable[..., Any] | None:
-    """The compiled function, run once; None where a hook had enough. Caches by graph are off: they ignore levels."""
+    """The compiled function after one run; None if a hook ended the compilation.
+
+    Torch's caches by graph are off, because they ignore levels.
+    """
     torch._dynamo.reset()
 
     def begun(scheduler_nodes: list[Any]) -> list[Any]:
@@ -152,7 +155,7 @@ def _node(node: Any, writer: dict[str, str], later: list[Any]) -> Node:
             elsewhere |= not node.is_reduction() and read.index != writes[0].index
     counts = dict(getattr(getattr(node, "_body", None), "op_counts", {}) or {})
     expensive = sum(count for name, count in counts.items() if name in _EXPENSIVE)
-    other = (
+    not_arithmetic = (
         "load",
         "store",
         "get_index",
@@ -163,7 +166,7 @@ def _node(node: Any, writer: dict[str, str], later: list[Any]) -> Node:
         "store_reduction",
         "reduction",
     )
-    simple = sum(count for name, count in counts.items() if name not in _EXPENSIVE and name not in other)
+    simple = sum(count for name, count in counts.items() if name not in _EXPENSIVE and name not in not_arithmetic)
     if node.is_extern() or node.is_template():
         loop = Loop.LIBRARY
     elif node.is_reduction():
@@ -187,13 +190,13 @@ def _node(node: Any, writer: dict[str, str], later: list[Any]) -> Node:
         bool(elsewhere),
         parents,
         {
-            named(other): int(node.scheduler.score_fusion_memory(node, other))
-            for other in later
-            if node.scheduler.can_fuse(node, other)
+            named(later_node): int(node.scheduler.score_fusion_memory(node, later_node))
+            for later_node in later
+            if node.scheduler.can_fuse(node, later_node)
         },
     )
 
 
 def _bytes(node: Any, dependency: Any) -> int:
-    """Of one read or write, as Inductor itself counts them."""
+    """Bytes of a read or write, as Inductor counts them."""
     return int(node.scheduler.dep_size_hint(dependency))

@@ -1,4 +1,4 @@
-"""Candidates in processes of their own, timed in turns on one core, so that what disturbs one disturbs all."""
+"""Candidates in separate processes, timed in turns on one core, so that a disturbance affects all of them."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from pipeline.graphs.compilers.inductor.levelled_choices import Levels
 
 _WARMED = "pipeline.graphs.compilers.inductor.warmed"
 _LEAST = 2e-3  # seconds of a measurement
-_END_SECONDS = 10.0  # that a process has to end by itself
+_END_SECONDS = 10.0  # time for a process to end by itself
 
 
 class Candidate:
-    """One model that is compiled in a process; a context manager that ends it.
+    """A model that is compiled in a process; as a context manager, it ends the process.
 
-    Several that are opened one after the other compile at the same time.
+    Candidates that are opened one after the other compile at the same time.
     """
 
     def __init__(self, model: Compilable, levels: Levels | None, cache: Path, core: int | None = None) -> None:
-        """core: the processor core that it is timed on."""
+        """core: the processor core on which it is timed."""
         cache.mkdir(parents=True, exist_ok=True)
         self._cache, self._core = cache, core
-        self._connection, theirs = _context().Pipe()
-        self._process = _context().Process(target=serve, args=(model, levels, cache, theirs), daemon=True)
+        self._connection, child_connection = _context().Pipe()
+        self._process = _context().Process(target=serve, args=(model, levels, cache, child_connection), daemon=True)
         self._process.start()
-        theirs.close()
+        child_connection.close()
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """How compiling went, once it is done. Raises RuntimeError where it cannot be compiled."""
-        said: dict[str, Any] = self._read()
+        """The outcome of compiling; it waits for the end. Raises RuntimeError if the model cannot be compiled."""
+        outcome: dict[str, Any] = self._read()
         if self._core is not None:
             os.sched_setaffinity(self._process.pid or 0, {self._core})
-        return said
+        return outcome
 
     def seconds(self, calls: int) -> float:
-        """Of one call, the mean of so many."""
+        """Mean seconds of a call, over `calls` calls."""
         assert self.answer
         self._connection.send(calls)
         return float(self._read())
@@ -55,7 +55,7 @@ class Candidate:
         except EOFError:
             self._process.join()
             log = self._cache / "log.txt"
-            raise RuntimeError(f"a candidate ended without an answer; its messages: {log}") from None
+            raise RuntimeError(f"a candidate ended without an answer; its messages are in {log}") from None
 
     def __enter__(self) -> Candidate:
         return self
@@ -72,7 +72,7 @@ class Candidate:
 
 
 def timed_in_turns(candidates: Sequence[Candidate], rounds: int) -> np.ndarray:
-    """Seconds of a call of each candidate in each round, (candidates, rounds); all have the same number of calls."""
+    """Seconds per call of each candidate in each round, (candidates, rounds), with equal numbers of calls."""
     calls = max(1, int(_LEAST / max(candidates[0].seconds(3), 1e-7)))
     for candidate in candidates:
         candidate.seconds(calls)
@@ -80,13 +80,13 @@ def timed_in_turns(candidates: Sequence[Candidate], rounds: int) -> np.ndarray:
 
 
 def over_default(seconds: Mapping[str, np.ndarray], default: str) -> dict[str, float]:
-    """Of each candidate the median over rounds of its time over the default's in the same round."""
+    """For each candidate, the median over rounds of its time relative to the default's time in the same round."""
     return {name: float(np.median(values / seconds[default])) for name, values in seconds.items()}
 
 
 def _context() -> multiprocessing.context.ForkServerContext:
-    """Processes are forks of one that has imported torch and compiled nothing: importing it takes seconds."""
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # torch starts no pool of compiling processes when imported
+    """Context whose processes are forks of one that has imported torch, which takes seconds, and compiled nothing."""
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # so torch starts no pool of compiling processes
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([serve.__module__, "torch._inductor.compile_fx", _WARMED])
     return context

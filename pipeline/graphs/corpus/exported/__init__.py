@@ -1,7 +1,7 @@
-"""Exported graphs as they are cached in git, one table `graphs` an architecture: read without torch or the extras.
+"""Exported graphs, cached in git as one table `graphs` per architecture: read without torch or the extras.
 
-Variants: forward and training of every architecture; `cell`, one step of a recurrent one, for `long`. They are made by
-`python -m pipeline.graphs.corpus`.
+Variants: forward and training of every architecture, and `cell`, one step of a recurrent architecture, for `long`.
+`python -m pipeline.graphs.corpus` makes them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Every architecture that is cached."""
+    """Names of all cached architectures."""
     return sorted(path.stem for path in FOLDER.glob("*.parquet"))
 
 
 def load(name: str, variant: str) -> Graph:
-    """A cached graph. Raises ValueError for one that is not there, TableError for a damaged file."""
+    """A cached graph. Raises ValueError for a graph that does not exist, TableError for a damaged file."""
     if name not in names():
-        raise ValueError(f"no exported graph {name!r}; there are {', '.join(names())}")
+        raise ValueError(f"no exported graph {name!r}; the graphs are {', '.join(names())}")
     graphs = {graph.variant: graph for graph in read_graphs(FOLDER / f"{name}.parquet")}
     if variant not in graphs:
-        raise ValueError(f"no variant {variant!r} of the exported graph {name}; there are {', '.join(graphs)}")
+        raise ValueError(f"no variant {variant!r} of the exported graph {name}; its variants are {', '.join(graphs)}")
     return graphs[variant]
 
 
 def long(name: str, operations: int) -> Graph:
-    """As many steps of a recurrent architecture as have at least this many operations. Raises ValueError as `load`."""
+    """The fewest steps of a recurrent architecture with at least so many operations. Raises ValueError as `load`."""
     cell, edges = without_states(load(name, "cell"))
     return unroll(cell, edges, max(-(-operations // len(cell)), 1))

@@ -9,9 +9,10 @@ from pipeline.graphs.corpus.modules.lstm import LSTMStep
 
 
 class GNMT(nn.Module):
-    """Attention is that of Luong et al. 2015 (dot products), whose result every decoder layer but the first reads.
+    """Every decoder layer but the first reads the result of attention (dot products, Luong et al. 2015).
 
-    Layers from the third on add their input to their result."""
+    From the third layer on, a layer adds its input to its result.
+    """
 
     def __init__(self, layers: int, hidden: int, words: int) -> None:
         super().__init__()
@@ -27,7 +28,7 @@ class GNMT(nn.Module):
         inputs = [self.source(source[:, t]) for t in range(source.shape[1])]
         backward = _run(self.backward_layer, inputs[::-1], zero)[::-1]
         xs = _run(self.encoder[0], inputs, zero)
-        xs = [torch.cat(both, -1) for both in zip(xs, backward, strict=True)]
+        xs = [torch.cat(directions, -1) for directions in zip(xs, backward, strict=True)]
         for number, layer in enumerate(list(self.encoder)[1:]):
             ys = _run(layer, xs, zero)
             xs = [x + y for x, y in zip(xs, ys, strict=True)] if number else ys

@@ -1,4 +1,4 @@
-"""One step of an LSTM layer, as the operations that it is made of."""
+"""One step of an LSTM layer, written as its single operations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class LSTMStep(nn.Module):
-    """Hochreiter & Schmidhuber 1997 with forget gates; one matrix product for all gates."""
+    """LSTM of Hochreiter & Schmidhuber 1997 with forget gates; one matrix product for all gates."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class LSTMStep(nn.Module):
         """x (B, inputs), state h, c (B, hidden) -> new h, c."""
         hidden = h.shape[-1]
         sums = self.gates(torch.cat([x, h], -1))  # (B, 4 hidden)
-        opened = torch.sigmoid(sums[:, : 3 * hidden])
-        enter, forget, leave = opened.chunk(3, -1)
-        c = forget * c + enter * torch.tanh(sums[:, 3 * hidden :])
-        return leave * torch.tanh(c), c
+        gates = torch.sigmoid(sums[:, : 3 * hidden])
+        input_gate, forget_gate, output_gate = gates.chunk(3, -1)
+        c = forget_gate * c + input_gate * torch.tanh(sums[:, 3 * hidden :])
+        return output_gate * torch.tanh(c), c

@@ -9,7 +9,7 @@ from pipeline.graphs.corpus.modules.lstm import LSTMStep
 
 
 class RNNLMStep(nn.Module):
-    """One token of every sequence. States: h and c of each layer, one after the other."""
+    """One token of every sequence. The states are h and c of the first layer, then h and c of the second, and so on."""
 
     def __init__(self, layers: int, hidden: int, words: int) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class RNNLMStep(nn.Module):
 
 
 class RNNLM(nn.Module):
-    """All tokens of every sequence, one step after the other."""
+    """All tokens of every sequence, one step per token."""
 
     def __init__(self, step: RNNLMStep) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Transformer-XL (Dai et al. 2019): a segment attends to itself and to the layer inputs of the segment before."""
+"""Transformer-XL (Dai et al. 2019): a segment attends to itself and to the layer inputs of the previous segment."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class _Layer(nn.Module):
         keys, values = self.key_value(torch.cat([memory, x], 1)).chunk(2, -1)
         keys = keys.unflatten(-1, split).transpose(1, 2)  # (B, heads, M + T, d)
         values = values.unflatten(-1, split).transpose(1, 2)
-        where = self.position(positions).unflatten(-1, split).transpose(0, 1)  # (heads, M + T, d)
+        relative = self.position(positions).unflatten(-1, split).transpose(0, 1)  # (heads, M + T, d)
         content = (query + self.content_bias) @ keys.transpose(-1, -2)
-        distance = _shifted((query + self.position_bias) @ where.transpose(-1, -2))
+        distance = _shifted((query + self.position_bias) @ relative.transpose(-1, -2))
         weights = torch.softmax((content + distance) * (width // self.heads) ** -0.5, -1)
         read = (weights @ values).transpose(1, 2).reshape(batch, length, width)
         x = self.after_attention(x + self.out(read))
@@ -38,13 +38,13 @@ class _Layer(nn.Module):
 
 
 def _shifted(scores: Tensor) -> Tensor:
-    """The published trick: row t moves by its distance, without gathering. (B, heads, T, K) -> the same."""
+    """Row t moved by its distance without a gather, as published. (B, heads, T, K) -> the same shape."""
     batch, heads, rows, columns = scores.shape
     return pad(scores, (1, 0)).view(batch, heads, columns + 1, rows)[:, :, 1:].reshape(batch, heads, rows, columns)
 
 
 class TransformerXLStep(nn.Module):
-    """One segment. States: the input of each layer for the segment before. Without the causal mask: it costs alike."""
+    """One segment. States: each layer's input for the previous segment. No causal mask: it does not change the cost."""
 
     def __init__(self, layers: int, width: int, heads: int, inner: int, words: int) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ class TransformerXLStep(nn.Module):
         x = self.embedding(tokens)
         after = []
         for layer, memory in zip(self.layers, states, strict=True):
-            after.append(x.detach())  # no gradient goes back to the segment before
+            after.append(x.detach())  # no gradient flows back to the previous segment
             x = layer(x, memory.detach(), positions)
         return self.logits(x), *after
 
 
 class TransformerXL(nn.Module):
-    """Segments one after the other."""
+    """All segments, one after the other."""
 
     def __init__(self, step: TransformerXLStep) -> None:
         super().__init__()

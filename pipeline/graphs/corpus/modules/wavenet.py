@@ -1,4 +1,4 @@
-"""WaveNet (van den Oord et al. 2016): gated causal convolutions whose dilation doubles, with skips to the output."""
+"""WaveNet (van den Oord et al. 2016): gated causal convolutions with doubling dilations and skips to the output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Layer(nn.Module):
         self.dilation = dilation
         self.gated = nn.Conv1d(channels, 2 * channels, 2, dilation=dilation)
         self.skip = nn.Conv1d(channels, channels, 1)
-        self.residual = None if last else nn.Conv1d(channels, channels, 1)  # nothing reads the last one's
+        self.residual = None if last else nn.Conv1d(channels, channels, 1)  # nothing reads the last layer's residual
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         value, gate = self.gated(pad(x, (self.dilation, 0))).chunk(2, 1)
@@ -22,7 +22,7 @@ class _Layer(nn.Module):
 
 
 class WaveNet(nn.Module):
-    """`stacks` times `depth` layers with dilations 1, 2, 4, ...; levels: values of a sample."""
+    """`stacks` stacks of `depth` layers with dilations 1, 2, 4, ...; levels: the number of values of a sample."""
 
     def __init__(self, stacks: int, depth: int, channels: int, levels: int) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""GO's head for fusion: what it reads, the network, its search, and how it is trained."""
+"""GO's head for fusion: the numbers that it reads, its network, its search, and its training."""

@@ -1,4 +1,4 @@
-"""Weights of a network that fuses, in a file with their settings."""
+"""The file of a network that fuses: its weights together with its settings."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _DESCRIPTION = "fusing"  # key in a file's metadata
 
 
 def save(network: Fusing, path: Path) -> None:
-    """Weights with the settings, safetensors."""
+    """Write the weights with the settings, as safetensors."""
     with tables.replacing(path) as temporary:
         save_file(network.state_dict(), temporary, {_DESCRIPTION: network.settings.model_dump_json()})
 
 
 def load(path: Path) -> Fusing:
-    """A trained network from its file. Raises ValueError where it is not one."""
+    """A trained network from its file. Raises ValueError if the file holds no such network."""
     try:
         with safe_open(path, "pt") as file:
             described = (file.metadata() or {}).get(_DESCRIPTION)
             weights = {name: file.get_tensor(name) for name in list(file.keys())}
     except (SafetensorError, FileNotFoundError) as error:
-        raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
+        raise ValueError(f"{path} is not a file of weights ({error}); train it again") from error
     if described is None:
-        raise ValueError(f"{path} is no network that fuses: it names no settings; train it by train_fusing")
+        raise ValueError(f"{path} is not a network that fuses: it holds no settings; train it by train_fusing")
     try:
         network = Fusing(Settings.model_validate_json(described))
         network.load_state_dict(weights)

@@ -1,4 +1,4 @@
-"""GO's network with a head for fusion: the layers that read the graph are those for placement (models/whole_graph)."""
+"""GO's network with a head for fusion; the layers that read the graph are those for placement (models/whole_graph)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _BOUND = 3.0
 
 
 class Fusing(nn.Module):
-    """Scores of every operation: logits of its levels, and whether it is decided anew."""
+    """Scores of every operation: logits of its levels, and of deciding it anew."""
 
     def __init__(self, settings: Settings, handed: int = 0) -> None:
-        """handed: how many numbers of each operation another task hands over."""
+        """handed: how many numbers of each operation come from another task."""
         super().__init__()
         self.settings, width = settings, settings.width
         layers = WholeGraph(settings)
@@ -29,9 +29,9 @@ class Fusing(nn.Module):
         self.level = nn.Sequential(Linear(width, width), nn.ReLU(), zero_linear(width, LEVELS + 1))
 
     def forward(self, fusible: Fusible, plan: Tensor, handed: Tensor | None = None) -> Scores:
-        """plan: (n, PLAN_NUMBERS); handed: (n, handed). Levels stand where the network for placement has priorities."""
-        given = [fusible.operations, plan] if handed is None else [fusible.operations, plan, handed]
-        x = self.enter(torch.cat(given, 1))  # (n, width)
+        """plan: (n, PLAN_NUMBERS); handed: (n, handed). The result has levels in place of priorities."""
+        inputs = [fusible.operations, plan] if handed is None else [fusible.operations, plan, handed]
+        x = self.enter(torch.cat(inputs, 1))  # (n, width)
         whole = x.mean(0)
         for number, layer in enumerate([*self.sage, *self.attention]):
             x = layer(x, fusible) if number < len(self.sage) else layer(x)
@@ -40,5 +40,5 @@ class Fusing(nn.Module):
         scores = self.level(x)  # (n, LEVELS + 1)
         size = scores.square().mean()
         bounded = _BOUND * torch.tanh(scores / _BOUND)
-        nothing = scores.new_zeros(len(scores), 1)
-        return Scores(nothing, nothing[:, 0], bounded[:, :LEVELS], bounded[:, LEVELS], size)
+        no_placement = scores.new_zeros(len(scores), 1)
+        return Scores(no_placement, no_placement[:, 0], bounded[:, :LEVELS], bounded[:, LEVELS], size)

@@ -1,7 +1,7 @@
 """Rounds of refinement of a plan of fusion: levels are drawn around the best ones, judged, and learned from (PPO).
 
-As models/whole_graph/search.py does for placements, with the same draws of groups and moves; loss: the square root of
-the cost over the start's.
+As models/whole_graph/search.py does it for placements, with the same draws of groups and moves. The loss is the square
+root of the cost, relative to the start's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.graphs.compilers.levels import levels_of, plan_of
 from pipeline.graphs.compilers.plan import Plan
 from pipeline.graphs.devices.completion import Decisions
 from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.numbers import Fusible, of_plan
+from pipeline.graphs.models.fusing.numbers import Fusible, plan_numbers
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.search import Learn, advantages
 from pipeline.graphs.problems.groups import drawn_groups
@@ -36,7 +36,7 @@ DEFAULTS: dict[str, Callable[[FusionProblem], Plan]] = {
 
 @dataclass(frozen=True)
 class Fused:
-    """A plan, the levels that lead to it, and what it costs."""
+    """A plan, the levels that lead to it, and its cost."""
 
     levels: np.ndarray  # (n,) int8
     plan: Plan
@@ -44,30 +44,30 @@ class Fused:
 
 
 @dataclass(frozen=True)
-class Search:
-    """The best of all plans that were judged, and what each evaluation cost."""
+class SearchResult:
+    """The best of all judged plans, and the cost of each evaluation."""
 
     best: Fused
     costs: np.ndarray  # (evaluations,) seconds
 
 
-Judge = Callable[[FusionProblem, np.ndarray], Fused]  # what levels lead to; another compiler decodes them otherwise
+Judge = Callable[[FusionProblem, np.ndarray], Fused]  # from levels to a plan and its cost; compilers differ in it
 
 
 def judged(problem: FusionProblem, levels: np.ndarray) -> Fused:
-    """The plan of levels, and its cost."""
+    """The plan that the levels lead to, with its cost."""
     plan = plan_of(problem, levels)
     return Fused(levels, plan, seconds(problem, plan))
 
 
 def best_default(problem: FusionProblem) -> Fused:
-    """The best of the compilers' rules; where its plan has levels (levels_of), these; otherwise the best that have."""
+    """The best plan of the compilers' rules, expressed by levels (levels_of) and judged again as `judged` does."""
     plans = [rule(problem) for rule in DEFAULTS.values()]
     return min((judged(problem, levels_of(problem, plan)) for plan in plans), key=lambda fused: fused.seconds)
 
 
-def kept_together(problem: FusionProblem) -> np.ndarray:
-    """(n,) which operations a group may hold: loops, and each other operation alone."""
+def group_labels(problem: FusionProblem) -> np.ndarray:
+    """(n,) labels: a group holds operations of one label. All loops share a label; other operations have their own."""
     return np.where(problem.loops <= Loop.REDUCTION, 0, 1 + np.arange(problem.n))
 
 
@@ -80,20 +80,20 @@ def search(
     rng: np.random.Generator,
     learn: Learn | None = None,
     judge: Judge = judged,
-) -> Search:
-    """So many evaluations, the start's among them. Without `learn` nothing is learned."""
+) -> SearchResult:
+    """A search of that many evaluations, the start's included. Without `learn` the network does not learn."""
     best, costs = start, [start.seconds]
     while len(costs) < evaluations:
         count = min(settings.samples, evaluations - len(costs))
         drawn = draw_round(network, fusible, best, settings, count, rng, learn, judge)
         costs += [fused.seconds for fused in drawn]
         best = better(best, drawn)
-    return Search(best, np.array(costs))
+    return SearchResult(best, np.array(costs))
 
 
 def better(fused: Fused, drawn: list[Fused]) -> Fused:
-    """The best of a round where that is as good as the plan before; otherwise that."""
-    first = min(drawn, key=lambda other: other.seconds)
+    """The best plan of a round if it is not worse than the plan before; otherwise the plan before."""
+    first = min(drawn, key=lambda candidate: candidate.seconds)
     return first if first.seconds <= fused.seconds else fused
 
 
@@ -109,35 +109,35 @@ def draw_round(
 ) -> list[Fused]:
     """Draw `count` levels around those of the state, judge their plans, and learn from them."""
     problem = fusible.problem
-    read = of_plan(fusible, state.levels, state.plan)
+    plan_inputs = plan_numbers(fusible, state.levels, state.plan)
     with torch.no_grad():
-        scores = network(fusible, read)
+        scores = network(fusible, plan_inputs)
         drawn = draw_moves(scores, problem, settings, count, rng)
         before = moves.log_probabilities(scores, drawn, settings.uniform)
-    found = [judge(problem, levels) for levels in changed(state.levels, drawn)]
+    candidates = [judge(problem, levels) for levels in changed(state.levels, drawn)]
     if learn is not None:
-        losses = np.sqrt([fused.seconds for fused in found])
+        losses = np.sqrt([fused.seconds for fused in candidates])
         advantage = torch.tensor(advantages(losses, math.sqrt(state.seconds)), dtype=torch.float32)
         for _ in range(settings.epochs if bool(advantage.any()) else 0):
-            scores = network(fusible, read)
+            scores = network(fusible, plan_inputs)
             ratio = (moves.log_probabilities(scores, drawn, settings.uniform) - before).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
             learn(-torch.minimum(ratio * advantage, clipped * advantage).mean(), scores.size)
-    return found
+    return candidates
 
 
 def draw_moves(
     scores: moves.Scores, problem: FusionProblem, settings: Settings, count: int, rng: np.random.Generator
 ) -> moves.Moves:
-    """Moves of `count` changed levels: groups of loops that hang together, each with its new level."""
+    """Moves of `count` changed levels: groups of connected loops, each with its new level."""
     chances = np.where(rng.random(count) < settings.alone, 0.0, np.sqrt(rng.random(count)))
-    labels, groups = drawn_groups(problem.edges, kept_together(problem), chances, rng)
+    labels, groups = drawn_groups(problem.edges, group_labels(problem), chances, rng)
     mean = np.exp(rng.random(count) * math.log(settings.most_moves)) - 1
-    number = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
-    return moves.draw(scores, labels, groups, number, 0.0, settings.uniform, rng)
+    counts = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
+    return moves.draw(scores, labels, groups, counts, 0.0, settings.uniform, rng)
 
 
 def changed(levels: np.ndarray, drawn: moves.Moves) -> np.ndarray:
-    """(S, n) int8 levels after the moves."""
+    """(S, n) int8: the levels after the moves."""
     decisions = Decisions(np.zeros((1, len(levels)), np.int8), levels[None])
     return moves.changed(decisions, drawn, 1).levels

@@ -1,4 +1,4 @@
-"""Training GO's head for fusion on many graphs; resumable at any measurement, to the same bytes."""
+"""Training of GO's head for fusion on many graphs; it resumes at any measurement, and ends with the same bytes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def train(
 ) -> tuple[Fusing, list[dict[str, Any]]]:
     """The network after the last update, and rows of table `whole_graph_history`.
 
-    Each update draws some graphs, all equally often, and goes on from the best plan of each so far; after `restart`
-    draws a graph begins anew, from nothing fused or from the default, by turns. What is random in an update depends on
-    the seed and its number alone. judge, default: of the compiler that is learned for. Raises ValueError without
-    graphs, Diverged where weights are not finite.
+    Each update draws some graphs, all equally often, and continues from the best plan of each so far. After `restart`
+    draws a graph starts anew, in turn from nothing fused and from the default. Random numbers of an update depend on
+    the seed and the update's number alone. judge, default: of the compiler for which the network learns.
+    Raises ValueError without graphs, Diverged if weights are not finite.
     """
     if not training or not development:
-        raise ValueError(f"{len(training)} training and {len(development)} development graphs; both need some")
+        raise ValueError(f"{len(training)} training and {len(development)} development graphs; both need at least one")
     torch.manual_seed(seed)
     network = Fusing(settings.settings)
     optimiser = torch.optim.Adam(network.parameters(), settings.settings.learning_rate)
@@ -53,9 +53,9 @@ def train(
         optimiser.load_state_dict(resume["optimiser"])
         history, first = list(resume["history"]), resume["update"]
         live = {int(k): (judge(training[int(k)], levels.numpy()), n) for k, (levels, n) in resume["live"].items()}
-    every = max(1, settings.updates // settings.measurements)
+    interval = max(1, settings.updates // settings.measurements)
     gains: list[float] = []
-    chosen = settings.settings
+    search_settings = settings.settings
 
     def learn(objective: torch.Tensor, size: torch.Tensor) -> None:
         ((objective + settings.decay * size) / settings.problems).backward()
@@ -68,23 +68,23 @@ def train(
             state, count = live.get(k, (None, 0))
             if state is None or count % settings.restart == 0:
                 turn = count // settings.restart
-                state = default(training[k]) if turn % 2 else judge(training[k], _nothing(training[k]))
-            drawn = draw_round(network, graphs[k], state, chosen, chosen.samples, rng, learn, judge)
+                state = default(training[k]) if turn % 2 else judge(training[k], _nothing_fused(training[k]))
+            drawn = draw_round(network, graphs[k], state, search_settings, search_settings.samples, rng, learn, judge)
             after = better(state, drawn)
             gains.append(1 - after.seconds / state.seconds)
             live[k] = after, count + 1
         torch.nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
         optimiser.step()
-        if (update + 1) % every == 0 or update + 1 == settings.updates:
+        if (update + 1) % interval == 0 or update + 1 == settings.updates:
             if not all(bool(weights.isfinite().all()) for weights in network.parameters()):
                 raise Diverged(f"weights are not finite at update {update + 1}; lower learning_rate")
             history.append({"update": update + 1, "split": "training", "value": float(np.mean(gains))})
             measured = measure(network, development, settings, judge, default)
             history.append({"update": update + 1, "split": "development", "value": measured})
             gains = []
-            kept = {k: (torch.from_numpy(state.levels), count) for k, (state, count) in live.items()}
+            saved_states = {k: (torch.from_numpy(state.levels), count) for k, (state, count) in live.items()}
             states = {"model": network.state_dict(), "optimiser": optimiser.state_dict()}
-            save({**states, "history": history, "live": kept, "update": update + 1})
+            save({**states, "history": history, "live": saved_states, "update": update + 1})
     return network.eval(), history
 
 
@@ -95,15 +95,15 @@ def measure(
     judge: Judge,
     default: Callable[[FusionProblem], Fused],
 ) -> float:
-    """Seconds of the best plan after some evaluations from nothing fused, over the default's; a geometric mean."""
+    """Seconds of the best plan after some evaluations from nothing fused, over the default's; the geometric mean."""
     ratios = []
     for rank, problem in enumerate(problems):
         rng = np.random.default_rng([_MEASURED_SEED, rank])
-        start = judge(problem, _nothing(problem))
-        found = search(network, Fusible.of(problem), start, settings.settings, _MEASURED, rng, judge=judge)
-        ratios.append(np.log(found.best.seconds / default(problem).seconds))
+        start = judge(problem, _nothing_fused(problem))
+        result = search(network, Fusible.of(problem), start, settings.settings, _MEASURED, rng, judge=judge)
+        ratios.append(np.log(result.best.seconds / default(problem).seconds))
     return float(np.exp(np.mean(ratios)))
 
 
-def _nothing(problem: FusionProblem) -> np.ndarray:
+def _nothing_fused(problem: FusionProblem) -> np.ndarray:
     return np.zeros(problem.n, np.int8)

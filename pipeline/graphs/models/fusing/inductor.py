@@ -1,4 +1,4 @@
-"""Levels of Inductor's scheduler nodes that GO's search proposes for a model, by the cost of fusion.
+"""Levels of Inductor's scheduler nodes that GO's search proposes for a model, by the cost model of fusion.
 
 Levels that are expected to lead to the same kernels count once.
 """
@@ -22,19 +22,19 @@ from pipeline.graphs.models.fusing.fusing_search import Fused, better, draw_roun
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
 
-EVALUATIONS = 1000  # of the cost, for methods that search by it
+EVALUATIONS = 1000  # of the cost model, for methods that search by it
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Levels of a model's nodes, and what the cost expects of them."""
+    """Levels of a model's nodes, and their expected cost."""
 
     levels: np.ndarray  # (n,) int8
     seconds: float
 
     @staticmethod
     def of(fused: Fused) -> Proposal:
-        """What was judged, without its plan."""
+        """The levels and the cost of a judged plan."""
         return Proposal(fused.levels, fused.seconds)
 
     def by_name(self, nodes: Sequence[Node]) -> dict[str, int]:
@@ -43,7 +43,7 @@ class Proposal:
 
 
 class Compiler:
-    """What Inductor is expected to make of the levels of some models, and the cost: a judge of those models alone."""
+    """The kernels that Inductor is expected to make of levels, and their cost: a judge for these models alone."""
 
     def __init__(self, models: Iterable[Sequence[Node]]) -> None:
         """models: the nodes of each."""
@@ -53,19 +53,19 @@ class Compiler:
         self._by_fusion = {id(problem.fusion): problem for problem in problems}
 
     def judged(self, problem: FusionProblem, levels: np.ndarray) -> Fused:
-        """Of one of `problems`."""
+        """The plan and cost of levels for one of `problems`."""
         plan = plan_of_levels(self._by_fusion[id(problem)], levels)
         return Fused(levels, plan, seconds(problem, plan))
 
     def all_alike(self, problem: FusionProblem) -> Fused:
-        """All nodes of one level: as Inductor itself decides."""
+        """All nodes at one level: Inductor's own decisions."""
         return self.judged(problem, np.ones(problem.n, np.int8))
 
 
 def learned(
     compiler: Compiler, network: Fusing, problem: FusionProblem, count: int, rng: np.random.Generator, fine_tuned: bool
 ) -> list[Proposal]:
-    """The best by the cost of what the network draws, of different kernels; it learns on meanwhile, or not."""
+    """The best proposals of different kernels that the network draws; with `fine_tuned` it learns during the search."""
     fusible, settings = Fusible.of(problem), network.settings
     learn = Learner(network, settings.learning_rate) if fine_tuned else None  # type: ignore[arg-type]
     best = compiler.all_alike(problem)
@@ -80,13 +80,13 @@ def learned(
 def learned_from_nothing(
     compiler: Compiler, problem: FusionProblem, count: int, seed: int, settings: Settings | None = None
 ) -> list[Proposal]:
-    """As `learned`, of a network that begins without knowledge and learns; without Inductor's own kernels."""
+    """As `learned`, by an untrained network that learns during the search; Inductor's own kernels are left out."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Fusing(settings or Settings())
     proposals = learned(compiler, network, problem, count + 1, np.random.default_rng(seed), fine_tuned=True)
     default = compiler.all_alike(problem).plan.kernel.tolist()
-    others = [
+    new_proposals = [
         proposal for proposal in proposals if compiler.judged(problem, proposal.levels).plan.kernel.tolist() != default
     ]
-    return others[:count]
+    return new_proposals[:count]

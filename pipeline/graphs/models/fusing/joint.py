@@ -1,9 +1,9 @@
-"""Fusion, placement and priority decided together: what one task's network says is read by the next one's.
+"""Fusion, placement and priority decided together: each task's network reads the decisions of the one before.
 
-The placing network (models/whole_graph) reads the kernels of the plan so far, on the devices that they are on so far;
-what it says goes on to the fusing network, for the operations of each kernel (the paper's recurrent layers between
-tasks). In every round some drawn decisions change the plan and keep devices, the others change devices or priorities
-and keep the plan. Devices and priorities are kept for operations: a new kernel is where its first result was.
+The placing network (models/whole_graph) reads the kernels of the present plan on their present devices. Its scores go
+to the fusing network, for the operations of each kernel (the paper's recurrent layers between tasks). In every round
+some of the drawn decisions change the plan and keep the devices; the others change devices or priorities and keep the
+plan. Devices and priorities are stored for operations: a new kernel is on the device of its first result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.graphs.devices.completion import OPEN, PLAIN, Completion, Decision
 from pipeline.graphs.devices.evaluation import Evaluated
 from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.fusing_search import changed, draw_moves
-from pipeline.graphs.models.fusing.numbers import Fusible, of_plan
+from pipeline.graphs.models.fusing.numbers import Fusible, plan_numbers
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph
 from pipeline.graphs.models.whole_graph.search import Learn, advantages
@@ -49,10 +49,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A plan of fusion, and what its kernels take on the devices."""
+    """A plan of fusion, and the schedule of its kernels on the devices."""
 
     levels: np.ndarray  # (n,) int8
-    placed: np.ndarray  # (n,) int8: device of the kernel whose first result it is, or OPEN
+    placed: np.ndarray  # (n,) int8: device of the kernel whose first result the operation is, or OPEN
     priorities: np.ndarray  # (n,) int8
     plan: Plan
     kernels: KernelGraph
@@ -66,7 +66,7 @@ class Scheduled:
 
     @property
     def decisions(self) -> Decisions:
-        """Of its kernels, S = 1."""
+        """The decisions about its kernels, S = 1."""
         numbers = self.kernels.numbers
         return Decisions(self.placed[numbers][None], self.priorities[numbers][None])
 
@@ -74,11 +74,11 @@ class Scheduled:
 def scheduled(
     problem: FusionProblem, machine: Machine, levels: np.ndarray, placed: np.ndarray, priorities: np.ndarray
 ) -> Scheduled:
-    """What decisions about operations lead to; all (n,)."""
-    return of_plan_scheduled(problem, machine, plan_of(problem, levels), levels, placed, priorities)
+    """The schedule that decisions about operations lead to; all are (n,)."""
+    return schedule_of_plan(problem, machine, plan_of(problem, levels), levels, placed, priorities)
 
 
-def of_plan_scheduled(
+def schedule_of_plan(
     problem: FusionProblem,
     machine: Machine,
     plan: Plan,
@@ -86,7 +86,7 @@ def of_plan_scheduled(
     placed: np.ndarray,
     priorities: np.ndarray,
 ) -> Scheduled:
-    """As `scheduled`, of a plan that is there."""
+    """As `scheduled`, for a given plan."""
     kernels = kernel_graph(problem, plan, machine.devices, machine.transfers)
     completion = Completion(kernels.problem)
     numbers = kernels.numbers
@@ -95,12 +95,12 @@ def of_plan_scheduled(
 
 
 def undecided(problem: FusionProblem, machine: Machine, levels: np.ndarray) -> Scheduled:
-    """The plan of levels, its kernels placed and ordered as by HEFT."""
+    """The plan of the levels; HEFT places and orders its kernels."""
     return scheduled(problem, machine, levels, np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8))
 
 
 class Joint(nn.Module):
-    """Both networks."""
+    """The placing network and the fusing network."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -108,18 +108,20 @@ class Joint(nn.Module):
         self.placing = WholeGraph(settings)
         self.fusing = Fusing(settings, SCHEDULE_NUMBERS + DEVICE_NUMBERS)
 
-    def place(self, surroundings: Surroundings, read: Standing) -> Scores:
-        """Scores of kernels."""
-        scores: Scores = self.placing(surroundings, read)
+    def place(self, surroundings: Surroundings, standing: Standing) -> Scores:
+        """Scores of the kernels' placement and priority."""
+        scores: Scores = self.placing(surroundings, standing)
         return scores
 
-    def fuse(self, fusible: Fusible, plan: Tensor, read: Standing, said: Scores, kernel: Tensor) -> Scores:
-        """Scores of operations; kernel: (n,), which kernel writes an operation's result, NOT_WRITTEN for none."""
-        chances = torch.softmax(said.placement[:, :-1], 1)  # (K, m)
-        expected = (chances[..., None] * read.devices).sum(1)  # (K, DEVICE_NUMBERS)
-        numbers = torch.cat([read.operations, expected], 1)
-        handed = numbers[kernel.clamp(min=0)] * (kernel != NOT_WRITTEN)[:, None]
-        scores: Scores = self.fusing(fusible, plan, handed)
+    def fuse(
+        self, fusible: Fusible, plan: Tensor, standing: Standing, placing_scores: Scores, kernel: Tensor
+    ) -> Scores:
+        """Scores of the operations' levels; kernel: (n,), which kernel writes an operation's result, or NOT_WRITTEN."""
+        chances = torch.softmax(placing_scores.placement[:, :-1], 1)  # (K, m)
+        expected = (chances[..., None] * standing.devices).sum(1)  # (K, DEVICE_NUMBERS)
+        numbers = torch.cat([standing.operations, expected], 1)
+        placing_numbers = numbers[kernel.clamp(min=0)] * (kernel != NOT_WRITTEN)[:, None]
+        scores: Scores = self.fusing(fusible, plan, placing_numbers)
         return scores
 
 
@@ -133,7 +135,7 @@ def search(
     rng: np.random.Generator,
     learn: Learn | None = None,
 ) -> tuple[Scheduled, np.ndarray]:
-    """The best schedule and the makespan of each evaluation, the start's first. fusing: share that fuses."""
+    """The best schedule, and the makespan of each evaluation, the start's first. fusing: share of moves that fuse."""
     settings = network.settings
     best, costs = start, [start.seconds]
     while len(costs) < evaluations:
@@ -141,8 +143,8 @@ def search(
         fuse = int(rng.binomial(count, fusing))
         drawn = draw_round(network, fusible, machine, best, fuse, count - fuse, rng, learn)
         costs += [after.seconds for after in drawn]
-        first = min(drawn, key=lambda after: after.seconds)
-        best = first if first.seconds <= best.seconds else best
+        best_drawn = min(drawn, key=lambda after: after.seconds)
+        best = best_drawn if best_drawn.seconds <= best.seconds else best
     return best, np.array(costs)
 
 
@@ -156,62 +158,71 @@ def draw_round(
     rng: np.random.Generator,
     learn: Learn | None = None,
 ) -> list[Scheduled]:
-    """Draw decisions around those of the state, `fuse` of the plan and `place` of the rest; judge, and learn."""
+    """Draw decisions around the state's, `fuse` for the plan and `place` for the devices; judge them, and learn."""
     settings, problem = network.settings, fusible.problem
     surroundings = Surroundings.of(state.completion)
-    read = standing(surroundings, state.decisions, state.evaluated)
-    numbers = of_plan(fusible, state.levels, state.plan)
+    placed_kernels = standing(surroundings, state.decisions, state.evaluated)
+    plan_inputs = plan_numbers(fusible, state.levels, state.plan)
     kernel = torch.from_numpy(state.kernels.of_operation)
 
     def scores() -> tuple[Scores, Scores]:
-        said = network.place(surroundings, read)
-        return said, network.fuse(fusible, numbers, read, said, kernel)
+        placing_scores = network.place(surroundings, placed_kernels)
+        return placing_scores, network.fuse(fusible, plan_inputs, placed_kernels, placing_scores, kernel)
 
     with torch.no_grad():
-        said, fused = scores()
-        placing = _placing_moves(said, state, settings, place, rng) if place else None
-        fusing = draw_moves(fused, problem, settings, fuse, rng) if fuse else None
-        before = _log_probabilities(said, placing, fused, fusing, settings.uniform)
-    found: list[Scheduled] = []
-    if placing is not None:
-        found += _replaced(state, moves.changed(state.decisions, placing, machine.devices))
-    if fusing is not None:
-        for levels in changed(state.levels, fusing):
-            found.append(scheduled(problem, machine, levels, state.placed, state.priorities))
+        placing_scores, fusing_scores = scores()
+        placing_moves = _placing_moves(placing_scores, state, settings, place, rng) if place else None
+        fusing_moves = draw_moves(fusing_scores, problem, settings, fuse, rng) if fuse else None
+        before = _log_probabilities(placing_scores, placing_moves, fusing_scores, fusing_moves, settings.uniform)
+    candidates: list[Scheduled] = []
+    if placing_moves is not None:
+        candidates += _rescheduled(state, moves.changed(state.decisions, placing_moves, machine.devices))
+    if fusing_moves is not None:
+        for levels in changed(state.levels, fusing_moves):
+            candidates.append(scheduled(problem, machine, levels, state.placed, state.priorities))
     if learn is not None:
-        losses = np.sqrt([after.seconds for after in found])
+        losses = np.sqrt([after.seconds for after in candidates])
         advantage = torch.tensor(advantages(losses, math.sqrt(state.seconds)), dtype=torch.float32)
         for _ in range(settings.epochs if bool(advantage.any()) else 0):
-            said, fused = scores()
-            ratio = (_log_probabilities(said, placing, fused, fusing, settings.uniform) - before).exp()
+            placing_scores, fusing_scores = scores()
+            ratio = (
+                _log_probabilities(placing_scores, placing_moves, fusing_scores, fusing_moves, settings.uniform)
+                - before
+            ).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-            learn(-torch.minimum(ratio * advantage, clipped * advantage).mean(), said.size + fused.size)
-    return found
+            learn(
+                -torch.minimum(ratio * advantage, clipped * advantage).mean(), placing_scores.size + fusing_scores.size
+            )
+    return candidates
 
 
 def _placing_moves(
-    said: Scores, state: Scheduled, settings: Settings, count: int, rng: np.random.Generator
+    scores: Scores, state: Scheduled, settings: Settings, count: int, rng: np.random.Generator
 ) -> moves.Moves:
     chances = np.where(rng.random(count) < settings.alone, 0.0, np.sqrt(rng.random(count)))
     labels, groups = drawn_groups(state.kernels.problem.children, state.evaluated.placements[0], chances, rng)
     mean = np.exp(rng.random(count) * math.log(settings.most_moves)) - 1
-    number = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
-    return moves.draw(said, labels, groups, number, settings.placing, settings.uniform, rng)
+    counts = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
+    return moves.draw(scores, labels, groups, counts, settings.placing, settings.uniform, rng)
 
 
 def _log_probabilities(
-    said: Scores, placing: moves.Moves | None, fused: Scores, fusing: moves.Moves | None, uniform: float
+    placing_scores: Scores,
+    placing_moves: moves.Moves | None,
+    fusing_scores: Scores,
+    fusing_moves: moves.Moves | None,
+    uniform: float,
 ) -> Tensor:
-    parts = [(said, placing), (fused, fusing)]
+    parts = [(placing_scores, placing_moves), (fusing_scores, fusing_moves)]
     return torch.cat([moves.log_probabilities(scores, drawn, uniform) for scores, drawn in parts if drawn is not None])
 
 
-def _replaced(state: Scheduled, decisions: Decisions) -> list[Scheduled]:
-    """The state with other devices and priorities of its kernels, S of them."""
+def _rescheduled(state: Scheduled, decisions: Decisions) -> list[Scheduled]:
+    """S schedules: the state's plan with other devices and priorities of its kernels."""
     evaluated, numbers = state.completion(decisions), state.kernels.numbers
-    found = []
+    schedules = []
     for s in range(len(decisions.devices)):
         placed, priorities = state.placed.copy(), state.priorities.copy()
         placed[numbers], priorities[numbers] = decisions.devices[s], decisions.levels[s]
-        found.append(replace(state, placed=placed, priorities=priorities, evaluated=evaluated[[s]]))
-    return found
+        schedules.append(replace(state, placed=placed, priorities=priorities, evaluated=evaluated[[s]]))
+    return schedules

@@ -1,6 +1,6 @@
-"""What the network reads of a graph that is to be fused, and of the plan that it is to improve: numbers without units.
+"""The numbers that the network reads of a graph to be fused, and of the plan to be improved; they have no units.
 
-Seconds count in launches of a kernel: whether a launch or the traffic matters is what fusion is about.
+Seconds count in launches of a kernel: fusion depends on whether the launch or the traffic dominates.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Fusible:
     """A problem as the network reads it."""
 
     problem: FusionProblem
-    may: np.ndarray  # (n,) bool: may be fused into its readers
+    may: np.ndarray  # (n,) bool: whether the operation may be fused into its readers
     operations: Tensor  # (n, GRAPH_NUMBERS)
     sources: Tensor  # (E,) int64
     targets: Tensor  # (E,) int64
 
     @staticmethod
     def of(problem: FusionProblem) -> Fusible:
-        launch, byte = problem.machine[0], problem.machine[2]
+        launch, byte = problem.machine.launch_seconds, problem.machine.cache_seconds_per_byte
         may = np.array([may_fuse(problem, i) for i in range(problem.n)], bool)
-        own = [
+        columns = [
             np.log1p(problem.computing / launch),
             np.log1p(problem.written * byte / launch),
             np.log1p(problem.own_read * byte / launch),
@@ -54,28 +54,28 @@ class Fusible:
         return Fusible(
             problem,
             may,
-            torch.tensor(np.stack(own, 1), dtype=torch.float32),
+            torch.tensor(np.stack(columns, 1), dtype=torch.float32),
             torch.from_numpy(edges.sources.astype(np.int64)),
             torch.from_numpy(edges.targets.astype(np.int64)),
         )
 
 
-def of_plan(fusible: Fusible, levels: np.ndarray, plan: Plan) -> Tensor:
-    """(n, PLAN_NUMBERS) of a plan that levels, (n,), lead to."""
+def plan_numbers(fusible: Fusible, levels: np.ndarray, plan: Plan) -> Tensor:
+    """(n, PLAN_NUMBERS) of the plan that the levels, (n,), lead to."""
     problem = fusible.problem
-    launch = problem.machine[0]
+    launch = problem.machine.launch_seconds
     seconds, computing, moved = kernel_costs(problem, plan)
     written = plan.kernel != NOT_WRITTEN
-    own = np.where(written, plan.kernel, 0)
+    kernel = np.where(written, plan.kernel, 0)
     results = np.bincount(plan.kernel[written], minlength=problem.n)
     saved = savings(problem, plan.kernel, fusible.may) / launch
     numbers = [
         plan.fused,
         levels / LEVELS,
-        np.where(written, np.log1p(seconds[own] / launch), 0.0),
-        np.where(written, np.log1p(computing[own] / launch), 0.0),
-        np.where(written, np.log1p(moved[own] * problem.machine[2] / launch), 0.0),
-        np.where(written, np.log1p(results[own]), 0.0),
+        np.where(written, np.log1p(seconds[kernel] / launch), 0.0),
+        np.where(written, np.log1p(computing[kernel] / launch), 0.0),
+        np.where(written, np.log1p(moved[kernel] * problem.machine.cache_seconds_per_byte / launch), 0.0),
+        np.where(written, np.log1p(results[kernel]), 0.0),
         np.sign(saved) * np.log1p(np.abs(saved)),
     ]
     return torch.tensor(np.stack(numbers, 1), dtype=torch.float32)

@@ -1,8 +1,8 @@
-"""Changes of a decision, drawn from what the network says: which groups of operations are decided anew, and how.
+"""Changes of a decision, drawn from the network's scores: which groups of operations are decided anew, and how.
 
-A decision is refined in rounds. In each round many changed decisions are drawn from one reading of the graph: each has
-some moves, and a move picks a task, a group of operations (problems/groups.py) by a softmax over groups, and what it
-is to be by the group's softmax over the task's choices. Scores of a group are the means of its operations'.
+A decision is refined in rounds. In each round many changed decisions are drawn from one reading of the graph. Each has
+some moves. A move draws a task, then a group of operations (problems/groups.py) by a softmax over groups, then the new
+decision by the group's softmax over the task's choices. The score of a group is the mean score of its operations.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pipeline.graphs.models.whole_graph.network import Scores
 
 @dataclass(frozen=True)
 class Moves:
-    """S times at most K moves; a move that is none has `counts` False."""
+    """S times at most K moves; padding has `counts` False."""
 
     labels: Tensor  # (S, n) int64, group of each operation
-    groups: Tensor  # (S,) int64, how many there are
-    placement: Tensor  # (S, K) bool: the move's task, otherwise the priority
+    groups: Tensor  # (S,) int64, number of groups
+    placement: Tensor  # (S, K) bool: whether the move's task is the placement, otherwise the priority
     counts: Tensor  # (S, K) bool
     chosen: Tensor  # (S, K) int64, group
     choices: Tensor  # (S, K) int64, device (m: OPEN) or level
@@ -38,10 +38,10 @@ def draw(
     uniform: float,
     rng: np.random.Generator,
 ) -> Moves:
-    """Moves of S changed decisions.
+    """Draw the moves of S changed decisions.
 
-    labels, groups: (S, n), (S,) as of `drawn_groups`; moves: (S,), how many each has; share: of moves that place;
-    uniform: the share of every probability that is the same for all groups, and for all choices.
+    labels, groups: (S, n), (S,) as returned by `drawn_groups`; moves: (S,), number of moves of each; share: of the
+    moves that place; uniform: part of every probability that is equal for all groups, and for all choices.
     """
     most = int(moves.max(initial=1))
     counts = torch.from_numpy(np.arange(most)[None] < moves[:, None])
@@ -52,41 +52,41 @@ def draw(
     for task in (True, False):
         turn, logits = _of_groups(scores, label, group, task)
         first = _drawn(_mixed(turn.double(), uniform), uniforms[0])  # (S, K)
-        inside = _mixed(_rows(logits.double(), first), uniform)  # (S, K, choices)
-        second = _drawn(inside.flatten(0, 1), uniforms[1].reshape(-1, 1)).view(first.shape)
+        choice_probabilities = _mixed(_rows(logits.double(), first), uniform)  # (S, K, choices)
+        second = _drawn(choice_probabilities.flatten(0, 1), uniforms[1].reshape(-1, 1)).view(first.shape)
         chosen = torch.where(placement == task, first, chosen)
         choices = torch.where(placement == task, second, choices)
     return Moves(label, group, placement, counts, chosen, choices)
 
 
 def log_probabilities(scores: Scores, moves: Moves, uniform: float) -> Tensor:
-    """(S,) of all moves of each changed decision, without that of their tasks, which is fixed."""
+    """(S,) log-probability of all moves of each changed decision; the tasks of moves are fixed and not counted."""
     total = torch.zeros(len(moves.labels))
     for task in (True, False):
         turn, logits = _of_groups(scores, moves.labels, moves.groups, task)
-        which = _mixed(turn, uniform).gather(1, moves.chosen).log()
-        how = _mixed(_rows(logits, moves.chosen), uniform)
-        how = how.gather(2, moves.choices.clamp(max=how.shape[2] - 1)[..., None]).squeeze(2).log()
-        total = total + torch.where(moves.counts & (moves.placement == task), which + how, 0.0).sum(1)
+        groups = _mixed(turn, uniform).gather(1, moves.chosen).log()
+        choices = _mixed(_rows(logits, moves.chosen), uniform)
+        choices = choices.gather(2, moves.choices.clamp(max=choices.shape[2] - 1)[..., None]).squeeze(2).log()
+        total = total + torch.where(moves.counts & (moves.placement == task), groups + choices, 0.0).sum(1)
     return total
 
 
 def changed(decisions: Decisions, moves: Moves, devices: int) -> Decisions:
-    """The S changed decisions of one."""
+    """The S decisions that the moves make of one."""
     labels, choices = moves.labels.numpy(), moves.choices.numpy()
     count = len(labels)
     placed, levels = np.repeat(decisions.devices, count, 0), np.repeat(decisions.levels, count, 0)
     for k in range(choices.shape[1]):
-        here = (labels == moves.chosen[:, k].numpy()[:, None]) & moves.counts[:, k].numpy()[:, None]
+        moved = (labels == moves.chosen[:, k].numpy()[:, None]) & moves.counts[:, k].numpy()[:, None]
         places = moves.placement[:, k].numpy()[:, None]
         device = np.where(choices[:, k] == devices, OPEN, choices[:, k]).astype(np.int8)[:, None]
-        placed = np.where(here & places, device, placed)
-        levels = np.where(here & ~places, choices[:, k].astype(np.int8)[:, None], levels)
+        placed = np.where(moved & places, device, placed)
+        levels = np.where(moved & ~places, choices[:, k].astype(np.int8)[:, None], levels)
     return Decisions(placed, levels)
 
 
 def _of_groups(scores: Scores, labels: Tensor, groups: Tensor, placement: bool) -> tuple[Tensor, Tensor]:
-    """Means over groups: whether it is their turn, (S, G), -inf where there is no group; logits, (S, G, choices)."""
+    """Means over groups: scores of deciding anew, (S, G), -inf where there is no group; logits, (S, G, choices)."""
     turn = scores.placement_turn if placement else scores.priority_turn
     logits = scores.placement if placement else scores.priority
     count, most = len(labels), int(groups.max())
@@ -100,7 +100,7 @@ def _of_groups(scores: Scores, labels: Tensor, groups: Tensor, placement: bool) 
 
 
 def _mixed(logits: Tensor, uniform: float) -> Tensor:
-    """Probabilities along the last axis; those of -inf are 0."""
+    """Probabilities along the last axis, mixed with uniform ones; 0 for logits of -inf."""
     possible = torch.isfinite(logits)
     same = possible / possible.sum(-1, keepdim=True)
     return (1 - uniform) * torch.softmax(logits, -1) + uniform * same

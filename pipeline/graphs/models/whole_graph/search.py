@@ -1,7 +1,7 @@
 """Rounds of refinement: decisions are drawn around the best one, judged, and the network learns from them (PPO).
 
-Schulman et al. 2017, with the clipped objective; reward as in the paper: -sqrt(time / time of one device), and -10 for
-what the memory does not hold, less by its excess, so that a way out of an invalid start can be seen.
+Schulman et al. 2017, with the clipped objective. The reward is the paper's: -sqrt(time / time of one device), and -10
+where the memory is exceeded; less by the excess, so that the search sees a way out of an invalid start.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from pipeline.graphs.problems.groups import drawn_groups
 
 INVALID = 10.0
 LONGEST_STEP = 1.0  # of a gradient
-Learn = Callable[[torch.Tensor, torch.Tensor], None]  # of a round's objective, to be lowered, and the scores' size
-_GAIN = 0.002  # of the loss: smaller gains count in proportion, larger ones by their logarithm
+Learn = Callable[
+    [torch.Tensor, torch.Tensor], None
+]  # called with a round's objective, to be minimised, and the scores' size
+_GAIN = 0.002  # of the loss: smaller gains count in proportion, larger ones logarithmically
 
 
 @dataclass
@@ -38,7 +40,7 @@ class State:
 
     @staticmethod
     def begin(completion: Completion, placement: np.ndarray | None = None) -> State:
-        """From everything left open, HEFT's schedule, or from a placement, (n,); one evaluation."""
+        """The state of a placement, (n,), or of HEFT's schedule, where all operations are open; one evaluation."""
         decisions = Decisions.open(len(completion.problem))
         if placement is not None:
             decisions = Decisions(placement[None].astype(np.int8), decisions.levels)
@@ -48,7 +50,7 @@ class State:
 
 @dataclass(frozen=True)
 class Round:
-    """What was drawn and judged in one round."""
+    """The decisions that one round drew and judged."""
 
     decisions: Decisions  # S
     evaluated: Evaluated  # S
@@ -56,15 +58,15 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best of all that was judged, and what each evaluation cost."""
+class SearchResult:
+    """The best judged schedule, and the cost of each evaluation."""
 
-    best: Evaluated  # S = 1; where nothing fits the memory, what exceeds it least
-    costs: np.ndarray  # (evaluations,) seconds; infinite where the memory does not hold it
+    best: Evaluated  # S = 1; if nothing fits the memory, the schedule that exceeds it least
+    costs: np.ndarray  # (evaluations,) seconds; infinite where the memory is exceeded
 
 
 class Learner:
-    """Learns from each round by a step of its own."""
+    """Takes a step of its own optimiser after each round."""
 
     def __init__(self, network: WholeGraph, rate: float) -> None:
         self._network, self._optimiser = network, torch.optim.Adam(network.parameters(), rate)
@@ -90,28 +92,28 @@ def search(
     evaluations: int,
     rng: np.random.Generator,
     learn: Learn | None = None,
-) -> Found:
-    """So many evaluations, that of the start among them.
+) -> SearchResult:
+    """A search of that many evaluations, the start's included.
 
-    shares: of moves that place, of parts of equal length, one after the other: (1.0, 0.0) places first and then gives
-    priorities. Without `learn` nothing is learned.
+    shares: of the moves that place, for parts of the search of equal length: (1.0, 0.0) first places and then gives
+    priorities. Without `learn` the network does not learn.
     """
     state, best = start, start
     costs = [start.evaluated.costs]
-    left = evaluations - 1
-    while left > 0:
-        share = shares[min(len(shares) * (evaluations - left) // evaluations, len(shares) - 1)]
-        count = min(settings.samples, left)
+    remaining = evaluations - 1
+    while remaining > 0:
+        share = shares[min(len(shares) * (evaluations - remaining) // evaluations, len(shares) - 1)]
+        count = min(settings.samples, remaining)
         drawn = draw_round(network, state, settings, share, count, rng, learn)
         costs.append(drawn.evaluated.costs)
-        left -= count
+        remaining -= count
         best = better(best, drawn)
         state = best if settings.rounds else start
-    return Found(best.evaluated, np.concatenate(costs))
+    return SearchResult(best.evaluated, np.concatenate(costs))
 
 
 def better(state: State, drawn: Round) -> State:
-    """The state after the best decision of a round, where that is as good as it; otherwise the state."""
+    """The state of the best decision of a round if it is not worse than the state; otherwise the state."""
     first = int(drawn.losses.argmin())
     if drawn.losses[first] > state.loss:
         return state
@@ -127,17 +129,17 @@ def draw_round(
     rng: np.random.Generator,
     learn: Learn | None = None,
 ) -> Round:
-    """Draw `count` decisions around that of the state, judge them, and learn from them. share: of moves that place."""
+    """Draw `count` decisions around the state's, judge them, and learn from them. share: of moves that place."""
     surroundings, completion = state.surroundings, state.surroundings.completion
     problem = completion.problem
-    read = standing(surroundings, state.decisions, state.evaluated)
+    schedule_inputs = standing(surroundings, state.decisions, state.evaluated)
     chances = np.where(rng.random(count) < settings.alone, 0.0, np.sqrt(rng.random(count)))
     labels, groups = drawn_groups(problem.children, state.evaluated.placements[0], chances, rng)
     mean = np.exp(rng.random(count) * math.log(settings.most_moves)) - 1
-    number = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
+    counts = np.minimum(1 + rng.poisson(mean), 4 * settings.most_moves)
     with torch.no_grad():
-        scores = network(surroundings, read)
-        drawn = moves.draw(scores, labels, groups, number, share, settings.uniform, rng)
+        scores = network(surroundings, schedule_inputs)
+        drawn = moves.draw(scores, labels, groups, counts, share, settings.uniform, rng)
         before = moves.log_probabilities(scores, drawn, settings.uniform)
     decisions = moves.changed(state.decisions, drawn, problem.devices)
     evaluated = completion(decisions)
@@ -145,7 +147,7 @@ def draw_round(
     if learn is not None:
         advantage = torch.tensor(advantages(loss, state.loss), dtype=torch.float32)
         for _ in range(settings.epochs if bool(advantage.any()) else 0):
-            scores = network(surroundings, read)
+            scores = network(surroundings, schedule_inputs)
             after = moves.log_probabilities(scores, drawn, settings.uniform)
             ratio = (after - before).exp()
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
@@ -154,10 +156,10 @@ def draw_round(
 
 
 def advantages(loss: np.ndarray, best: float) -> np.ndarray:
-    """(S,) what each decision gains over the one it was drawn around, and 0 where it gains nothing; less their mean.
+    """(S,) gain of each decision over the one that it was drawn around, 0 if there is none; less the mean of the gains.
 
-    A search keeps the best of what it draws: how bad the others are does not matter (a deviation from the paper, whose
-    baseline is the mean of all past rewards; with that, moves that change nothing are learned).
+    A search keeps only the best of its draws, so it does not matter how bad the others are (a deviation from the paper,
+    whose baseline is the mean of all past rewards; with that baseline, moves that change nothing are learned).
     """
     gains = np.log1p(np.maximum(1 - loss / best, 0.0) / _GAIN)
     return gains - gains.mean()

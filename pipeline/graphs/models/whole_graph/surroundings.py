@@ -1,14 +1,15 @@
-"""What the network reads of a problem, and of the schedule that it is to improve: numbers without units, O(n + E) each.
+"""The numbers that the network reads of a problem, and of the schedule to be improved; O(n + E) numbers without units.
 
-Run times and transfers count in mean run times, memory in that of a device, so that graphs of all sizes look alike.
-Names, kinds and layers of operations are not read: costs tell what a device sees of them (a deviation from the paper,
-which embeds the kind).
+Run times and transfers count in mean run times, and memory in that of a device, so that graphs of all sizes look alike.
+Names, kinds and layers of operations are not read, as costs contain what a device sees of them (a deviation from the
+paper, which embeds the kind).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,7 +36,7 @@ class Surroundings:
         problem, delays = completion.problem, completion.delays
         n, unit, path = len(problem), _unit(completion), max(problem.critical_path, 1e-300)
         memory = _memory(completion)
-        own = [
+        columns = [
             np.log(problem.seconds / unit + 1e-3),
             np.log(delays / unit + 1e-3),
             np.log1p(100 * problem.weights / memory),
@@ -47,14 +48,14 @@ class Surroundings:
             np.log1p(np.diff(problem.parents.offsets)),
             completion.urgency,
         ]
-        graph = [
+        graph_numbers = [
             math.log(n + 1) / 7,
             math.log(max(float(problem.seconds.sum()) / problem.devices / path, 1e-3)),
             problem.devices / 8,
             math.log(float(delays.mean()) / unit + 1e-3),
             float(problem.weights.sum()) / memory / problem.devices,
         ]
-        numbers = np.concatenate([np.stack(own, 1), np.repeat(np.array(graph)[None], n, 0)], 1)
+        numbers = np.concatenate([np.stack(columns, 1), np.repeat(np.array(graph_numbers)[None], n, 0)], 1)
         edges = problem.children
         return Surroundings(
             completion,
@@ -69,47 +70,46 @@ class Standing:
     """A schedule as the network reads it."""
 
     operations: Tensor  # (n, SCHEDULE_NUMBERS)
-    devices: Tensor  # (n, m, DEVICE_NUMBERS): what an operation would meet on each device, all others left alone
+    devices: Tensor  # (n, m, DEVICE_NUMBERS): situation of an operation on each device, if no other operation moves
 
 
 def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evaluated) -> Standing:
-    """What the network reads of one schedule: `decisions` and `evaluated` are of S = 1."""
+    """The numbers of one schedule; `decisions` and `evaluated` have S = 1."""
     completion = surroundings.completion
     problem, unit = completion.problem, _unit(completion)
     n, m = len(problem), problem.devices
     placement, ends = evaluated.placements[0], evaluated.ends[0]
     span = float(evaluated.seconds[0])
-    slack, ready, due, finish, entering, leaving = np.empty(n), *(np.empty((n, m)) for _ in range(5))
-    _meet(
-        problem.parents.offsets,
-        problem.parents.targets,
-        problem.children.offsets,
-        problem.children.targets,
-        problem.seconds,
-        completion.delays,
-        m,
-        evaluated.orders[0],
-        placement,
-        ends,
-        slack,
-        ready,
-        due,
-        finish,
-        entering,
-        leaving,
+    meetings = _Meetings(
+        slack=np.empty(n),
+        ready=np.empty((n, m)),
+        due=np.empty((n, m)),
+        finish=np.empty((n, m)),
+        entering=np.empty((n, m)),
+        leaving=np.empty((n, m)),
     )
-    here = np.arange(n), placement
+    graph = _Graph(
+        parent_offsets=problem.parents.offsets,
+        parents=problem.parents.targets,
+        child_offsets=problem.children.offsets,
+        children=problem.children.targets,
+        seconds=problem.seconds,
+        delays=completion.delays,
+    )
+    _meet(graph, m, evaluated.orders[0], placement, ends, meetings)
+    slack, ready, due, finish, entering, leaving = meetings
+    placed = np.arange(n), placement
     devices = [
         np.eye(m)[placement] * 4,
         (finish - ends[:, None]) / unit,
         (due - finish) / unit,
-        (entering - entering[here][:, None]) / unit,
-        (leaving - leaving[here][:, None]) / unit,
+        (entering - entering[placed][:, None]) / unit,
+        (leaving - leaving[placed][:, None]) / unit,
         np.broadcast_to(np.bincount(placement, problem.seconds, m) / max(span, 1e-300) * 4, (n, m)),
         np.broadcast_to(evaluated.peaks[0] / _memory(completion) * 4, (n, m)),
-        (ready - ready[here][:, None]) / unit,
+        (ready - ready[placed][:, None]) / unit,
     ]
-    own = [
+    columns = [
         ends / max(span, 1e-300),
         np.log1p(slack / unit),
         (slack <= 1e-9 * span).astype(float),
@@ -118,7 +118,9 @@ def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evalua
     ]
     squashed = np.stack(devices, 2)
     squashed = np.sign(squashed) * np.log1p(np.abs(squashed)) / 2
-    return Standing(torch.tensor(np.stack(own, 1), dtype=torch.float32), torch.tensor(squashed, dtype=torch.float32))
+    return Standing(
+        torch.tensor(np.stack(columns, 1), dtype=torch.float32), torch.tensor(squashed, dtype=torch.float32)
+    )
 
 
 def _unit(completion: Completion) -> float:
@@ -126,46 +128,55 @@ def _unit(completion: Completion) -> float:
 
 
 def _memory(completion: Completion) -> float:
-    """Bytes of a device; without a limit all that there could be."""
+    """Bytes of a device; without a limit, the most that the graph may need."""
     problem = completion.problem
     most = float(problem.weights.sum() + problem.sizes.sum()) or 1.0
     return problem.memory if np.isfinite(problem.memory) and problem.memory > 0 else most
 
 
+class _Graph(NamedTuple):
+    """A graph's arrays for the kernel `_meet`."""
+
+    parent_offsets: np.ndarray  # (n + 1,)
+    parents: np.ndarray  # (E,)
+    child_offsets: np.ndarray  # (n + 1,)
+    children: np.ndarray  # (E,)
+    seconds: np.ndarray  # (n,)
+    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
+
+
+class _Meetings(NamedTuple):
+    """Seconds of every operation, (n,), and of every operation on every device, (n, m)."""
+
+    slack: np.ndarray  # (n,) by how much the operation can end later without lengthening the schedule
+    ready: np.ndarray  # (n, m) when everything that it reads is on the device
+    due: np.ndarray  # (n, m) when it has to end so that nothing is later
+    finish: np.ndarray  # (n, m) when it would end, in the first gap of at least half its run time
+    entering: np.ndarray  # (n, m) sum of the transfers to it
+    leaving: np.ndarray  # (n, m) transfer from it
+
+
 @njit(cache=True, nogil=True)
 def _meet(
-    parent_offsets: np.ndarray,
-    parents: np.ndarray,
-    child_offsets: np.ndarray,
-    children: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
-    n_devices: int,
-    order: np.ndarray,
-    placement: np.ndarray,
-    ends: np.ndarray,
-    slack: np.ndarray,
-    ready: np.ndarray,
-    due: np.ndarray,
-    finish: np.ndarray,
-    entering: np.ndarray,
-    leaving: np.ndarray,
+    graph: _Graph, n_devices: int, order: np.ndarray, placement: np.ndarray, ends: np.ndarray, meetings: _Meetings
 ) -> None:
-    """Fill slack, (n,): by how much an operation can end later without lengthening the schedule; and (n, m) each:
-
-    ready: when all that it reads is there; due: when it has to end so that nothing is later; finish: when it would end,
-    in the first gap of at least half its run time; entering, leaving: seconds of transfers to it, and from it.
-    """
+    """Fill `meetings` for the schedule (order, placement, ends), (n,) each."""
+    parents, parent_offsets = graph.parents, graph.parent_offsets
+    children, child_offsets = graph.children, graph.child_offsets
+    seconds, delays = graph.seconds, graph.delays
+    slack, ready, due, finish = meetings.slack, meetings.ready, meetings.due, meetings.finish
+    entering, leaving = meetings.entering, meetings.leaving
     n = len(seconds)
     span = ends.max()
-    behind, newest = np.full(n, -1, np.int64), np.full(n_devices, -1, np.int64)  # next on the same device
+    behind = np.full(n, -1, np.int64)  # next operation on the same device
+    newest = np.full(n_devices, -1, np.int64)  # last operation so far on each device
     first = np.zeros(n_devices + 1, np.int64)
     for i in range(n):
         first[placement[i] + 1] += 1
     for device in range(n_devices):
         first[device + 1] += first[device]
     places = first.copy()
-    sequence, begins, stops = np.empty(n, np.int64), np.empty(n), np.empty(n)  # device by device, in time
+    sequence, begins, stops = np.empty(n, np.int64), np.empty(n), np.empty(n)  # device by device, by time
     for t in range(n):
         i = order[t]
         device = placement[i]
@@ -206,7 +217,7 @@ def _meet(
                 due[i, device] = min(due[i, device], late)
             time = ready[i, device]
             low, high = first[device], first[device + 1]
-            while low < high:  # the first that ends after it is ready
+            while low < high:  # binary search: the first operation that ends after `time`
                 middle = (low + high) // 2
                 if stops[middle] <= time:
                     low = middle + 1

@@ -1,4 +1,4 @@
-"""Training GO's network on many graphs; resumable at any measurement, to the same bytes."""
+"""Training of GO's network on many graphs; it resumes at any measurement, and ends with the same bytes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def train(
 ) -> tuple[WholeGraph, list[dict[str, Any]]]:
     """The network after the last update, and rows of table `whole_graph_history`.
 
-    Each update draws some of the training problems, all equally often, and goes on from the best decision of each that
-    was found so far; after `restart` draws a problem begins anew. What is random in an update depends on the seed and
-    its number alone. `save` is called with the whole state at every measurement. Raises ValueError without problems,
-    Diverged where weights are not finite.
+    Each update draws some of the training problems, all equally often, and continues from the best decision of each so
+    far. After `restart` draws a problem starts anew. Random numbers of an update depend on the seed and the update's
+    number alone. `save` is called with the whole state at every measurement. Raises ValueError without problems,
+    Diverged if weights are not finite.
     """
     if not training or not development:
-        raise ValueError(f"{len(training)} training and {len(development)} development problems; both need some")
+        raise ValueError(
+            f"{len(training)} training and {len(development)} development problems; both need at least one"
+        )
     torch.manual_seed(seed)
     network = WholeGraph(settings.settings)
     optimiser = torch.optim.Adam(network.parameters(), settings.settings.learning_rate)
@@ -50,11 +52,11 @@ def train(
         network.load_state_dict(resume["model"])
         optimiser.load_state_dict(resume["optimiser"])
         history, first = list(resume["history"]), resume["update"]
-        live = {int(k): (_state(problems[int(k)], *kept), count) for k, (*kept, count) in resume["live"].items()}
-    every = max(1, settings.updates // settings.measurements)
+        live = {int(k): (_state(problems[int(k)], *arrays), count) for k, (*arrays, count) in resume["live"].items()}
+    interval = max(1, settings.updates // settings.measurements)
     gains: list[float] = []
     updates = range(first, settings.updates)
-    chosen = settings.settings
+    search_settings = settings.settings
 
     def learn(objective: torch.Tensor, size: torch.Tensor) -> None:
         ((objective + settings.decay * size) / settings.problems).backward()
@@ -66,37 +68,41 @@ def train(
             state, count = live.get(k, (None, 0))
             if state is None or count >= settings.restart:
                 state, count = _state(problems[k]), 0
-            drawn = draw_round(network, state, chosen, chosen.placing, chosen.samples, rng, learn)
+            drawn = draw_round(
+                network, state, search_settings, search_settings.placing, search_settings.samples, rng, learn
+            )
             after = better(state, drawn)
             gains.append(1 - after.loss / state.loss)
             live[k] = after, count + 1
         torch.nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
         optimiser.step()
-        if (update + 1) % every == 0 or update + 1 == settings.updates:
+        if (update + 1) % interval == 0 or update + 1 == settings.updates:
             if not all(bool(weights.isfinite().all()) for weights in network.parameters()):
                 raise Diverged(f"weights are not finite at update {update + 1}; lower learning_rate")
             measured = measure(network, development, settings)
             history.append({"update": update + 1, "split": "training", "value": float(np.mean(gains))})
             history.append({"update": update + 1, "split": "development", "value": measured})
             gains = []
-            kept = {k: (*map(torch.from_numpy, _arrays(state)), count) for k, (state, count) in live.items()}
+            saved_states = {k: (*map(torch.from_numpy, _arrays(state)), count) for k, (state, count) in live.items()}
             states = {"model": network.state_dict(), "optimiser": optimiser.state_dict()}
-            save({**states, "history": history, "live": kept, "update": update + 1})
+            save({**states, "history": history, "live": saved_states, "update": update + 1})
     return network.eval(), history
 
 
 def measure(network: WholeGraph, problems: Sequence[Problem], settings: Generalised) -> float:
-    """Seconds of the best after some evaluations without learning, over those of one device: a geometric mean.
+    """Seconds of the best schedule after some evaluations without learning, over one device's; the geometric mean.
 
-    Where nothing fits the memory, `INVALID` stands for the ratio.
+    If nothing fits the memory, `INVALID` stands for the ratio.
     """
     ratios = []
     for rank, problem in enumerate(problems):
         rng = np.random.default_rng([_MEASURED_SEED, rank])
-        chosen = settings.settings
-        found = search(network, State.begin(Completion(problem)), chosen, (chosen.placing,), _MEASURED, rng)
+        search_settings = settings.settings
+        result = search(
+            network, State.begin(Completion(problem)), search_settings, (search_settings.placing,), _MEASURED, rng
+        )
         alone = float(problem.seconds.sum())
-        ratios.append(np.log(found.best.seconds[0] / alone) if found.best.fits[0] else np.log(INVALID))
+        ratios.append(np.log(result.best.seconds[0] / alone) if result.best.fits[0] else np.log(INVALID))
     return float(np.exp(np.mean(ratios)))
 
 
@@ -105,7 +111,7 @@ def _arrays(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _state(surroundings: Surroundings, devices: Any = None, levels: Any = None) -> State:
-    """The beginning of a problem, or where it stood."""
+    """The state at the start of a problem, or that of saved decisions."""
     n = len(surroundings.completion.problem)
     decisions = Decisions.open(n) if devices is None else Decisions(devices.numpy(), levels.numpy())
     evaluated = surroundings.completion(decisions)

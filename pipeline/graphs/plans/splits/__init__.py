@@ -1,1 +1,1 @@
-"""Profiled workloads split among accelerators and CPUs by the files' own rules and objectives, and solvers of that."""
+"""Splits of profiled workloads among accelerators and CPUs: the files' own rules and objectives, and solvers."""

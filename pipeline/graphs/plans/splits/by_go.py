@@ -1,9 +1,9 @@
 """GO (Zhou et al. 2020) on splits of a workload: its network, moves and search, judged by the workload's own objective.
 
-What it decides for each unit (units.py) is a device, or none, and a level of priority; positions.py makes contiguous
-splits of that. The first round starts from the best split along one topological order (programme.py), as GO's schedules
-start from HEFT's, or from nothing decided. The network reads the schedule that the house's simulator makes of a split,
-with transfers through host memory; which split is better, the file's objective and memory alone tell.
+It decides a device, or none, and a level of priority for each unit (units.py); positions.py makes contiguous splits of
+these decisions. The first round starts from the best split along one topological order (programme.py), as GO's
+schedules start from HEFT's, or from open decisions. The network reads the schedule that our simulator makes of a split,
+with transfers through host memory; only the file's objective and memory decide which split is better.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipeline.graphs.plans.splits.programme import along
 from pipeline.graphs.plans.splits.units import Units, units_of
 from pipeline.graphs.problems.problem import Problem, Transfers
 
-EVALUATIONS = 2000  # as of method `go`
+EVALUATIONS = 2000  # as for method `go`
 Start = Literal["programme", "open"]
 
 
@@ -34,9 +34,9 @@ Start = Literal["programme", "open"]
 class Searched:
     """The best valid split of a search."""
 
-    devices: np.ndarray | None  # (n,) int32; None where none of those that were tried is valid
+    devices: np.ndarray | None  # (n,) int32; None if no valid split was found
     seconds: float  # by the objective; infinite without a split
-    first: float  # of the first one; infinite where that is not valid
+    first: float  # seconds of the first split; infinite if it is not valid
 
 
 def searched(
@@ -48,87 +48,88 @@ def searched(
     learns: bool = True,
     start: Start = "programme",
 ) -> Searched:
-    """The best split that so many evaluations find, the first one's among them. What is random depends on the seed.
+    """The best split that the search finds in `evaluations` evaluations, including the first split. Random by `seed`.
 
-    learns: otherwise moves are drawn at random, the control. Raises ValueError for a latency with a backward pass, and
-    where there is neither an accelerator nor a CPU.
+    learns: if False, moves are drawn at random, as the control. Raises ValueError for a latency with a backward pass,
+    and if there is neither an accelerator nor a CPU.
     """
     if objective == "latency" and workload.backward.any():
         raise ValueError(f"{workload.graph.name}: {NO_BACKWARD}")
     if workload.accelerators + workload.cpus == 0:
-        raise ValueError(f"{workload.graph.name}: maxFPGAs and maxCPUs are 0; there must be a device")
-    begun = along(workload, objective).devices if start == "programme" else None
+        raise ValueError(f"{workload.graph.name}: maxFPGAs and maxCPUs are 0; there must be at least one device")
+    initial = along(workload, objective).devices if start == "programme" else None
     if not len(workload):
         return Searched(np.zeros(0, np.int32), 0.0, 0.0)
-    splitting = Splitting(workload, objective, begun)
-    chosen = settings or Settings()
+    splitting = Splitting(workload, objective, initial)
+    settings = settings or Settings()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = WholeGraph(chosen)
-    learn = Learner(network, chosen.learning_rate) if learns else None
-    begin = State.begin(splitting, None if begun is None else splitting.of_units(begun))
-    first = splitting.least
-    search(network, begin, chosen, (chosen.placing,), evaluations, np.random.default_rng(seed), learn)
-    return Searched(splitting.best, splitting.least, first)
+        network = WholeGraph(settings)
+    learner = Learner(network, settings.learning_rate) if learns else None
+    begin = State.begin(splitting, None if initial is None else splitting.of_units(initial))
+    first_seconds = splitting.least
+    search(network, begin, settings, (settings.placing,), evaluations, np.random.default_rng(seed), learner)
+    return Searched(splitting.best, splitting.least, first_seconds)
 
 
 class Splitting(Completion):
-    """Makes splits of decisions, in place of schedules, and keeps the best valid one."""
+    """Makes splits from decisions, instead of schedules, and remembers the best valid split."""
 
-    def __init__(self, workload: Workload, objective: Objective, begun: np.ndarray | None = None) -> None:
-        """begun: (n,), a split along whose devices those of the largest load stand in a row."""
+    def __init__(self, workload: Workload, objective: Objective, initial: np.ndarray | None = None) -> None:
+        """initial: (n,), a split; for the largest load, its devices come first in the row, in order of their use."""
         self._workload, self._objective, self._units = workload, objective, units_of(workload)
-        self._row = _row(workload, objective, None if begun is None else self.of_units(begun))
+        self._row = _row(workload, objective, None if initial is None else self.of_units(initial))
         super().__init__(_problem(workload, self._units, len(self._row.homes)))
         self.best: np.ndarray | None = None  # (n,) int32
         self.least = np.inf
 
     def of_units(self, devices: np.ndarray) -> np.ndarray:
-        """(u,) int32 of a split, (n,), that keeps units together."""
-        found = np.empty(len(self._units), np.int32)
-        found[self._units.labels] = devices
-        return found
+        """(u,) int32, the devices of units in a split, (n,), that does not divide units."""
+        unit_devices = np.empty(len(self._units), np.int32)
+        unit_devices[self._units.labels] = devices
+        return unit_devices
 
     def __call__(self, decisions: Decisions) -> Evaluated:
-        """As schedules of S decisions: seconds by the objective, and what the accelerators' memory holds."""
+        """Splits of S decisions in the form of schedules: seconds by the objective, and the accelerators' memory."""
         work, units = self._workload, self._units
         total = float(units.accelerator_seconds.sum())
         share = total / max(work.accelerators, 1) if self._objective == "load" else np.inf
-        devices, holds = placed(units, self._row, decisions.devices, decisions.levels, work.memory, share)
+        devices, valid = placed(units, self._row, decisions.devices, decisions.levels, work.memory, share)
         seconds = np.array([cost(work, row[units.labels], self._objective) for row in devices])
-        self._keep(devices, np.where(holds, seconds, np.inf))
+        self._keep(devices, np.where(valid, seconds, np.inf))
         orders = np.tile(np.arange(len(units), dtype=np.int32), (len(devices), 1))
         simulated = evaluated(self.problem, orders, devices)
-        return replace(simulated, seconds=seconds, peaks=self._peaks(devices, holds))
+        return replace(simulated, seconds=seconds, peaks=self._peaks(devices, valid))
 
     def _keep(self, devices: np.ndarray, costs: np.ndarray) -> None:
-        first = int(costs.argmin())
-        if costs[first] < self.least:
-            self.best, self.least = devices[first][self._units.labels], float(costs[first])
+        lowest = int(costs.argmin())
+        if costs[lowest] < self.least:
+            self.best, self.least = devices[lowest][self._units.labels], float(costs[lowest])
 
-    def _peaks(self, devices: np.ndarray, holds: np.ndarray) -> np.ndarray:
-        """(S, m) bytes; above the memory exactly where a split is no answer."""
+    def _peaks(self, devices: np.ndarray, valid: np.ndarray) -> np.ndarray:
+        """(S, m) bytes; above the memory exactly for invalid splits."""
         m, memory = self.problem.devices, self.problem.memory
-        peaks = np.stack([np.bincount(row, self._units.kept, m) for row in devices])
-        peaks[:, self._workload.accelerators :] = 0.0  # that of CPUs is not limited
-        peaks[~holds] += 2 * memory
+        peaks = np.stack([np.bincount(row, self._units.weight_bytes, m) for row in devices])
+        peaks[:, self._workload.accelerators :] = 0.0  # the memory of CPUs is not limited
+        peaks[~valid] += 2 * memory
         return peaks
 
 
-def _row(workload: Workload, objective: Objective, begun: np.ndarray | None) -> Row:
-    """For the latency accelerators with the one CPU that is never busy between; otherwise as `begun` uses devices."""
+def _row(workload: Workload, objective: Objective, initial: np.ndarray | None) -> Row:
+    """For the latency: accelerators, each between slots of the one CPU that is never busy; for the load: devices of the
+    initial split in order of their use, then the remaining devices."""
     accelerators, cpus = workload.accelerators, workload.cpus
     if objective == "latency":
         slots = [accelerators] * min(cpus, 1)
         for device in range(accelerators):
             slots += [device] + [accelerators] * min(cpus, 1)
         return Row.of(slots, accelerators)
-    used = [] if begun is None else list(dict.fromkeys(begun.tolist()))
+    used = [] if initial is None else list(dict.fromkeys(initial.tolist()))
     return Row.of(used + [d for d in range(accelerators + cpus) if d not in used], accelerators)
 
 
 def _problem(workload: Workload, units: Units, devices: int) -> Problem:
-    """The units on so many devices, as if they were alike; a result travels out and in."""
+    """The units on `devices` identical devices; a result travels to host memory and back."""
     leaving = np.zeros(len(units))
     edges = workload.graph.children
     out = np.unique(edges.sources[units.labels[edges.sources] != units.labels[edges.targets]])
@@ -139,6 +140,6 @@ def _problem(workload: Workload, units: Units, devices: int) -> Problem:
         children=units.children,
         devices=devices,
         transfers=Transfers(slope=2.0),
-        kept=units.kept,
+        weight_bytes=units.weight_bytes,
         memory=max(workload.memory, 1.0),
     )

@@ -1,8 +1,8 @@
-"""The dynamic programme of Tarnawski et al. 2020 (section 5.1): the exact peer for contiguous splits.
+"""The dynamic programme of Tarnawski et al. 2020 (section 5.1): the exact solver for contiguous splits.
 
-It goes through all sets of units that hold what they need (ideals), and takes the last device's part away from each.
-Exact for the largest load. For the latency it finds the best split into blocks that run one after the other, and counts
-CPUs' operations as if they ran one by one: where blocks can run beside each other a better split may exist.
+It visits all ideals of units, and removes the last device's part from each. It is exact for the largest load. For the
+latency it finds the best split into blocks that run one after the other, and counts operations on CPUs as if they ran
+one by one: if blocks can run at the same time, a better split may exist.
 """
 
 from __future__ import annotations
@@ -18,35 +18,36 @@ from pipeline.graphs.plans.splits.judging_splits import NO_BACKWARD, Objective, 
 from pipeline.graphs.plans.splits.units import Units, units_of
 
 _ROUNDING = 1e-12
+_ON_ACCELERATOR, _ON_CPU, _BYTES, _UNSUPPORTED = range(4)  # sums over a set: seconds, seconds, bytes, number of units
 
 
 @dataclass(frozen=True)
 class Programmed:
     """A split by dynamic programming."""
 
-    devices: np.ndarray | None  # (n,) int32; None where no split of these sets holds the rules
+    devices: np.ndarray | None  # (n,) int32; None if no split of these sets respects the rules
     seconds: float  # by the objective; infinite without a split
-    sets: int  # ideals that were looked at
-    exact: bool  # no contiguous split costs less
+    sets: int  # number of ideals that were visited
+    exact: bool  # whether no contiguous split costs less
 
 
 def least(workload: Workload, objective: Objective, most: int = MOST) -> Programmed:
-    """The best contiguous split; with more than `most` ideals, of those of one topological order (never exact).
+    """The best contiguous split. With more than `most` ideals, the best one along a topological order (never exact).
 
     O(ideals^2 x (results + devices)). Raises ValueError for a latency with a backward pass.
     """
     linear, units = along(workload, objective), units_of(workload)
-    every = ideals(units.children, most)
-    if every is None:
+    all_ideals = ideals(units.children, most)
+    if all_ideals is None:
         return linear
-    found = _solved(workload, units, every, objective, linear.seconds)
-    # Backward operations whose place no forward operation tells could lie elsewhere than their mirror image.
+    best = _solved(workload, units, all_ideals, objective, linear.seconds)
+    # Backward operations that share a class with no forward operation might be better off elsewhere than mirrored.
     exact = objective == "load" and not workload.backward[workload.colors < 0].any()
-    return Programmed(found.devices, found.seconds, found.sets, exact)
+    return Programmed(best.devices, best.seconds, best.sets, exact)
 
 
 def along(workload: Workload, objective: Objective) -> Programmed:
-    """The best split into parts of one topological order of the units, that of their numbers.
+    """The best split into consecutive parts of one topological order of the units, that of their numbers.
 
     Raises ValueError for a latency with a backward pass.
     """
@@ -57,22 +58,22 @@ def along(workload: Workload, objective: Objective) -> Programmed:
 
 
 def _solved(workload: Workload, units: Units, sets: np.ndarray, objective: Objective, limit: float) -> Programmed:
-    """limit: seconds that a split must not exceed."""
+    """The best split whose parts are differences of these sets, (K, u). limit: seconds that it must not exceed."""
     accelerators = workload.accelerators
     sums = sets.astype(np.float64) @ np.stack(
-        [units.accelerator_seconds, units.cpu_seconds, units.kept, (~units.supported).astype(float)], 1
+        [units.accelerator_seconds, units.cpu_seconds, units.weight_bytes, (~units.supported).astype(float)], 1
     )
     cpus = workload.cpus if objective == "load" else min(workload.cpus, 1)
     best, before = _programme(
-        _packed(sets),
-        _packed(units.members),
-        units.transfer_seconds,
-        np.ascontiguousarray(sums.T),
-        workload.memory,
-        accelerators,
-        cpus,
-        objective == "latency",
-        limit * (1 + _ROUNDING) if np.isfinite(limit) else np.inf,
+        sets=_packed(sets),
+        members=_packed(units.members),
+        transfers=units.transfer_seconds,
+        sums=np.ascontiguousarray(sums.T),
+        memory=workload.memory,
+        accelerators=accelerators,
+        cpus=cpus,
+        latency=objective == "latency",
+        limit=limit * (1 + _ROUNDING) if np.isfinite(limit) else np.inf,
     )
     if not np.isfinite(best[-1, -1, -1]):
         return Programmed(None, np.inf, len(sets), False)
@@ -81,25 +82,26 @@ def _solved(workload: Workload, units: Units, sets: np.ndarray, objective: Objec
 
 
 def _split(sets: np.ndarray, before: np.ndarray, units: Units, accelerators: int) -> np.ndarray:
-    """Device of each unit, (u,) int32: accelerators and CPUs are numbered along the graph."""
+    """Device of each unit, (u,) int32; accelerators and CPUs are numbered along the graph."""
     devices = np.empty(len(units), np.int32)
-    at, ends = (len(sets) - 1, before.shape[1] - 1, before.shape[2] - 1), []
-    while at[0]:
-        ends.append(at)
-        at = tuple(before[at].tolist())
+    state, ends = (len(sets) - 1, before.shape[1] - 1, before.shape[2] - 1), []  # (set, CPUs, accelerators)
+    while state[0]:
+        ends.append(state)
+        state = tuple(before[state].tolist())
     accelerator, cpu = 0, accelerators
     for end in reversed(ends):
-        begin, cpus_left, accelerators_left = before[end].tolist()
-        part = sets[end[0]] & ~sets[begin]
-        if accelerators_left < end[2]:
+        end_set, end_cpus, end_accelerators = end
+        begin_set, begin_cpus, begin_accelerators = before[end].tolist()
+        part = sets[end_set] & ~sets[begin_set]
+        if begin_accelerators < end_accelerators:
             devices[part], accelerator = accelerator, accelerator + 1
-        else:  # the latency's one CPU is never used up
-            devices[part], cpu = cpu, cpu + (cpus_left < end[1])
+        else:  # for the latency, one CPU serves any number of parts
+            devices[part], cpu = cpu, cpu + (begin_cpus < end_cpus)
     return devices
 
 
 def _packed(sets: np.ndarray) -> np.ndarray:
-    """(k, words) uint64 of (k, u) bool."""
+    """(k, u) bool, packed into (k, words) uint64."""
     k, u = sets.shape
     padded = np.zeros((k, -(-max(u, 1) // 64) * 64), bool)
     padded[:, :u] = sets
@@ -118,10 +120,11 @@ def _programme(
     latency: bool,
     limit: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Least seconds of set k with at most c CPUs and a accelerators, (K, C + 1, A + 1), and what is before, (.., 3).
+    """Least seconds of set k with at most c CPUs and a accelerators, (K, C + 1, A + 1), and predecessors, (.., 3).
 
-    sets, (K, words), smaller ones first; members, (r, words); sums, (4, K): seconds on an accelerator and on CPUs,
-    bytes, unsupported units. latency: seconds add up, and a CPU's unit, one at a time, uses nothing up.
+    A predecessor is (set, CPUs, accelerators). sets: (K, words), smaller sets first; members: (r, words); sums: (4, K),
+    rows _ON_ACCELERATOR, _ON_CPU, _BYTES and _UNSUPPORTED. latency: seconds add up, and parts on the CPU have a single
+    unit and do not use up the CPU.
     """
     count, words = sets.shape
     best = np.full((count, cpus + 1, accelerators + 1), np.inf)
@@ -140,37 +143,39 @@ def _programme(
                     size += 1 if part[w] & (part[w] - np.uint64(1)) == 0 else 2
             if not inside:
                 continue
-            on_cpu = sums[1, k] - sums[1, sub]
+            on_cpu = sums[_ON_CPU, k] - sums[_ON_CPU, sub]
             if cpus == 0 or on_cpu > limit or (latency and size != 1):
                 on_cpu = np.inf
-            fast = sums[0, k] - sums[0, sub]
-            if fast > limit or sums[2, k] - sums[2, sub] > memory or sums[3, k] > sums[3, sub] or accelerators == 0:
-                fast = np.inf
-            if fast < np.inf:
+            on_accelerator = sums[_ON_ACCELERATOR, k] - sums[_ON_ACCELERATOR, sub]
+            too_large = sums[_BYTES, k] - sums[_BYTES, sub] > memory
+            unsupported = sums[_UNSUPPORTED, k] > sums[_UNSUPPORTED, sub]
+            if on_accelerator > limit or too_large or unsupported or accelerators == 0:
+                on_accelerator = np.inf
+            if on_accelerator < np.inf:
                 for r in range(len(members)):
-                    holds, lacks = False, False
+                    has_inside, has_outside = False, False
                     for w in range(words):
-                        holds |= (members[r, w] & part[w]) != 0
-                        lacks |= (members[r, w] & ~part[w]) != 0
-                    if holds and lacks:
-                        fast += transfers[r]
-                        if fast > limit:
+                        has_inside |= (members[r, w] & part[w]) != 0
+                        has_outside |= (members[r, w] & ~part[w]) != 0
+                    if has_inside and has_outside:
+                        on_accelerator += transfers[r]
+                        if on_accelerator > limit:
                             break
-            if min(fast, on_cpu) > limit:
+            if min(on_accelerator, on_cpu) > limit:
                 continue
             for c in range(cpus + 1):
                 for a in range(accelerators + 1):
                     if a > 0:
-                        old = best[sub, c, a - 1]
-                        seconds = old + fast if latency else max(old, fast)
+                        earlier = best[sub, c, a - 1]
+                        seconds = earlier + on_accelerator if latency else max(earlier, on_accelerator)
                         if seconds < best[k, c, a]:
                             best[k, c, a] = seconds
                             before[k, c, a] = sub, c, a - 1
                     if c > 0:
-                        left = c if latency else c - 1
-                        old = best[sub, left, a]
-                        seconds = old + on_cpu if latency else max(old, on_cpu)
+                        earlier_cpus = c if latency else c - 1
+                        earlier = best[sub, earlier_cpus, a]
+                        seconds = earlier + on_cpu if latency else max(earlier, on_cpu)
                         if seconds < best[k, c, a]:
                             best[k, c, a] = seconds
-                            before[k, c, a] = sub, left, a
+                            before[k, c, a] = sub, earlier_cpus, a
     return best, before

@@ -1,4 +1,4 @@
-"""Splits as files: read with the CPU of each operation; written with the loads, as the authors' programs do."""
+"""Files of splits, in the form of the authors' programs: with a CPU for each operation and the loads of devices."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _LARGEST = 2**28  # bytes
 def read(path: Path, workload: Workload) -> np.ndarray:
     """Device of each operation, (n,) int32: accelerators 0..A-1, then CPUs A..A+C-1.
 
-    Raises WorkloadError naming file and node or field: as corpus/workloads.read_split, and where a device with
-    operations is more than the workload has.
+    Raises WorkloadError that names file and node or field: as corpus/workloads.read_split, and if the split uses more
+    devices than the workload has.
     """
     placement = read_split(path, workload)
     file = json.loads(content(path, _LARGEST))
-    there = {"fpgas": workload.accelerators, "cpus": workload.cpus}
+    counts = {"fpgas": workload.accelerators, "cpus": workload.cpus}
     for key, field in (("fpgas", "maxFPGAs"), ("cpus", "maxCPUs")):
         for k, part in enumerate(file[key]):
-            if part["nodes"] and k >= there[key]:
+            if part["nodes"] and k >= counts[key]:
                 raise WorkloadError(
-                    f"{path}: {key}.{k}.nodes: {len(part['nodes'])} nodes on it, but {field} of the workload "
-                    f"{workload.graph.name} is {there[key]}; move them to another device"
+                    f"{path}: {key}.{k}.nodes has {len(part['nodes'])} nodes, but {field} of the workload "
+                    f"{workload.graph.name} is {counts[key]}; move them to another device"
                 )
     cpu = {name: k for k, part in enumerate(file["cpus"]) for name in part["nodes"]}
     on_cpus = [cpu.get(name, 0) for name in workload.ids.tolist()]
@@ -37,9 +37,10 @@ def read(path: Path, workload: Workload) -> np.ndarray:
 
 
 def write(path: Path, workload: Workload, devices: np.ndarray) -> None:
-    """Write a split, (n,): `fpgas` and `cpus` with `load` and `nodes` of each, `maxLoad`, `totalLatency`; milliseconds.
+    """Write a split, (n,), as a whole: `fpgas` and `cpus` with `load` and `nodes`, `maxLoad`, `totalLatency`.
 
-    `totalLatency` is left out where there is a backward pass, and where blocks wait for each other. Atomic.
+    Times are milliseconds. `totalLatency` is left out for graphs with a backward pass, and if blocks wait for each
+    other.
     """
     milliseconds = (loads(workload, devices) * 1000).tolist()
 

@@ -1,4 +1,4 @@
-"""Methods that fuse the operations of a graph: a plan, and what every evaluation on the way to it cost."""
+"""Methods that fuse the operations of a graph: each returns a plan, and the cost of every evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.graphs.compilers.optimum import optimum
 from pipeline.graphs.compilers.plan import Plan, separate
 from pipeline.graphs.devices.completion import OPEN, PLAIN
 from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
-from pipeline.graphs.models.fusing.joint import Machine, Scheduled, of_plan_scheduled
+from pipeline.graphs.models.fusing.joint import Machine, Scheduled, schedule_of_plan
 from pipeline.graphs.schedulers.fusing import fusion_annealing, go_fusion
 
 
@@ -23,14 +23,14 @@ def fuse(
 ) -> tuple[Plan, np.ndarray]:
     """A method's plan, and the seconds of each of its evaluations, (evaluations,).
 
-    Raises compilers.optimum.TooLarge where every plan is to be looked at and there are too many.
+    Raises compilers.optimum.TooLarge if all plans have to be evaluated and there are too many.
     """
     if isinstance(settings, Annealing):
-        found = fusion_annealing.search(problem, settings, rng)
-        return found.best.plan, found.costs
+        result = fusion_annealing.search(problem, settings, rng)
+        return result.best.plan, result.costs
     if isinstance(settings, GoFusion):
-        found = go_fusion.search(problem, settings, rng, weights)
-        return found.best.plan, found.costs
+        result = go_fusion.search(problem, settings, rng, weights)
+        return result.best.plan, result.costs
     if settings.method == "separate":
         plan = separate(problem.n)
     elif settings.method == "optimum":
@@ -41,6 +41,6 @@ def fuse(
 
 
 def placed(problem: FusionProblem, machine: Machine, plan: Plan) -> Scheduled:
-    """A plan on several devices, its kernels placed and ordered as by HEFT."""
-    nothing = np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8)
-    return of_plan_scheduled(problem, machine, plan, levels_of(problem, plan), *nothing)
+    """A plan on several devices; HEFT places and orders its kernels."""
+    undecided = np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8)
+    return schedule_of_plan(problem, machine, plan, levels_of(problem, plan), *undecided)

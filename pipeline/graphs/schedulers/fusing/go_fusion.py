@@ -18,8 +18,8 @@ from pipeline.graphs.models.whole_graph.search import Learner
 
 def search(
     problem: FusionProblem, settings: GoFusion, rng: np.random.Generator, weights: Path | None = None
-) -> rounds.Search:
-    """So many evaluations, the best default's among them, from which it starts."""
+) -> rounds.SearchResult:
+    """A search of that many evaluations, the start's included; it starts from the best default."""
     seed = int(rng.integers(2**63))
     if weights is not None:
         network = load(weights)

@@ -19,19 +19,19 @@ from pipeline.graphs.models.whole_graph.search import Learner
 
 
 @dataclass(frozen=True)
-class Found:
-    """A schedule of the kernels of a plan, and what every evaluation cost."""
+class SearchResult:
+    """A schedule of the kernels of a plan, and the cost of every evaluation."""
 
     best: Scheduled
-    costs: np.ndarray  # (evaluations,) seconds: makespans; of the plan alone where that was looked for first: infinite
+    costs: np.ndarray  # (evaluations,) makespans in seconds; infinite for evaluations of a plan alone
 
 
-def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.random.Generator) -> Found:
-    """So many evaluations, from a default's plan, placed as by HEFT.
+def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.random.Generator) -> SearchResult:
+    """A search of that many evaluations from the plan of a default; HEFT places its kernels.
 
-    `separate`: half of the evaluations for the plan whose kernels take least one after the other, the other half for
-    where and when they run. `placement`: the plan of the best default stays. `together`: the first evaluations are of
-    the defaults' plans on the devices, then a share `fusing` of the decisions changes the plan.
+    `separate`: half of the evaluations search for the plan whose kernels take least one after the other, the other half
+    for where and when they run. `placement`: the plan stays that of the best default. `together`: the first evaluations
+    are of the defaults' plans on the devices; then a share `fusing` of the decisions changes the plan.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**63)))
@@ -39,24 +39,26 @@ def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.
     rate = settings.settings.learning_rate
     learn, learn_alone = (Learner(module, rate) if settings.learns else None for module in (network, alone))  # type: ignore[arg-type]
     fusible, default = Fusible.of(problem), rounds.best_default(problem)
-    levels, first = default.levels, 0
+    levels, plan_evaluations = default.levels, 0
     if settings.tasks == "separate":
-        first = settings.evaluations // 2
-        levels = rounds.search(alone, fusible, default, settings.settings, first, rng, learn_alone).best.levels
+        plan_evaluations = settings.evaluations // 2
+        levels = rounds.search(
+            alone, fusible, default, settings.settings, plan_evaluations, rng, learn_alone
+        ).best.levels
     if settings.tasks == "together":
         starts = [joint.undecided(problem, machine, start) for start in _starts(problem)]
         share = settings.fusing
     else:
         starts, share = [joint.undecided(problem, machine, levels)], 0.0
-    spent = [start.seconds for start in starts]
+    start_costs = [start.seconds for start in starts]
     start = min(starts, key=lambda scheduled: scheduled.seconds)
-    left = settings.evaluations - first - len(starts) + 1
-    best, costs = joint.search(network, fusible, machine, start, share, left, rng, learn)
-    return Found(best, np.r_[np.full(first, np.inf), spent, costs[1:]])
+    remaining = settings.evaluations - plan_evaluations - len(starts) + 1
+    best, costs = joint.search(network, fusible, machine, start, share, remaining, rng, learn)
+    return SearchResult(best, np.r_[np.full(plan_evaluations, np.inf), start_costs, costs[1:]])
 
 
 def _starts(problem: FusionProblem) -> list[np.ndarray]:
-    """Levels of the defaults' plans, with kernels of several results and without: joined ones may wait for more."""
-    every = [levels_of(problem, rule(problem)) for rule in rounds.DEFAULTS.values()]
-    every += [np.where(levels < FUSED, ALONE, levels) for levels in every]
-    return list({levels.tobytes(): levels for levels in every}.values())
+    """Levels of the defaults' plans, with and without kernels of several results, which may wait for more inputs."""
+    candidates = [levels_of(problem, rule(problem)) for rule in rounds.DEFAULTS.values()]
+    candidates += [np.where(levels < FUSED, ALONE, levels) for levels in candidates]
+    return list({levels.tobytes(): levels for levels in candidates}.values())

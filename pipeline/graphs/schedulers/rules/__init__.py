@@ -1,1 +1,1 @@
-"""What several methods share, and the one rule of which proposals count."""
+"""Code that several methods share, and the one rule that decides which proposals count."""

@@ -6,10 +6,10 @@ import numpy as np
 
 
 def curve(costs: np.ndarray, seconds: float) -> dict[str, np.ndarray]:
-    """Of the costs of E evaluated schedules, in their sequence: evaluations, best, seconds, (C,) each.
+    """A curve from the costs of E evaluated schedules, in their sequence: evaluations, best, seconds, (C,) each.
 
-    Evaluations: 1, 3, 10, 30, ... and E; best: the least cost so far; seconds: of the clock, `seconds` at the end,
-    spread evenly, as every evaluation of a method takes about the same time.
+    evaluations: 1, 3, 10, 30, ... and E; best: the least cost so far; seconds: wall time, `seconds` at the end, spread
+    evenly, as every evaluation of a method takes about the same time.
     """
     steps = [first * 10**power for power in range(10) for first in (1, 3)]
     points = np.array([*(step for step in steps if step < len(costs)), *([len(costs)] if len(costs) else [])], np.int64)

@@ -1,4 +1,4 @@
-"""Anytime curves with every improvement: how good the best schedule was after each evaluation."""
+"""Anytime curves with a point at every improvement of the best schedule."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 def improvements(costs: np.ndarray, seconds: float) -> dict[str, np.ndarray]:
     """As `curve.curve`, but with a point wherever the least cost falls, and one at the end.
 
-    costs: (E,) of evaluated schedules, in their sequence, infinite where one is invalid; points before the first valid
-    one are left out.
+    costs: (E,) of evaluated schedules, in their sequence, infinite for an invalid one; there are no points before the
+    first valid schedule.
     """
     least = np.minimum.accumulate(costs)
     falls = np.flatnonzero(np.isfinite(least) & (least < np.r_[np.inf, least[:-1]]))

@@ -1,11 +1,12 @@
-"""Which of a method's proposals count: the best by what it sees are judged on the target; the best there is its answer.
+"""Which of a method's proposals count: the best on the target that it sees are judged on the true target.
 
-Costs are always those of the one simulator, never a method's. Two rules, the same for all methods:
+Costs are always those of the one simulator, never a method's own. The best of the kept schedules on the true target is
+the method's answer. There are two rules, the same for all methods:
 
-- `best`, the paper's: the best of all. Without transfers more devices are never worse, so that what uses few devices,
-  and sends little, is not among them;
-- `spread`: the same number, but in equal shares of those that use 1, 2, ... m devices, the best of each; what a share
-  leaves goes to the best of all others.
+- `best`, the paper's rule: the best of all proposals. Without transfers, more devices are never worse, so schedules
+  that use few devices, and transfer little, are not among them;
+- `spread`: the same number of schedules, but in equal shares of those that use 1, 2, ... m devices, the best of each;
+  the best of all others fill what a share leaves.
 """
 
 from __future__ import annotations
@@ -25,27 +26,29 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The K best different schedules, best first by what the method sees."""
+class KeptSchedules:
+    """The K best different schedules, the best on the visible target first."""
 
     orders: np.ndarray  # (K, n) int32
     placements: np.ndarray  # (K, n) int32
-    seen: np.ndarray  # (K,) seconds on what the method sees
-    judged: np.ndarray  # (K,) seconds on the target
+    visible_seconds: np.ndarray  # (K,) on the target that the method sees
+    judged_seconds: np.ndarray  # (K,) on the true target
 
     @property
     def best(self) -> int:
-        """Which of them is the method's schedule: the least cost on the target, of equals the first."""
-        return int(self.judged.argmin())
+        """Index of the method's answer: the least cost on the true target, the first of equal ones."""
+        return int(self.judged_seconds.argmin())
 
 
-def keep(proposals: Proposals, seen: Target, target: Target, count: int = KEPT, rule: Rule = "best") -> Kept:
+def keep(
+    proposals: Proposals, visible_target: Target, target: Target, count: int = KEPT, rule: Rule = "best"
+) -> KeptSchedules:
     """The best `count` different proposals that fit the memory, by one of the two rules, judged on the target.
 
-    seen: the proxy; for a method that is told the target (`settings.needs`) the target itself.
-    None is kept (K = 0) of an unsupported method, and where no proposal fits. Raises ValueError as the simulator does.
+    visible_target: the proxy; for a method that is given the target (`settings.needs`), the target itself.
+    The result is empty (K = 0) for an unsupported method, and if no proposal fits. Raises ValueError as the simulator.
     """
-    costs = seen.seconds(proposals.orders, proposals.placements)
+    costs = visible_target.seconds(proposals.orders, proposals.placements)
     ranked = _different(proposals, np.argsort(costs, kind="stable"))
     if rule == "spread":
         ranked = _spread(proposals.placements, ranked, target.draws[0].devices, count)
@@ -57,11 +60,11 @@ def keep(proposals: Proposals, seen: Target, target: Target, count: int = KEPT, 
             chosen.append(s)
     chosen.sort(key=lambda s: (costs[s], s))
     orders, placements = proposals.orders[chosen], proposals.placements[chosen]
-    return Kept(orders, placements, costs[chosen], target.seconds(orders, placements))
+    return KeptSchedules(orders, placements, costs[chosen], target.seconds(orders, placements))
 
 
 def _different(proposals: Proposals, ranked: np.ndarray) -> list[int]:
-    """Equal schedules once, the first of them."""
+    """The ranked schedules without repetitions."""
     first: dict[bytes, int] = {}
     for s in ranked.tolist():
         first.setdefault(proposals.orders[s].tobytes() + proposals.placements[s].tobytes(), s)
@@ -69,9 +72,9 @@ def _different(proposals: Proposals, ranked: np.ndarray) -> list[int]:
 
 
 def _spread(placements: np.ndarray, ranked: list[int], devices: int, count: int) -> list[int]:
-    """First the best count / m of those that use 1 device, 2 devices, ...; then all others, by their rank."""
+    """First the best count / m of those that use 1 device, 2 devices, ...; then all others by their rank."""
     used = {s: len(np.unique(placements[s])) for s in ranked}
     shares = [[s for s in ranked if used[s] == m][: count // devices] for m in range(1, devices + 1)]
-    first = [s for share in shares for s in share]
-    taken = set(first)
-    return [*first, *(s for s in ranked if s not in taken)]
+    shared = [s for share in shares for s in share]
+    chosen = set(shared)
+    return [*shared, *(s for s in ranked if s not in chosen)]

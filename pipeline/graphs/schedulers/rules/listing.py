@@ -1,6 +1,6 @@
 """List scheduling: whenever a device is free, it starts the ready operation of highest priority.
 
-No device is idle while an operation is ready, so that without transfers a schedule takes at most 2 - 1/m times the
+No device is idle while an operation is ready; therefore, without transfers, a schedule takes at most 2 - 1/m times the
 shortest (Graham 1969). Ties go to the operation, and to the device, of the lowest number.
 """
 
@@ -25,7 +25,7 @@ def listed(problem: Problem, priorities: np.ndarray, devices: np.ndarray) -> tup
 
 
 def by_critical_path(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Order and placement of list scheduling on all devices: first what has the longest path to the end; (n,) each."""
+    """Order and placement of list scheduling on all devices, the longest path to the end first; (n,) each."""
     orders, placements = listed(problem, problem.tails[None], np.array([problem.devices]))
     return orders[0], placements[0]
 
@@ -34,21 +34,21 @@ def by_critical_path(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def _list(
     offsets: np.ndarray,
     children: np.ndarray,
-    parents_of: np.ndarray,
+    parent_counts: np.ndarray,
     seconds: np.ndarray,
     priorities: np.ndarray,
     devices: np.ndarray,
     orders: np.ndarray,
     placements: np.ndarray,
 ) -> None:
-    """parents_of: (n,), how many parents each operation has."""
+    """parent_counts: (n,), the number of parents of each operation."""
     n = len(seconds)
-    ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # may start now; by priority
-    later_keys, later = np.empty(n), np.empty(n, np.int32)  # all parents are scheduled; by when these end
+    ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # heap of operations that may start now, by priority
+    later_keys, later = np.empty(n), np.empty(n, np.int32)  # heap of those whose parents are scheduled, by release
     release = np.empty(n)
     for s in range(len(orders)):
         free = np.zeros(devices[s])
-        waiting = parents_of.copy()
+        waiting = parent_counts.copy()
         release[:] = 0.0
         n_ready, n_later, now = 0, 0, 0.0
         for i in range(n):
@@ -56,7 +56,7 @@ def _list(
                 n_later = push(later_keys, later, n_later, 0.0, i)
         for t in range(n):
             now = max(now, free.min())
-            if n_ready == 0:  # then something is released later: the graph has no circles
+            if n_ready == 0:  # then an operation is released later, as the graph has no cycles
                 now = max(now, later_keys[0])
             while n_later > 0 and later_keys[0] <= now:
                 i = pop(later_keys, later, n_later)

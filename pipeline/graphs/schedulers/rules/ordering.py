@@ -1,6 +1,6 @@
 """The one rule of ordering for all methods that only place: critical path first.
 
-Operations start one after the other, always the one that can start first; of those that can start at the same time
+Operations start one after the other: always the one that can start first and, of those that can start at the same time
 on a device, the one of highest priority. Ties go to the lowest number.
 """
 
@@ -16,7 +16,7 @@ from pipeline.graphs.schedulers.rules.heap import pop, push
 def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | None = None) -> np.ndarray:
     """Orders of S placements, (S, n) int32.
 
-    placements: (S, n); priorities: (S, n), otherwise the longest path to the end.
+    placements: (S, n); priorities: (S, n), by default the longest path to the end.
     """
     orders = np.empty(placements.shape, np.int32)
     if priorities is None:
@@ -40,7 +40,7 @@ def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | N
 def _order(
     offsets: np.ndarray,
     children: np.ndarray,
-    parents_of: np.ndarray,
+    parent_counts: np.ndarray,
     seconds: np.ndarray,
     delays: np.ndarray,
     n_devices: int,
@@ -48,11 +48,14 @@ def _order(
     placements: np.ndarray,
     orders: np.ndarray,
 ) -> None:
-    """parents_of: (n,), how many parents each operation has."""
+    """parent_counts: (n,), the number of parents of each operation."""
     n = len(seconds)
-    # Two heaps for each device, device d's in the slots begins[d]:begins[d + 1].
-    ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # may start when the device is free; by priority
-    later_keys, later = np.empty(n), np.empty(n, np.int32)  # all parents are scheduled; by when results are there
+    # Two heaps for each device; those of device d are in begins[d]:begins[d + 1].
+    ready_keys, ready = (
+        np.empty(n),
+        np.empty(n, np.int32),
+    )  # operations that may start when the device is free, by priority
+    later_keys, later = np.empty(n), np.empty(n, np.int32)  # those whose parents are scheduled, by release
     release, begins = np.empty(n), np.zeros(n_devices + 1, np.int64)
     for s in range(len(orders)):
         placement = placements[s]
@@ -63,7 +66,7 @@ def _order(
             begins[d + 1] += begins[d]
         free = np.zeros(n_devices)
         n_ready, n_later = np.zeros(n_devices, np.int64), np.zeros(n_devices, np.int64)
-        waiting = parents_of.copy()
+        waiting = parent_counts.copy()
         release[:] = 0.0
         for i in range(n):
             if waiting[i] == 0:
@@ -80,12 +83,12 @@ def _order(
                     continue
                 if first < start:
                     device, start = d, first
-            a = begins[device]
-            while n_later[device] > 0 and later_keys[a] <= start:
-                i = pop(later_keys[a:], later[a:], n_later[device])
+            begin = begins[device]
+            while n_later[device] > 0 and later_keys[begin] <= start:
+                i = pop(later_keys[begin:], later[begin:], n_later[device])
                 n_later[device] -= 1
-                n_ready[device] = push(ready_keys[a:], ready[a:], n_ready[device], -priorities[s, i], i)
-            i = pop(ready_keys[a:], ready[a:], n_ready[device])
+                n_ready[device] = push(ready_keys[begin:], ready[begin:], n_ready[device], -priorities[s, i], i)
+            i = pop(ready_keys[begin:], ready[begin:], n_ready[device])
             n_ready[device] -= 1
             orders[s, t] = i
             end = free[device] = start + seconds[i]

@@ -1,4 +1,4 @@
-"""From schedules, or placements alone, to proposals with their anytime curve."""
+"""Proposals with their anytime curve, from schedules or from placements alone."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.repair import repaired
 
 
-def proposed(seen: Target, orders: np.ndarray, placements: np.ndarray, began: float) -> Proposals:
+def proposed(visible_target: Target, orders: np.ndarray, placements: np.ndarray, began: float) -> Proposals:
     """Proposals of S schedules, each evaluated once.
 
-    seen: what the costs of the curve are of; began: `time.perf_counter()` when the method was asked.
+    visible_target: its costs make the curve; began: `time.perf_counter()` at the start of the method.
     """
-    costs = seen.seconds(orders, placements)
+    costs = visible_target.seconds(orders, placements)
     return Proposals(orders, placements, stats=curve(costs, time.perf_counter() - began))
 
 
 def placed(problem: Problem, placements: np.ndarray, began: float) -> Proposals:
-    """Proposals of P placements, (P, n): repaired where they exceed the memory, and ordered by the one rule.
+    """Proposals from P placements, (P, n): repaired where they exceed the memory, and ordered by the one rule.
 
-    Those that cannot be repaired are left out; unsupported where none can.
+    Placements that cannot be repaired are left out; the result is unsupported if none is left.
     """
     schedules = [schedule for row in placements if (schedule := repaired(problem, row)) is not None]
     if not schedules:

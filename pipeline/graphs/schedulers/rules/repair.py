@@ -1,4 +1,4 @@
-"""The one repair step for all methods that only place: operations move until every device holds what is on it."""
+"""The one repair step for all methods that only place: operations move until every device has enough memory."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pipeline.graphs.devices.simulator import peaks
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers.rules.ordering import ordered
 
-_ROUNDS = 100  # each moves at least one operation; a tight problem that needs more is given up
+_ROUNDS = 100  # each moves at least one operation; the repair fails if it needs more
 
 
 def fits(problem: Problem, order: np.ndarray, placement: np.ndarray) -> bool:
-    """Whether no device ever holds more than its memory in this schedule."""
+    """Whether no device ever needs more than its memory in this schedule."""
     return bool(np.isinf(problem.memory) or (peaks(problem, order, placement) <= problem.memory).all())
 
 
 def repaired(
     problem: Problem, placement: np.ndarray, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Order and placement, (n,) int32 each, that fit the devices; None where this rule finds none.
+    """Order and placement, (n,) int32 each, that fit the devices; None if this rule does not find any.
 
-    While a device holds too much in the schedule of the one rule of ordering, the largest operations of the fullest
-    one (by weights and result) move to the emptiest, as long as there is room and too much is held.
-    groups: (n,) numbers from 0 on; operations of the same one are on one device, and move together.
+    As long as a device exceeds its memory in the schedule of the one rule of ordering, the largest operations of the
+    fullest device (by weights and result) move to the emptiest device, while there is room and the excess remains.
+    groups: (n,) numbers from 0 on; operations of the same group are on one device, and move together.
     """
     placement = placement.astype(np.int32)
     groups = np.arange(len(problem)) if groups is None else groups
@@ -32,13 +32,13 @@ def repaired(
         order = ordered(problem, placement[None])[0]
         if fits(problem, order, placement):
             return order, placement
-        most = peaks(problem, order, placement)
-        fullest, emptiest = int(most.argmax()), int(most.argmin())
-        excess, room = most[fullest] - problem.memory, problem.memory - most[emptiest]
-        there = np.unique(groups[placement == fullest])
+        device_peaks = peaks(problem, order, placement)
+        fullest, emptiest = int(device_peaks.argmax()), int(device_peaks.argmin())
+        excess, room = device_peaks[fullest] - problem.memory, problem.memory - device_peaks[emptiest]
+        candidates = np.unique(groups[placement == fullest])
         moving = np.zeros(len(size), bool)
         moved = 0.0
-        for group in there[np.argsort(-size[there], kind="stable")]:
+        for group in candidates[np.argsort(-size[candidates], kind="stable")]:
             if moved < excess and 0 < size[group] <= room - moved:
                 moving[group] = True
                 moved += size[group]

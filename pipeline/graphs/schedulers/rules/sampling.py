@@ -1,4 +1,4 @@
-"""Schedules drawn from a trained policy, in parts, so that memory is bounded."""
+"""Schedules drawn from a trained policy, in parts, which bounds the memory."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def sampled(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Orders and placements of `count` schedules, (count, n) int32 each.
 
-    problems: one graph with the transfers that the policy is told; each gets an equal share of the schedules.
-    Parts are drawn side by side on the threads that numba may use, each on one: products of a step are so small that
-    further threads only wait for one another, on a busy computer fifty times as long as the work takes. Schedules are
-    the same on any number.
+    problems: one graph with each of the transfers that the policy is told; each gets an equal share of the schedules.
+    Parts are drawn side by side on the threads that numba may use, each on one thread: the products of a step are so
+    small that further threads only wait for one another, on a busy computer fifty times as long as the work takes. The
+    schedules are the same on any number of threads.
     """
     first = problems[0][0]
     n, tails = len(first), torch.from_numpy(first.tails.copy())
@@ -47,20 +47,22 @@ def sampled(
         for (problem, strengths), share in zip(problems, shares, strict=True)
         for begin in range(0, len(share), _PART)
     ]
-    # BLAS has one number of threads for the process, OpenMP one for each thread of Python.
+    # BLAS has one number of threads for the process; OpenMP has one for each thread of Python.
     with threadpool_limits(1), ThreadPoolExecutor(numba.get_num_threads(), "sampling") as pool:
         with torch.inference_mode():
             graph: Any = policy.read(graph_view(first))
 
-        def drawn(problem: Problem, strengths: Strengths, size: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        def draw_part(
+            problem: Problem, strengths: Strengths, size: int, seed: int
+        ) -> tuple[torch.Tensor, torch.Tensor]:
             with torch.inference_mode(), threadpool_limits(1, "openmp"):
                 generator = torch.Generator().manual_seed(seed)
                 environment = Environment(problem, size, policy.settings.sequence)
-                told = condition(problem, sigma, strengths, size)
+                conditions = condition(problem, sigma, strengths, size)
                 if isinstance(policy, ReadsOnce):
-                    return fused.schedules(policy, graph, problem, environment, told, generator)
-                return rollout.schedules(policy, graph, environment, tails, told, generator)
+                    return fused.schedules(policy, graph, problem, environment, conditions, generator)
+                return rollout.schedules(policy, graph, environment, tails, conditions, generator)
 
-        schedules = list(pool.map(drawn, *zip(*parts, strict=True)))
+        schedules = list(pool.map(draw_part, *zip(*parts, strict=True)))
     orders, placements = (torch.cat(part).numpy().astype(np.int32) for part in zip(*schedules, strict=True))
     return orders, placements

@@ -1,4 +1,4 @@
-"""The answer of a method that searched and found nothing that the memory holds: never a silent invalid placement."""
+"""The answer of a method whose search found no schedule that fits the memory: never a silent invalid placement."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pipeline.graphs.schedulers import Proposals
 
 
 def nothing_fits(best: Evaluated, evaluations: int) -> Proposals:
-    """best: S = 1, the schedule that exceeds the memory least, of so many that were simulated."""
+    """best: S = 1, the schedule that exceeds the memory least, of `evaluations` simulated schedules."""
     n = best.placements.shape[1]
     return Proposals.unsupported(
         n,
-        f"none of {evaluations} schedules that were tried fits devices of {best.memory:g} bytes: the nearest needs "
+        f"none of {evaluations} simulated schedules fits devices of {best.memory:g} bytes: the nearest needs "
         f"{best.excess[0]:.1%} more in sum; take more devices, more memory, or more evaluations",
     )

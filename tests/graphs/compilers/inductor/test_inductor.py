@@ -30,7 +30,7 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def groups(model: str, levels: Levels | None) -> tuple[list[Node], set[frozenset[str]]]:
-    """Nodes, and which of them became one kernel."""
+    """Nodes, and the groups of nodes that became one kernel."""
     module, inputs = MODELS[model].build()
     with torch.set_grad_enabled(MODELS[model].training):
         result = grouped(module, inputs, MODELS[model].training, levels)
@@ -39,23 +39,23 @@ def groups(model: str, levels: Levels | None) -> tuple[list[Node], set[frozenset
 
 def test_nodes_are_in_a_topological_order_and_say_what_they_cost() -> None:
     nodes, _ = groups("transformer", None)
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for node in nodes:
-        assert set(node.parents) <= seen and all(count > 0 for count in node.parents.values())
+        assert set(node.parents) <= earlier and all(count > 0 for count in node.parents.values())
         assert node.written > 0 and node.elements > 0
         assert (node.flops > 0) == (node.loop == Loop.LIBRARY)
-        assert set(node.fusable).isdisjoint(seen | {node.name})
-        seen.add(node.name)
+        assert set(node.fusable).isdisjoint(earlier | {node.name})
+        earlier.add(node.name)
     assert {node.loop for node in nodes} >= {Loop.LIBRARY, Loop.REDUCTION, Loop.ELEMENTWISE}
 
 
 @pytest.mark.parametrize("model", ["norms_small", "transformer", "optimiser"])
 def test_levels_allow_and_forbid(model: str) -> None:
-    """Nothing allowed: every node alone. All alike: Inductor's own kernels. One pair: that pair."""
+    """No levels: one kernel per node. Equal levels: Inductor's own kernels. Equal levels of a pair: only the pair."""
     nodes, default = groups(model, None)
     assert groups(model, {})[1] == {frozenset({node.name}) for node in nodes}
     assert groups(model, {node.name: 1 for node in nodes})[1] == default
-    pairs = [(node.name, other) for node in nodes for other in node.fusable]
+    pairs = [(node.name, name) for node in nodes for name in node.fusable]
     first = pairs[0]
     alone = groups(model, dict.fromkeys(first, 3))[1]
     assert {group for group in alone if len(group) > 1} == {frozenset(first)}
@@ -63,7 +63,7 @@ def test_levels_allow_and_forbid(model: str) -> None:
 
 
 def test_levels_reach_both_graphs_of_a_training_step() -> None:
-    """Forward and backward nodes have names of their own: each graph can be fused without the other."""
+    """Forward and backward nodes have different names, so each graph can be fused without the other."""
     nodes, default = groups("gated_linear_training", None)
     names = [node.name for node in nodes]
     backward = [name for name in names if name.startswith("2:")]
@@ -76,7 +76,7 @@ def test_levels_reach_both_graphs_of_a_training_step() -> None:
 
 
 def test_a_difference_counts_on_the_scale_of_its_result() -> None:
-    """1e-6 of gradients that are rounding alone, NaN on one side, infinite on one side."""
+    """Differences of 1e-6 in gradients that consist of rounding errors; NaN on one side; infinity on one side."""
     large, rounding = torch.full((3,), 10.0), torch.tensor([1e-7, -1e-7])
     assert difference([large, rounding], [large, -rounding]) < 1e-3
     assert difference([large * 1.1], [large]) == pytest.approx(0.1)
@@ -86,7 +86,7 @@ def test_a_difference_counts_on_the_scale_of_its_result() -> None:
 
 
 def test_what_becomes_of_levels_is_foreseen() -> None:
-    """The kernels that the cost is asked of are Inductor's, of random levels too."""
+    """The kernels that the cost is predicted for are Inductor's, even for random levels."""
     for model in ("gru", "transformer", "optimiser", "cartpole"):
         nodes, _ = groups(model, None)
         compiler = Compiler([nodes])
@@ -104,13 +104,13 @@ def test_proposals_differ_and_the_best_comes_first() -> None:
     compiler = Compiler([nodes])
     network = Fusing(Settings(width=16, heads=2, graph_layers=1, attention_layers=1))
     proposals = learned(compiler, network, compiler.problems[0], 6, np.random.default_rng(0), fine_tuned=True)
-    kernels = {compiler.judged(compiler.problems[0], one.levels).plan.kernel.tobytes() for one in proposals}
-    seconds = [one.seconds for one in proposals]
+    kernels = {compiler.judged(compiler.problems[0], proposal.levels).plan.kernel.tobytes() for proposal in proposals}
+    seconds = [proposal.seconds for proposal in proposals]
     assert len(kernels) == len(proposals) == 6 and seconds == sorted(seconds)
 
 
 def test_candidates_give_eager_results_and_other_numbers_of_kernels(tmp_path: Path) -> None:
-    """In processes of their own; a control pair is timed in turns."""
+    """In separate processes; a control pair is timed in turns."""
     with (
         Candidate(MODELS["shared_small"], None, tmp_path / "a") as default,
         Candidate(MODELS["shared_small"], {}, tmp_path / "b") as none,

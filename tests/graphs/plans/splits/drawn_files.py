@@ -1,4 +1,4 @@
-"""Small workloads drawn at random, with all that the rules are about."""
+"""Small random workloads in which every rule matters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def drawn(seed: int, training: bool = False, n: int = 6) -> dict:
-    """n nodes; some share a colour, one may be for CPUs alone, memory binds. training: each has a backward one."""
+    """n nodes; some share a colour, one may only run on CPUs, memory binds. training: each has a backward node."""
     rng = np.random.default_rng(seed)
     forward = [
         {

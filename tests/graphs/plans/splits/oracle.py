@@ -1,4 +1,4 @@
-"""The published rules once more, in plain Python on the files' own words; and the best split by trying all of them."""
+"""An independent implementation of the published rules in plain Python, and the best split by enumeration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import networkx as nx
 
 
 def judged(file: dict, split: dict, objective: str) -> tuple[float, bool]:
-    """Milliseconds, and whether all rules hold."""
+    """Milliseconds, and whether the split respects all rules."""
     where = {i: ("fpga", k) for k, part in enumerate(split["fpgas"]) for i in part["nodes"]}
     where |= {
         i: ("cpu", k if objective == "load" else 0) for k, part in enumerate(split["cpus"]) for i in part["nodes"]
@@ -21,7 +21,7 @@ def judged(file: dict, split: dict, objective: str) -> tuple[float, bool]:
     for i, node in nodes.items():
         if node.get("colorClass") is not None:
             colors.setdefault(node["colorClass"], set()).add(where[i])
-    valid &= all(len(there) == 1 for there in colors.values())
+    valid &= all(len(devices_of_color) == 1 for devices_of_color in colors.values())
     valid &= all(where[i][0] == "cpu" or node["supportedOnFpga"] for i, node in nodes.items())
     parts = {part: [i for i in nodes if where[i] == part] for part in set(where.values())}
     fpgas = [part for part in parts if part[0] == "fpga"]

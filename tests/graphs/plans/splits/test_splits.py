@@ -34,7 +34,7 @@ def devices_of(work: Workload, split: dict[int, int]) -> np.ndarray:
 
 
 def test_the_expert_by_hand() -> None:
-    """Accelerator 0: 2 + 3 + 1, and hands the result of 10 out (0.5); 1: 4, and takes that of 30 in (0.125)."""
+    """Accelerator 0: 2 + 3 + 1, and it stores the result of 10 (0.5). Accelerator 1: 4, and it loads 30's (0.125)."""
     work = read_workload(CHAIN)
     expert = split_files.read(EXPERT, work)
     assert dict(zip(work.ids.tolist(), expert.tolist(), strict=True)) == {10: 0, 20: 0, 50: 0, 30: 3, 40: 1}
@@ -45,23 +45,23 @@ def test_the_expert_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("split", "objective", "said"),
+    ("split", "objective", "message"),
     [
         ({10: 0, 20: 0, 50: 1, 30: 3, 40: 1}, "load", "colour class 7: node 50 is not on accelerator 0 as node 20"),
         ({10: 0, 20: 0, 50: 0, 30: 0, 40: 1}, "load", "node 30 is on an accelerator, which does not support them"),
-        ({10: 0, 20: 1, 50: 1, 30: 3, 40: 1}, "load", "accelerator 1 keeps 12 bytes; it has 10"),
+        ({10: 0, 20: 1, 50: 1, 30: 3, 40: 1}, "load", "accelerator 1 needs 12 bytes; it has 10"),
         ({10: 0, 20: 2, 50: 2, 30: 3, 40: 0}, "load", "accelerator 0 and CPU 1 wait for each other's results"),
         ({10: 0, 20: 2, 50: 2, 30: 3, 40: 0}, "latency", "not contiguous: accelerator 0 and CPU 1 wait"),
-        ({10: 0, 20: 4, 50: 0, 30: 3, 40: 1}, "load", "node 20 is on devices that are not there; there are 2 acc"),
+        ({10: 0, 20: 4, 50: 0, 30: 3, 40: 1}, "load", "node 20 is on devices that do not exist; there are 2 acc"),
     ],
 )
-def test_broken_rules_are_named(split: dict[int, int], objective: str, said: str) -> None:
+def test_broken_rules_are_named(split: dict[int, int], objective: str, message: str) -> None:
     work = read_workload(CHAIN)
-    assert any(said in fault for fault in broken(work, devices_of(work, split), objective))  # type: ignore[arg-type]
+    assert any(message in fault for fault in broken(work, devices_of(work, split), objective))  # type: ignore[arg-type]
 
 
 def test_two_devices_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
-    """0 -> 1, 2 -> 3: each device by itself is contiguous."""
+    """0 -> 1, 2 -> 3: each single device is contiguous."""
     work = workload(tmp_path, content([node(i, size=1.0) for i in range(4)], [edge(0, 1), edge(2, 3)]))
     assert broken(work, devices_of(work, {0: 0, 1: 1, 2: 1, 3: 0}), "load")
     assert not broken(work, devices_of(work, {0: 0, 1: 1, 2: 0, 3: 1}), "load")
@@ -76,7 +76,7 @@ def test_a_latency_has_no_backward_pass(tmp_path: Path) -> None:
 
 
 def test_units_hold_colours_and_cycles_together() -> None:
-    """20 and 50 share a colour; what lies between two operations of a colour is with them."""
+    """20 and 50 share a colour, so the operations between them belong to the same unit."""
     units = units_of(read_workload(CHAIN))
     assert len(units) == 4 and np.bincount(units.labels).max() == 2
     assert not units.supported[units.labels[read_workload(CHAIN).ids == 30]][0]
@@ -92,12 +92,12 @@ def test_between_two_of_a_colour(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_solvers_against_all_splits(seed: int, objective: str, tmp_path: Path) -> None:
-    """The load's programme is exact, the latency's no better than the best; GO's answers are valid, or none."""
+    """For the load the programme is exact, for the latency never better than the best split; GO's splits are valid."""
     file = drawn(seed)
     work, best = workload(tmp_path, file), shortest(file, objective)
-    found = least(work, objective)  # type: ignore[arg-type]
+    solved = least(work, objective)  # type: ignore[arg-type]
     by_go = searched(work, objective, 0, 60, SMALL) if work.accelerators + work.cpus else None  # type: ignore[arg-type]
-    for devices, seconds in ((found.devices, found.seconds), (by_go.devices, by_go.seconds)):
+    for devices, seconds in ((solved.devices, solved.seconds), (by_go.devices, by_go.seconds)):
         if devices is None:
             assert np.isinf(seconds)
             continue
@@ -106,24 +106,24 @@ def test_solvers_against_all_splits(seed: int, objective: str, tmp_path: Path) -
         assert valid and not broken(work, devices, objective)  # type: ignore[arg-type]
         assert took == pytest.approx(seconds * 1e3) and took >= best - 1e-9
     if objective == "load":
-        assert found.exact and found.seconds * 1e3 == pytest.approx(best)
+        assert solved.exact and solved.seconds * 1e3 == pytest.approx(best)
     elif np.isinf(best):
-        assert found.devices is None
+        assert solved.devices is None
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_training_graphs_against_all_splits(seed: int, tmp_path: Path) -> None:
     file = drawn(seed, training=True, n=3)
     work = workload(tmp_path, file)
-    found = least(work, "load")
-    assert found.exact and found.seconds * 1e3 == pytest.approx(shortest(file, "load"))
-    assert found.devices is None or broken(work, found.devices, "load") == []
+    best = least(work, "load")
+    assert best.exact and best.seconds * 1e3 == pytest.approx(shortest(file, "load"))
+    assert best.devices is None or broken(work, best.devices, "load") == []
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_objectives_and_rules_as_in_plain_python(seed: int, objective: str, tmp_path: Path) -> None:
-    """Of any split, valid or not."""
+    """It holds for every split, valid or not."""
     file = drawn(seed) | {"maxCPUs": 2}
     work = workload(tmp_path, file)
     rng = np.random.default_rng(seed)
@@ -137,7 +137,7 @@ def test_objectives_and_rules_as_in_plain_python(seed: int, objective: str, tmp_
 
 
 def test_the_published_expert_as_in_plain_python() -> None:
-    """ResNet-50: three of its accelerators exceed the memory, which the published program allows with a warning."""
+    """Three accelerators of ResNet-50 exceed the memory, which the published program allows with a warning."""
     folder = FIXTURES / "graphs"
     work = read_workload(folder / "resnet50_inference.json")
     expert = split_files.read(folder / "resnet50_inference_expert.json", work)
@@ -153,8 +153,8 @@ def test_the_published_expert_as_in_plain_python() -> None:
 
 def test_one_topological_order_where_there_are_too_many_ideals(tmp_path: Path) -> None:
     work = workload(tmp_path, content([node(i, size=1.0) for i in range(9)], [], maxFPGAs=3))
-    found = least(work, "load", most=100)
-    assert (found.sets, found.exact, found.seconds * 1e3) == (10, False, pytest.approx(3.0))
+    best = least(work, "load", most=100)
+    assert (best.sets, best.exact, best.seconds * 1e3) == (10, False, pytest.approx(3.0))
 
 
 def test_the_same_seed_finds_the_same_split() -> None:
@@ -189,5 +189,5 @@ def test_devices_that_the_workload_lacks_are_named(tmp_path: Path) -> None:
     for key, field in (("fpgas", "maxFPGAs"), ("cpus", "maxCPUs")):
         moved = {**split, key: [{"nodes": []}, {"nodes": []}, *split[key]]}
         (tmp_path / "split.json").write_text(json.dumps(moved))
-        with pytest.raises(WorkloadError, match=rf"split.json: {key}\.\d\.nodes: .*but {field} .* is 2"):
+        with pytest.raises(WorkloadError, match=rf"split.json: {key}\.\d\.nodes has .*but {field} .* is 2"):
             split_files.read(tmp_path / "split.json", read_workload(CHAIN))

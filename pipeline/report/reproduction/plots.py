@@ -1,4 +1,4 @@
-"""Figures of the paper's experiments: accuracy, violations against iterations, trainings, example blocks."""
+"""Figures of the paper's experiments: accuracy, violations against iterations, example blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.report.names import label
 from pipeline.report.plots import colour, downwards, key, legend, point, shares, subplots
 
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
-_SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> how far above its line, mark, filled
+_SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> height above its line, mark, filled
     "hungarian": (0.14, "o", True),
     "topological": (-0.14, "s", False),
     "none": (0.0, "o", True),
@@ -29,9 +29,9 @@ def _aggregate(results: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def accuracy(results: pd.DataFrame, methods: list[str]) -> Figure:
-    """Exact match and valid share of every method, with intervals, Hungarian and legal, beside the paper's.
+    """Exact match and valid share of every method and decoder, with intervals, beside the paper's numbers.
 
-    `results`: one experiment and one kind of dependencies; `methods`: from top to bottom.
+    `results`: rows of one experiment and one kind of dependencies; `methods`: from top to bottom.
     """
     shown = [name for name in methods if name in set(results["method"]) and name != "gcc"]
     panels = {"exact_match": "Blocks reproduced exactly", "valid_share": "Valid schedules"}
@@ -65,8 +65,8 @@ def accuracy(results: pd.DataFrame, methods: list[str]) -> Figure:
 def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
     """The paper's Figure 3: violations and valid share against test-time iterations of POPOCS.
 
-    `sweep`: rows of one experiment and one kind of dependencies; band: smallest to largest seed.
-    `results`: the same experiment's, for Sinkhorn's flat line and its interval.
+    `sweep`: rows of one experiment and one kind of dependencies; the band spans the smallest to the largest seed.
+    `results`: rows of the same experiment, for Sinkhorn's line and its interval.
     """
     panels = {"violations_per_block": "Violated dependencies per block", "valid_share": "Valid schedules"}
     papers = {20: "popocs_20", 40: "popocs_40", 60: "popocs_60", 150: "popocs_150"}
@@ -96,16 +96,16 @@ def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
 
 
 def example(rows: pd.DataFrame) -> Figure:
-    """One block's matrices, instruction by slot, before and after the operator, one method to a row.
+    """One block's matrices, instruction by slot, before and after the operator, a row for each method.
 
-    `rows`: table `examples` of one block. Dot: the slot that the Hungarian method gives; frame: GCC's.
+    `rows`: table `examples` of one block. Dot: the slot by Hungarian decoding; frame: GCC's slot.
     """
     n = len(rows.iloc[0]["instructions"])
     with subplots(8, len(rows) * (0.36 * n + 1.0) + 0.6, len(rows), 2) as (figure, axes):
         for pair, row in zip(axes, rows.to_dict("records"), strict=True):
             for ax, kind in zip(pair, ("proposal", "projected"), strict=True):
                 matrix = np.asarray(row[kind], dtype=float).reshape(n, n)
-                soft = matrix.min() >= -1e-3 and matrix.max() <= 1.001  # else logits: their own scale
+                soft = matrix.min() >= -1e-3 and matrix.max() <= 1.001  # logits have a scale of their own
                 image = ax.imshow(matrix, cmap="Blues", aspect="auto", **({"vmin": 0, "vmax": 1} if soft else {}))
                 _cells(ax, matrix, image.norm(matrix).data)
                 slots = np.arange(n)

@@ -1,0 +1,27 @@
+"""What all trainings share: a fixed number of threads, and an interrupted training that continues."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.learning.checkpoints import Checkpoint
+
+
+def resumed(
+    modules: list[str], key: str, inputs: list[Path], total: int, unit: str = "step", threads: int = 1
+) -> tuple[Checkpoint, dict[str, Any] | None]:
+    """The checkpoint of a training, and its state if an interrupted training has left one.
+
+    The state lies in .cache/checkpoints under the hash of `key`, the inputs and the code of the modules. The numbers
+    depend on the number of threads, so it must not depend on the jobs at the same time.
+    """
+    torch.set_num_threads(threads)
+    checkpoint = Checkpoint(modules, key, inputs)
+    state = checkpoint.load()
+    if state is not None:
+        print(f"resuming at {unit} {state[unit]} of {total}", file=sys.stderr)
+    return checkpoint, state

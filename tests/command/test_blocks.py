@@ -1,0 +1,63 @@
+"""The blocks of one's own programs: whole, in order, ready for `order`; files that cannot be read are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from pipeline.blocks.corpus import assembly
+from pipeline.command.main import app
+
+TINY = Path(__file__).parents[1] / "tiny/tiny1.so"
+
+
+def blocks(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["blocks", *map(str, arguments)])
+
+
+def test_every_line_holds_whole_instructions_and_the_place_of_the_block(tmp_path: Path) -> None:
+    result = blocks(TINY, "--out", tmp_path / "blocks.csv", "--least", 3, "--most", 20)
+    assert result.exit_code == 0, result.output
+    rows = [line.split(",") for line in (tmp_path / "blocks.csv").read_text().splitlines()]
+    assert f"{len(rows)} basic blocks of 1 files" in result.output
+    assert len(rows) > 300
+    program = TINY.read_bytes()
+    for code, file, section, address in rows:
+        assert 3 <= len(assembly.split(bytes.fromhex(code))) <= 20
+        assert bytes.fromhex(code) in program and file == str(TINY) and section == ".text" and int(address, 16) > 0
+    addresses = [int(row[3], 16) for row in rows]
+    assert addresses == sorted(addresses)
+
+
+def test_blocks_of_a_program_are_ordered_without_a_line_lost(tmp_path: Path) -> None:
+    assert blocks(TINY, "--out", tmp_path / "blocks.csv", "--least", 12, "--most", 14).exit_code == 0
+    command = ["order", "--blocks", tmp_path / "blocks.csv", "--out", tmp_path / "ordered.csv"]
+    result = CliRunner().invoke(app, [*map(str, command)])
+    assert result.exit_code == 0, result.output
+    rows = (tmp_path / "ordered.csv").read_text().splitlines()[1:]
+    assert len(rows) == len((tmp_path / "blocks.csv").read_text().splitlines()) > 5
+    assert all(row.split(",")[1] == "ok" for row in rows)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "dot.c").write_text("int dot;")
+    (tmp_path / "cut.so").write_bytes(TINY.read_bytes()[:5000])
+    result = blocks(tmp_path / "dot.c", tmp_path / "cut.so", tmp_path / "none.o", TINY)
+    assert result.exit_code == 1
+    assert "dot.c: no ELF file; compile or link it first" in result.output
+    assert "cut.so: truncated or damaged ELF file" in result.output
+    assert "none.o" in result.output and "No such file" in result.output
+    assert f",{TINY}," in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["--least", 9, "--most", 3], "no block has such a length"), (["--out", TINY], "name another file")],
+)
+def test_wrong_options_are_refused(options: list[object], message: str) -> None:
+    before = TINY.read_bytes()
+    result = blocks(TINY, *options)
+    assert result.exit_code == 1 and message in result.output
+    assert TINY.read_bytes() == before
