@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 _METHODS = {
-    "sinkhorn": "Sinkhorn",
     "gcc": "GCC",
     "cp_sat": "CP-SAT",
     "cp_sat_alone": "CP-SAT alone",
@@ -25,31 +24,15 @@ _METHODS = {
     "gflownet_drawn": "GFlowNet, told drawn targets",
     "gflownet_on_target": "GFlowNet on target",
     "gflownet_every_step": "GFlowNet, reads every step",
-    "brkga_long": "BRKGA, long",
-    "annealing_long": "Annealing, long",
     "cp_sat_quick": "CP-SAT, a tenth of the time",
     "expert_layers": "Expert, equal layers",
     "expert_balanced": "Expert, equal compute time",
     "expert_published": "Expert, as published",
     "expert_graph_order": "Expert, equal layers, order of the graph",
     "placed_list": "List scheduling, repaired",
-    "placed_heft": "HEFT, repaired",
-    "placed_contiguous": "Contiguous, repaired",
-    "placed_metis": "METIS, repaired",
-    "placed_annealing": "Annealing, repaired",
-    "placed_annealing_long": "Annealing, repaired, long",
-    "placed_brkga": "BRKGA, repaired",
-    "placed_brkga_long": "BRKGA, repaired, long",
     "decision_annealing": "Annealing of GO's decisions",
-    "decision_annealing_long": "Annealing of GO's decisions, long",
     "hdp": "HDP",
-    "hdp_long": "HDP, long",
-    "node_by_node": "Node by node",
     "go": "GO",
-    "go_long": "GO, long",
-    "go_untaught": "GO untaught",
-    "go_untaught_long": "GO untaught, long",
-    "go_untaught_short": "GO untaught, short",
     "go_open": "GO, from nothing decided",
     "go_untaught_open": "GO untaught, from nothing decided",
     "programme": "Dynamic programming",
@@ -59,9 +42,6 @@ _METHODS = {
     "go_no_modulation": "GO without modulation",
     "go_no_recurrent_layers": "GO without recurrent layers",
     "go_no_rounds": "GO without rounds of refinement",
-    "go_zero_shot": "GO, zero shot",
-    "go_fine_tuned": "GO, fine tuned",
-    "go_short": "GO, short",
     "separate": "No fusion",
     "loop_fusion": "XLA's loop fusion (CPU)",
     "xla_2023": "XLA's passes of 2023",
@@ -71,9 +51,6 @@ _METHODS = {
     "fusion_climbing": "Hill climbing of levels",
     "fusion_annealing": "Annealing of levels",
     "go_fusion": "GO's fusion",
-    "go_fusion_untaught": "GO's fusion untaught",
-    "go_fusion_zero_shot": "GO's fusion, zero shot",
-    "go_fusion_fine_tuned": "GO's fusion, fine tuned",
     "go_joint": "GO, all three tasks together",
     "go_joint_separate": "GO, one task after the other",
     "go_joint_placement": "GO, fusion of the best default",
@@ -98,6 +75,14 @@ _METHODS = {
     "baseline": "One array, actions drawn in the loop (baseline)",
     "no_concatenation": "Separate arrays",
     "random_outside": "Separate arrays, actions drawn outside",
+}
+_PLACED = "placed_"  # methods whose placements are repaired
+_SUFFIXES = {  # of methods that differ in one thing from the method without it
+    "_long": ", long",
+    "_short": ", short",
+    "_zero_shot": ", zero shot",
+    "_fine_tuned": ", fine tuned",
+    "_untaught": " untaught",
 }
 DECODERS = {  # from simple to thorough
     "greedy": "greedy",
@@ -161,7 +146,14 @@ def label(method: str) -> str:
     head, _, tail = method.partition("_")
     if head == "popocs":
         return f"POPOCS @{tail}" if tail.isdigit() else f"POPOCS {tail}".rstrip()
-    return _METHODS.get(method, spelt(method).capitalize())
+    if method in _METHODS:
+        return _METHODS[method]
+    for suffix, text in _SUFFIXES.items():
+        if method.endswith(suffix):
+            return label(method.removesuffix(suffix)) + text
+    if method.startswith(_PLACED):
+        return f"{label(method.removeprefix(_PLACED))}, repaired"
+    return spelt(method).capitalize()
 
 
 def set_label(name: str) -> str:

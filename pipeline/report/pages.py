@@ -22,7 +22,7 @@ PAGES = (  # the first one links to all further pages
         "front page",
         "Learned schedulers: three papers, built again and measured",
         "What does each of three published schedulers reach if it is built again and measured beside simple methods?",
-        (),  # those of all other pages
+        (),  # it has the experiments of all further pages
     ),
     Page(
         "reproduction",

@@ -86,9 +86,9 @@ def corpus(
 
 def batches(store: BlockStore, sample: Sample) -> list[tuple[np.ndarray, Problems]]:
     """Of each length: the orders in which the blocks are shown, (B, n), and the problems."""
-    found = []
+    by_length = []
     for n in np.unique(store.lengths[sample.rows]):
         items = np.flatnonzero(store.lengths[sample.rows] == n)
         shown = np.stack([sample.orders[item] for item in items])
-        found.append((shown, store.problems(sample.rows[items], shown)))
-    return found
+        by_length.append((shown, store.problems(sample.rows[items], shown)))
+    return by_length

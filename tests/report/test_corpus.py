@@ -1,4 +1,4 @@
-"""The corpus in tables: compilers, splits, what was left out."""
+"""The tables of the corpus: compilers, splits, files that were left out."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_operators_have_a_panel_for_each_length_and_a_line_for_each_peer(drawn: 
     assert values == {0.75, 0.79, 0.83, 0.77, 0.81, 0.85}
 
 
-def test_imitations_hold_the_parts(drawn: dict[str, Figure]) -> None:
+def test_figures_of_imitators_show_the_parts(drawn: dict[str, Figure]) -> None:
     length = drawn["imitation_length"]
     assert panels(length) == ["4 to 40, same programs", "4 to 40, other programs"]
     rows = PARTS.query(
@@ -112,7 +112,7 @@ def test_trainings_have_a_line_for_each_seed_and_their_mean(drawn: dict[str, Fig
     assert len(loss.lines) == len(exact.lines) == 2 * 4  # two splits, three seeds and their mean
 
 
-def test_the_front_holds_what_no_other_beats_in_both(drawn: dict[str, Figure]) -> None:
+def test_the_line_joins_the_pareto_front(drawn: dict[str, Figure]) -> None:
     (ax,) = drawn["processors_pareto"].axes
     front = np.asarray(ax.lines[0].get_ydata())
     assert list(front) == pytest.approx([0.92])  # CP-SAT is made up to be the fastest, too
@@ -128,6 +128,6 @@ def test_bars_reach_from_issue_to_write_back() -> None:
         assert ax.get_title(loc="left") == "GCC: 5 cycles"
 
 
-def test_what_has_no_rows_is_not_drawn() -> None:
+def test_a_figure_without_rows_is_not_drawn() -> None:
     rows = pd.DataFrame({"x": [1]})
     assert set(plots.drawings(some=(len, rows), none=(len, rows[:0]))) == {"some"}

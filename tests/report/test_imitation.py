@@ -65,7 +65,7 @@ def test_the_speed_of_the_command_is_that_of_its_rows() -> None:
     ]
 
 
-def test_goals_stand_beside_the_paper_and_what_was_reached() -> None:
+def test_goals_are_beside_the_paper_and_the_results() -> None:
     answers = claims.table(imitations.results(), claimed.claims())
     table = comparison.section(replace(EVIDENCE, claims=answers))["goals"]
     assert table.head[:4] == ["Question", "Paper", "Goal", "Attention pointer, greedy"] and len(table.head) == 7
@@ -103,7 +103,7 @@ def test_transfers_have_a_line_for_each_network_and_a_column_for_each_set() -> N
     assert shown.lines[0][1] == small(75)
 
 
-def test_one_experiment_does_not_need_the_others() -> None:
+def test_each_experiment_is_shown_alone() -> None:
     names = {"main", "ablation", "scaling", "transfer"}
     for name in ("imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer"):
         shown = comparison.section(made.evidence(RESULTS[RESULTS["experiment"] == name]))
@@ -112,7 +112,7 @@ def test_one_experiment_does_not_need_the_others() -> None:
     assert not any(nothing.values())
 
 
-def test_sets_and_models_stand_as_the_parameters_list_them() -> None:
+def test_sets_and_models_have_the_sequence_of_the_parameters() -> None:
     main = made.PARAMS["experiments"]["imitation"]
     turned = {"imitation": main | {"sets": main["sets"][::-1], "methods": ["input_order"]}}
     lines = comparison.section(made.evidence(RESULTS, params=made.PARAMS | {"experiments": turned}))["main"].lines
@@ -127,7 +127,7 @@ def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
     assert leading(pd.DataFrame({"decoder": sorted([default, *decoders])})) == default
 
 
-def test_each_idea_stands_beside_the_first_network_with_what_differs() -> None:
+def test_each_idea_is_beside_the_first_network_with_its_differences() -> None:
     rows = []
     for model, exact in {"following": 0.79, "attention_pointer": 0.76, "deeper": 0.755}.items():
         for decoder, more in (("greedy", 0.0), ("beam", 0.01)):
@@ -142,7 +142,7 @@ def test_each_idea_stands_beside_the_first_network_with_what_differs() -> None:
     assert shown["rows"].lines[1][2].startswith("79.0%")
 
 
-def test_either_network_of_gcc_7_is_shown_on_its_own_blocks_and_compared() -> None:
+def test_each_network_of_gcc_7_is_shown_on_blocks_like_its_training_blocks() -> None:
     shown = input.section(made.evidence(made_limits.input_results().sample(frac=1, random_state=0)))
     simple = [("Random legal", "-"), ("Input order", "-"), ("Critical path", "-")]
     assert [tuple(line[:3]) for line in shown["rows"].lines] == [
@@ -189,7 +189,9 @@ def test_groups_of_equal_blocks_and_the_ceiling_beside_what_was_reached() -> Non
 @pytest.mark.parametrize(
     ("groups", "majority", "alone", "share"), [(5, 0.5, 90, 0.95), (0, np.nan, 100, 1.0), (50, 0.5, 0, 0.5)]
 )
-def test_at_most_the_majority_and_all_that_are_alone(groups: int, majority: float, alone: int, share: float) -> None:
+def test_the_bound_counts_majorities_and_blocks_without_equals(
+    groups: int, majority: float, alone: int, share: float
+) -> None:
     row = {"total": 100, "groups": groups, "in_groups": 100 - alone, "majority": majority, "alone": alone}
     assert limits.at_most(row) == pytest.approx(share)
     assert np.isnan(limits.at_most(row | {"total": 0}))

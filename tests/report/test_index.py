@@ -27,7 +27,7 @@ def test_three_cards_have_three_to_five_claims_each() -> None:
 
 
 @pytest.mark.parametrize("holds", ["yes", "no", "uncertain"])
-def test_a_claim_stands_on_its_card_as_it_was_answered(holds: str) -> None:
+def test_each_claim_is_on_its_card_with_its_verdict(holds: str) -> None:
     text, _ = made.page("index", made.evidence(claims=answered(holds)))
     cards = text.partition("## Pages")[0].partition('<div class="cards"')[2]
     verdicts = re.findall(r"\| \*\*(.*?)\*\* \|", cards)
@@ -54,7 +54,7 @@ def test_links_of_cards_lead_to_sections(module: ModuleType) -> None:
     assert places and places <= set(re.findall(r'id="(.*?)"', page))
 
 
-def test_what_was_not_measured_is_said_without_a_link() -> None:
+def test_an_unmeasured_claim_is_shown_without_a_link() -> None:
     for _, table in front.section(made.evidence())["cards"]:
         assert {line[3] for line in table.lines} == {"not measured"} and not any(
             "](" in line[0] for line in table.lines
@@ -71,7 +71,7 @@ def test_pictures_have_the_systems_methods_first_and_the_papers_values() -> None
     assert list(papers.get_xdata()) == [0.356, 0.397, 0.394] and list(papers.get_ydata()) == [0, -1, -2]
 
 
-def test_claims_stand_as_they_are_negative_or_not() -> None:
+def test_claims_are_shown_unchanged() -> None:
     rows = [
         {"claim": "a | b", "target": ">= 0.2", "value": 0.25, "low": 0.2, "high": 0.3, "holds": "no", "source": "x"},
         {"claim": "c", "target": "", "value": float("nan"), "low": None, "high": None, "holds": "not measured"},

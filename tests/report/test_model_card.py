@@ -1,4 +1,4 @@
-"""A model card says which training was chosen and what was measured of it."""
+"""A model card says which training was chosen and how good it is."""
 
 import pandas as pd
 import torch

@@ -1,4 +1,4 @@
-"""The page on the projection: lines only for what was measured, and the numbers of the right rows."""
+"""The page on the projection: a line for each measurement, with the numbers of the right rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_learning_has_a_line_for_each_measured_operator() -> None:
     assert not learning.section(made.evidence(made.reproduction("quick")))["learned"]
 
 
-def test_the_attribution_stands_with_its_range() -> None:
+def test_the_attribution_is_shown_with_its_range() -> None:
     place = {"experiment": "operator_learning_attribution", "value": 0.25, "low": 0.2, "high": 0.3}
     shares = [place | {"method": "popocs_nearest", "metric": name} for name in learning._ATTRIBUTED.values()]
     cell = "25.0% <small>[20.0% to 30.0%]</small>"
@@ -28,7 +28,7 @@ def test_the_attribution_stands_with_its_range() -> None:
     assert shown["attribution"].lines == [["`full`", "POPOCS nearest", cell, cell]]
 
 
-def test_projections_stand_in_order_and_failures_are_named() -> None:
+def test_projections_are_in_sequence_and_failures_are_named() -> None:
     shown = projection.section(made.evidence(residuals=made.residuals(), peers=made.peers()))
     assert [[*row[:4], row[6], row[9]] for row in shown["residuals"].lines[:5]] == [
         ["5", "softmax", "cyclic", "20", "0.75", "-"],
@@ -47,7 +47,7 @@ def test_projections_stand_in_order_and_failures_are_named() -> None:
     assert ["qpth", "3.00", "-"] in shown["growth"].lines
 
 
-def test_nothing_measured_is_no_table_and_no_figure() -> None:
+def test_without_measurements_there_is_no_table_and_no_figure() -> None:
     shown = projection.section(made.evidence())
     assert not any(shown[name] for name in ("blocks", "residuals", "speed", "growth", "failures"))
     assert not shown["figures"]

@@ -138,14 +138,14 @@ def test_a_section_of_another_page_is_named_by_its_link_alone() -> None:
 
 
 @pytest.mark.parametrize("file", ["README.md", "pipeline/operators/README.md"])
-def test_pages_and_sections_are_where_others_say(file: str) -> None:
+def test_pages_and_sections_named_in_documents_exist(file: str) -> None:
     text = (ROOT / file).read_text()
     assert set(re.findall(r"reports/(\w+)\.(?:md|html)", text)) <= set(NAMES)
     for name, heading in re.findall(r'reports/(\w+)\.md[`)]+,\s"(.*?)"', text):
         assert re.search(rf"^##+ {re.escape(heading)}$", TEXTS["full"][name], re.MULTILINE), f"{file}: {heading}"
 
 
-def test_the_first_page_says_what_the_others_are_and_what_was_not_published() -> None:
+def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
     for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
         for page in PAGES[1:]:
             assert f"- **[{page.title}]({page.name}.md)**: {page.question}" in text
@@ -170,7 +170,7 @@ def test_the_first_page_says_what_the_others_are_and_what_was_not_published() ->
     ]
 
 
-def test_experiments_stand_on_their_pages() -> None:
+def test_experiments_are_on_their_pages() -> None:
     index, text = TEXTS["full"]["index"], TEXTS["full"]["reproduction"]
     for heading in ("Table 1: accuracy", "The paper's claims", "Table 2: latency", "Figure 3: ", "Training"):
         assert f"## {heading}" in text
@@ -182,7 +182,7 @@ def test_experiments_stand_on_their_pages() -> None:
     assert "Latency was not measured" not in text
 
 
-def test_missing_latency_is_said_with_its_remedy() -> None:
+def test_missing_latency_is_reported_with_its_remedy() -> None:
     text = TEXTS["little"]["reproduction"]
     assert "Latency was not measured" in text and "apt-get install llvm-19" in text
 
@@ -205,7 +205,7 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
         assert before.partition("## Provenance")[0] == after.partition("## Provenance")[0]
 
 
-def test_what_was_not_run_is_said_with_its_command() -> None:
+def test_each_missing_experiment_is_named_with_its_command() -> None:
     little, named = TEXTS["little"], []
     for text in little.values():
         named += re.findall(r"Not (?:measured|run) yet.*?`((?:snakemake|python)[^`]*)`", text)
@@ -253,7 +253,7 @@ def test_the_corpus_its_verification_and_its_ingestion() -> None:
 
 
 @pytest.mark.parametrize("texts", TEXTS.values())
-def test_pictures_stand_before_tables_and_say_what_they_show(texts: dict[str, str]) -> None:
+def test_pictures_are_before_tables_and_have_a_description(texts: dict[str, str]) -> None:
     for name, text in texts.items():
         for part in re.split(r"^(?=##+ )", text, flags=re.MULTILINE):
             pictures = [match.start() for match in re.finditer(r"^!\[", part, re.MULTILINE)]

@@ -1,4 +1,4 @@
-"""Orders for processors: ranked on the in-order one, judges told apart, hardware beside them."""
+"""The page on processors: ranking on the in-order processor, a column for each judge, hardware."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_methods_are_ranked_by_cycles_on_the_in_order_processor() -> None:
     assert learned[5].startswith("0.9650") and gcc[2] == "-" and drawn[4].startswith("1.0200")
 
 
-def test_shares_and_what_is_proven() -> None:
+def test_shares_and_proven_optima() -> None:
     shown = cycles.section(EVIDENCE)
     best, mean = "1.0000 <small>[0.9900 to 1.0100]</small>", "0.9200 <small>[0.9100 to 0.9300]</small>"
     shares = ["50.0%", "30.0%", "20.0%", "10.0%"]
@@ -52,7 +52,7 @@ def test_orders_that_were_not_timed_are_named() -> None:
     assert shown["made_for"] == ["atom"] and shown["not_timed"] == ["znver4"]
 
 
-def test_what_the_parameters_no_longer_name_comes_last() -> None:
+def test_processors_outside_the_parameters_come_last() -> None:
     settings = {"processors": {"targets": ["haswell"]}}
     fewer = made.evidence(processors.results(), params=made.PARAMS | {"experiments": settings})
     assert cycles.section(fewer)["ratios"]["5 instructions"].head[4:] == ["haswell", "haswell_100", "atom"]
@@ -69,7 +69,7 @@ def test_by_length_shows_the_best_of_each_method() -> None:
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["atom", "haswell", "haswell_100"]
 
 
-def test_what_is_best_on_development_blocks_is_shown_on_fresh_ones() -> None:
+def test_the_best_on_development_blocks_is_shown_on_fresh_blocks() -> None:
     rows = processors.fresh()
     better = (rows["set"] == "fresh_10_40") & (rows["method"] == "gcc")
     shown = fresh.section(made.evidence(rows.assign(value=rows["value"].mask(better, 0.5))))
@@ -104,7 +104,7 @@ def test_hardware_shows_references_quality_and_correlations() -> None:
     assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]
 
 
-def test_orders_for_the_processor_at_hand_stand_by_themselves() -> None:
+def test_orders_for_the_timed_processor_are_shown_separately() -> None:
     rows = pd.concat([processors.hardware(), processors.on_own_processor()])
     experiments = made.PARAMS["experiments"] | {"processors": {"targets": ["atom", "haswell", "znver4"]}}
     evidence = made.evidence(rows, outcomes=processors.outcomes(), params=made.PARAMS | {"experiments": experiments})

@@ -1,4 +1,4 @@
-"""Pages as readers get them: long tables folded, tables in boxes with their controls; in a browser on request."""
+"""The final pages: folded tables, tables in boxes with their controls; some tests use a browser on request."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_folded_tables_are_tables_in_html() -> None:
     assert re.search(r"<details>\s*<summary>One \(13 rows\)</summary>\s*<div class=\"table\">", page)
 
 
-def test_intervals_of_many_columns_wait_for_their_switch() -> None:
+def test_many_columns_of_intervals_have_a_switch() -> None:
     many, few = rows(2, WIDE + 2, "1 <small>[0 to 2]</small>"), rows(2, WIDE + 1, "1 <small>[0 to 2]</small>")
     page = html(f"# Title\n\n{many}\n\n{few}\n\n{rows(2, WIDE + 2)}\n", {})
     assert page.count('class="table many"') == page.count('type="checkbox"> intervals') == 1
@@ -79,7 +79,7 @@ def printed(dom: str) -> list:
 
 @in_browser
 def test_no_page_is_wider_than_its_window(tmp_path: Path) -> None:
-    """Of the report in `reports`, or of the folder that REPORT_IN_BROWSER names."""
+    """It checks the report in `reports`, or in the folder that REPORT_IN_BROWSER names."""
     folder = Path(os.environ["REPORT_IN_BROWSER"])
     pages = sorted((folder if folder.is_dir() else ROOT / "reports").glob("*.html"))
     frames = [

@@ -1,4 +1,4 @@
-"""Declared tables: each cell from its own row, lines in their order, Markdown that stands."""
+"""Declared tables: each cell comes from its row, lines are in their order, the Markdown is valid."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_cell_is_found_by_its_query() -> None:
     ]
 
 
-def test_a_query_that_says_no_judge_finds_no_judged_row() -> None:
+def test_a_query_without_a_judge_finds_no_judged_row() -> None:
     (line,) = lines(ROWS[ROWS["method"] == "c"], ["method"])
     assert line.find(metric="cycles") is None and line.find(metric="cycles", judge="atom") is not None
 
@@ -46,7 +46,7 @@ def test_markdown() -> None:
     assert table([("Reason", of("reason", cell))], [line]).lines == [["a \\| b"]]
 
 
-def test_lines_stand_in_their_order_then_by_name() -> None:
+def test_lines_are_in_their_order_then_by_name() -> None:
     frame = made.results([{"method": name, "value": 1.0} for name in ("x_10", "x_2", "z", "first")])
     assert [line["method"] for line in lines(frame, ["method"], {"method": ["first", "gone"]})] == [
         *("first", "x_2", "x_10", "z")
@@ -54,7 +54,7 @@ def test_lines_stand_in_their_order_then_by_name() -> None:
     assert lines(frame[:0], ["method"]) == []
 
 
-def test_numbers_in_the_unit_that_people_read() -> None:
+def test_numbers_in_their_usual_unit() -> None:
     assert shown("exact_match", 0.123) == "12.3%" and shown("kendall_tau_distance", 0.123) == "0.123"
     assert shown("cycles", 2.34) == "2.3400" and shown("cycles", None) == "-"
     assert with_interval({"metric": "valid_share", "value": 1.0, "low": float("nan"), "high": float("nan")}) == "100.0%"
@@ -69,7 +69,7 @@ def test_names_as_the_paper_writes_them() -> None:
     assert in_order(["new", "best", "none", "hungarian"], ["hungarian", "best"]) == ["hungarian", "best", "new", "none"]
 
 
-def test_columns_that_are_written_alike_stand_under_their_headings() -> None:
+def test_columns_that_are_written_alike_have_their_headings() -> None:
     frame = pd.DataFrame({"name": ["10", "2", "x"], "n": [1000, 2, 3], "share": [0.5, 0.25, 1.0]})
     shown_ = table([*columns(name="Name"), *columns(count, n="Number")], ordered(frame, {"name": ["x"]}))
     assert shown_.head == ["Name", "Number"] and shown_.lines == [["x", "3"], ["2", "2"], ["10", "1,000"]]

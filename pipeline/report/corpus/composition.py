@@ -16,7 +16,7 @@ from pipeline.report.numbers import cell, count, number, percent, two
 from pipeline.report.plots import drawings, shares, subplots
 from pipeline.report.tables import Column, Line, columns, lines, of, ordered, records, table
 
-_LARGEST = 15  # programs shown
+_LARGEST = 15  # number of programs shown
 _NAMED = 3  # names shown of the files that were left out
 _TINTS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"]  # Okabe & Ito, 2008
 _SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
@@ -132,7 +132,7 @@ def _splits(blocks: pd.DataFrame) -> list[Line]:
 
 
 def _skipped(files: pd.DataFrame) -> list[Line]:
-    """Files that were left out for one reason together; some of them are named."""
+    """Files that were left out, by reason; the first files are named."""
     groups = []
     for line in lines(files, ["source", "reason", "remedy"]):
         names, more = sorted(row["program"] for row in line.rows), len(line.rows) - _NAMED

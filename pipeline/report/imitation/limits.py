@@ -18,7 +18,7 @@ from pipeline.report.tables import Cell, Column, Line, Table, columns, lines, or
 from pipeline.report.tables import of as place
 
 _SETS = {"5": "test_5", "4-40": "test_4_40"}  # lengths of table `ceiling` -> the tested set of such blocks
-_METRICS = {"all": "exact_match", "several": "exact_match_multi_order"}  # legal orders -> what is measured of them
+_METRICS = {"all": "exact_match", "several": "exact_match_multi_order"}  # legal orders -> metric
 _ORDERS = {"all": "all", "several": "several legal orders"}
 _NOTIONS = {"exact": "nothing", "registers": "registers", "constants": "registers and constants"}
 # Exact twins with the same order are one block of the corpus, so only occurrences say how often equal blocks differ.
@@ -53,7 +53,7 @@ _SEEN = {  # groups of table `audit` that a network sees
     "step": "state while scheduling",
 }
 _UNSEEN = {"control": "control", "leak reference": "not seen: leak reference"}
-_STRONGEST = 8  # features that are shown
+_STRONGEST = 8  # number of features that are shown
 _LEAST_PAIRS = 1e-3  # of the independent pairs; a feature that differs in fewer pairs is left out
 INSTRUCTIONS: Column = ("Instructions", place("lengths", lambda name: name.replace("-", " to ")))
 GROUPS: list[Column] = [
@@ -78,7 +78,7 @@ ERRORS: list[Column] = [
     *columns(example="GCC's choice, for example"),
     SHARE,
     *columns(count, n_blocks="Blocks"),
-    # None of the other categories is true of `other`, but it is true of all blocks.
+    # `other` is true of all blocks, so its number says nothing.
     ("True of", lambda line: "-" if line["name"] == "other" else count(line["n_holds"])),
 ]
 PLACES = [*columns(lambda name: _PLACES.get(name, name), name="Where"), SHARE, *columns(count, n_blocks="Blocks")]

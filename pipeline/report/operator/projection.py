@@ -87,7 +87,7 @@ FAILURES = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figures by name, and the settings of what was drawn."""
+    """The section's tables and figures by name, and the settings of the proposals."""
     residuals, settings = evidence.table("residuals"), evidence.params["residuals"]
     peers = evidence.table("peers")
     timed = peers["seconds_per_batch"].notna()

@@ -70,7 +70,7 @@ _DIFFERENCES = (
     ("Is accuracy (exact match) higher than Sinkhorn's?", "exact_match", "sinkhorn", _POPOCS),
     ("Is the Kendall tau distance smaller?", "kendall_tau_distance", "sinkhorn", _POPOCS),
     ("Are fewer dependencies violated?", "violations_per_block", "sinkhorn", _POPOCS),
-    ("Are more schedules valid?", "valid_share", "sinkhorn", _POPOCS),
+    ("Are more orders valid?", "valid_share", "sinkhorn", _POPOCS),
     ("Does the valid share grow with test-time iterations?", "valid_share", "popocs_20", _POPOCS[1:]),
 )
 _ON_PAR = {

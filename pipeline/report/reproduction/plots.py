@@ -34,7 +34,7 @@ def accuracy(results: pd.DataFrame, methods: list[str]) -> Figure:
     `results`: rows of one experiment and one kind of dependencies; `methods`: from top to bottom.
     """
     shown = [name for name in methods if name in set(results["method"]) and name != "gcc"]
-    panels = {"exact_match": "Blocks reproduced exactly", "valid_share": "Valid schedules"}
+    panels = {"exact_match": "Exact match", "valid_share": "Valid orders"}
     with subplots(8, 0.42 * max(len(shown), 3) + 1.3, 1, 2) as (figure, axes):
         for ax, (metric, title) in zip(axes[0], panels.items(), strict=True):
             rows = _aggregate(results, metric)
@@ -68,7 +68,7 @@ def figure_3(sweep: pd.DataFrame, results: pd.DataFrame) -> Figure:
     `sweep`: rows of one experiment and one kind of dependencies; the band spans the smallest to the largest seed.
     `results`: rows of the same experiment, for Sinkhorn's line and its interval.
     """
-    panels = {"violations_per_block": "Violated dependencies per block", "valid_share": "Valid schedules"}
+    panels = {"violations_per_block": "Violated dependencies per block", "valid_share": "Valid orders"}
     papers = {20: "popocs_20", 40: "popocs_40", 60: "popocs_60", 150: "popocs_150"}
     style: Any = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
     popocs, sinkhorn = colour("popocs"), colour("sinkhorn")
