@@ -1,6 +1,6 @@
 """Published numbers stay current through a change of names and words: the new digests are taken over.
 
-`python -m tests.renaming COMMIT_BEFORE`, in a clean checkout of the commit with the new names; ten minutes. A
+`python -m tests.renaming COMMIT_BEFORE`, in a clean checkout of the commit with the new names; twenty minutes. A
 source's digest in a provenance.json is replaced where the source was current before, and either
 
 - both versions have the same syntax tree but for names of ours, docstrings, help texts and messages of errors, or
@@ -219,8 +219,8 @@ def covering(sources: dict[str, set[str]], unproven: set[str]) -> list[str]:
 
 
 def publish_tiny(folder: Path, names: list[str]) -> dict[str, dict[str, str]]:
-    """Publish experiments of a checkout with its params.test.yaml: experiment -> its tables -> SHA-256."""
-    shutil.copy2(folder / "params.test.yaml", folder / "params.yaml")
+    """Publish experiments of a checkout with the present params.test.yaml: experiment -> its tables -> SHA-256."""
+    shutil.copy2(ROOT / "params.test.yaml", folder / "params.yaml")
     shutil.rmtree(folder / "reports/published")
     targets = [f"data/published/{name}.done" for name in names]
     environment = {
@@ -251,14 +251,15 @@ def main() -> None:
         differing = {name for name in names if name in before and name in now and before[name] != now[name]}
         ours = defined(old), defined(new)
         proven = {name for name in differing if _is_equal(name, old, ours)}
+        experiments = covering(tiny_sources(new, records), differing - proven)
         print(
-            f"{len(differing)} sources differ, {len(proven)} of them by names alone; the tiny experiments of both ..."
+            f"{len(differing)} sources differ, {len(proven)} of them by names alone; running {experiments} of both ..."
         )
-        tables = publish_tiny(old), publish_tiny(new)
+        tables = publish_tiny(old, experiments), publish_tiny(new, experiments)
         for experiment, of_experiment in tables[1].items():
             if tables[0].get(experiment) == of_experiment:
-                sources = Provenance.read(new / "reports/published" / experiment / "provenance.json").sources
-                proven |= differing & set(sources)
+                ran = Provenance.read(new / "reports/published" / experiment / "provenance.json").sources
+                proven |= differing & set(ran)
             else:
                 print(f"the tables of {experiment} on the tiny corpus differ: its sources are not taken over")
     for path, record in records.items():
