@@ -73,7 +73,7 @@ def test_draws_are_counted_as_the_schedules_they_are(policy: Policy, flow: Exact
     assert counts.sum() == 20_000
     off = (counts - 20_000 * flow.probability) / np.sqrt(20_000 * flow.probability * (1 - flow.probability))
     assert np.abs(off).max() < 5  # standard deviations of a perfect sampler
-    with pytest.raises(ValueError, match="are not among the"):
+    with pytest.raises(ValueError, match="are not in the distribution"):
         draw_schedules(
             policy, JOB, SIGMA, replace(flow, orders=flow.orders[1:], placements=flow.placements[1:]), 2000, 0
         )
