@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,11 @@ STAGES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\nd
 
 if __name__ == "__main__":
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name == "--help":
+        for stage in STAGES:
+            tree = ast.parse(Path(__file__).with_name(f"{stage}.py").read_text())
+            print(f"{stage:24} {(ast.get_docstring(tree) or '').partition(chr(10))[0]}")
+        sys.exit()
     if name not in STAGES:
         sys.exit(f"error: {name!r} is no stage; there are {', '.join(STAGES)}")
     run(import_module(f"pipeline.stages.{name}").main)

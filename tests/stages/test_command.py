@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import pytest
 import typer
 
+from pipeline.stages.__main__ import STAGES
 from pipeline.stages.command import repeated, run
 
 
@@ -44,3 +46,9 @@ def test_an_expected_error_is_one_message(monkeypatch: pytest.MonkeyPatch, capsy
 def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     command(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
     assert "the disk is full: free some space" in capsys.readouterr().err
+
+
+def test_help_lists_every_stage_with_what_it_does() -> None:
+    command = [sys.executable, "-m", "pipeline.stages", "--help"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == STAGES and all(len(line.split()) > 3 for line in lines)
