@@ -110,8 +110,8 @@ def main(
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[graphs]' -c constraints.txt. If an ONNX file leaves a
-    dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is written.
-    Exit code 2: an option is wrong.
+    dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
+    written. Exit code 2: an option is wrong.
     """
     with explained():
         _check_fusing(context, fuse, plan)
