@@ -1,6 +1,6 @@
 """Published numbers stay current through a change of names and words: the new digests are taken over.
 
-`python -m tests.renaming COMMIT_BEFORE`, in a clean checkout of the commit with the new names; twenty minutes. A
+`python -m tests.renaming COMMIT_BEFORE`, in a clean checkout of the commit with the new names; half an hour. A
 source's digest in a provenance.json is replaced where the source was current before, and either
 
 - both versions have the same syntax tree but for names of ours, docstrings, help texts and messages of errors, or
