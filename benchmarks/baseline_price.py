@@ -83,7 +83,19 @@ def _seconds(start: str, lines: Path, out: Path) -> dict[Work, float]:
         [sys.executable, "-c", start + _WORK], check=True, capture_output=True, text=True, env=environment
     ).stdout
     seconds = {(method, lengths): duration for method, lengths, duration in json.loads(printed.splitlines()[-1])}
-    words = [sys.executable, "-c", start + _COMMAND, "order", "--blocks", str(lines), "--out", str(out)]
+    words = [
+        sys.executable,
+        "-c",
+        start + _COMMAND,
+        "order",
+        str(lines),
+        "-o",
+        str(out),
+        "--by",
+        "imitator",
+        "--for",
+        "haswell",
+    ]
     began = time.perf_counter()
     subprocess.run(words, check=True, capture_output=True, env=environment)
     return seconds | {("order", "all"): time.perf_counter() - began}

@@ -26,7 +26,7 @@ from pipeline.analysis.rows import Quantity, results, row
 
 _ROUNDS = 3
 ROOT = Path(__file__).parents[1]
-_PRODUCTS = {"own_program": "ordered.csv", "first_picture": "chart.png", "own_model": "chart.png"}  # file that ends it
+_PRODUCTS = {"own_program": "ordered.s", "first_picture": "chart.png", "own_model": "chart.png"}  # file that ends it
 
 
 def typed_lines(readme: str) -> list[str]:

@@ -25,9 +25,11 @@ RANKS: dict[str, int] = {
     "blocks.compiled": 5,
     "blocks.execution": 5,
     "blocks.latency": 5,
+    "blocks.formats": 6,
     "blocks.problems": 6,
     "blocks.models": 7,
     "blocks.schedulers": 8,
+    "blocks.ordering": 9,
     "graphs.problems": 3,
     "graphs.corpus": 4,
     "graphs.devices": 4,
@@ -37,10 +39,10 @@ RANKS: dict[str, int] = {
     "graphs.models": 6,
     "graphs.schedulers": 7,
     "graphs.plans": 8,
-    "analysis": 9,
-    "report": 10,
-    "stages": 11,
-    "command": 12,
+    "analysis": 10,
+    "report": 11,
+    "stages": 12,
+    "command": 13,
 }
 WINGS = tuple(sorted({room.split(".")[0] for room in RANKS if "." in room}))
 _TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"__init__"}

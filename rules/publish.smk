@@ -2,6 +2,7 @@
 
 SHIPPED_POLICY = ("gflownet", "robust")  # experiment, and its network
 SHIPPED_WHOLE_GRAPH = ("placement_transfer", "generalised")
+LEARNED = "learned_machines_small"  # network of the experiment `processors`
 SCHEDULES = ["gantts", "memory_curves", "kept_points"]
 DRAWN = {  # task -> tables that a page draws, of an experiment with a section `shown`
     "devices": SCHEDULES,
@@ -233,6 +234,24 @@ rule ship_policy:
         methods=methods_with(*SHIPPED_POLICY),
     message: "Putting the best policy into the package, with its model card"
     shell: stage("ship_policy", "methods")
+
+
+rule ship_schedulers:
+    """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
+    input:
+        src=lambda w: src("ship_schedulers", *architecture(P.experiments["processors"].models[LEARNED], decoding=True)),
+        weights=lambda w: trainings("processors", "weights", [LEARNED]),
+        history=lambda w: trainings("processors", "history", [LEARNED]),
+        policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
+        training=lambda w: path("sets", set=P.experiments["processors"].models[LEARNED].training),
+    output:
+        touch("data/published/shipped_schedulers.done"),
+    params:
+        options=reading,
+        sources=lambda w: section("sets", P.experiments["processors"].models[LEARNED].training, "sources"),
+        policy_blocks=P.methods["policy"].settings.learning.blocks,
+    message: "Putting the policies and the best network for processors into the package, with their model card"
+    shell: stage("ship_schedulers", "sources", "policy_blocks")
 
 
 rule ship_whole_graph:

@@ -12,6 +12,7 @@ from pipeline.analysis import paper
 from pipeline.analysis.claims import Claim, Row
 
 NOT_MARKED = "older_and_not_marked"
+PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake", "znver4")  # that users' code is ordered for
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,24 @@ def _processors() -> Iterator[Claim]:
         row = _of(experiment) | ratio | {"method": method, "decoder": decoder, "target": target}
         yield Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
     yield Claim("hardware_series", ">= 3", _of("hardware", method="none", judge="hardware", metric="series"))
+
+
+def _users_files() -> Iterator[Claim]:
+    """Users' files ordered by the console command: nothing breaks, how fast it is, and what the orders are worth."""
+    ran = _of("own_blocks", set="all", method="all", metric="blocks_that_differ")
+    yield Claim("own_blocks_that_differ", "== 0", ran)
+    yield Claim("own_files_that_fail", "== 0", _of("own_assembly", set="all", metric="files_that_fail"))
+    lost = _of("own_speed", set="all", method="policy", metric="lost_lines")
+    yield Claim("own_lost_lines", "== 0", lost)
+    for method, target in (("learned", ">= 5000"), ("policy", ">= 30000")):
+        speed = _of("own_speed", set="all", method=method, metric="blocks_per_second")
+        yield Claim(f"own_{method}_blocks_per_second", target, speed)
+    ordered = _of("own_cycles", set="test_10_40", method="best", metric="cycles")
+    ordered |= {"comparison": "ratio", "baseline": "gcc"}
+    for memory in ("tso", "single_thread"):
+        for processor in PROCESSORS:
+            row = ordered | {"dependencies": memory, "target": processor, "judge": processor}
+            yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)
 
 
 def _devices() -> Iterator[Claim]:
@@ -373,5 +392,5 @@ def _promises() -> Iterator[Claim]:
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
-    blocks = (_papers, _verified, _operators, _imitation, _processors)
+    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files)
     return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]

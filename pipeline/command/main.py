@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pipeline.command import blocks, graph, order, split
+from pipeline.command import bisect, blocks, check, explain, graph, order, split
 from pipeline.stages.command import explained
 
 
@@ -26,6 +26,9 @@ app = typer.Typer(
 )
 app.command("blocks")(blocks.main)
 app.command("order")(order.main)
+app.command("check")(check.main)
+app.command("bisect")(bisect.main)
+app.command("explain")(explain.main)
 app.command("graph")(graph.main)
 app.command("split")(split.main)
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline import tables
-from pipeline.blocks.corpus.ingest import Ingestion
 from pipeline.blocks.corpus.unique import REPETITIVE, groups
+from pipeline.blocks.formats.corpus_source import Ingestion
 from pipeline.config.corpus import Corpus
 from pipeline.config.section import section
 from pipeline.stages import options

@@ -27,7 +27,7 @@ def test_minutes_go_on_until_the_product_is_there(monkeypatch: pytest.MonkeyPatc
             subprocess.run(["bash", "-ec", line], cwd=folder, check=True)
 
     monkeypatch.setattr(newcomer, "_type", type_line)
-    minutes = newcomer.minutes_of_a_newcomer(["touch nothing.csv", "touch ordered.csv", "touch chart.png"])
+    minutes = newcomer.minutes_of_a_newcomer(["touch nothing.csv", "touch ordered.s", "touch chart.png"])
     assert typed[1] == "make install" and len(typed) == 5
     assert set(minutes) == {"minutes_of_installation", *(f"minutes_to_{name}" for name in newcomer._PRODUCTS)}
     assert 0 < minutes["minutes_of_installation"] < minutes["minutes_to_own_program"] < minutes["minutes_to_own_model"]

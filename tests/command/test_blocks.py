@@ -33,20 +33,20 @@ def test_every_line_holds_whole_instructions_and_the_place_of_the_block(tmp_path
 
 def test_blocks_of_a_program_are_ordered_without_a_line_lost(tmp_path: Path) -> None:
     assert blocks(TINY, "--out", tmp_path / "blocks.csv", "--least", 12, "--most", 14).exit_code == 0
-    command = ["order", "--blocks", tmp_path / "blocks.csv", "--out", tmp_path / "ordered.csv"]
+    command = ["order", tmp_path / "blocks.csv", "-o", tmp_path / "ordered.csv", "--for", "atom", "--by", "list"]
     result = CliRunner().invoke(app, [*map(str, command)])
     assert result.exit_code == 0, result.output
-    rows = (tmp_path / "ordered.csv").read_text().splitlines()[1:]
-    assert len(rows) == len((tmp_path / "blocks.csv").read_text().splitlines()) > 5
-    assert all(row.split(",")[1] == "ok" for row in rows)
+    before, after = ((tmp_path / name).read_text().splitlines() for name in ("blocks.csv", "ordered.csv"))
+    assert len(after) == len(before) > 5 and before != after
+    assert [line.split(",")[1:] for line in before] == [line.split(",")[1:] for line in after]
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    (tmp_path / "dot.c").write_text("int dot;")
+    (tmp_path / "dot.c").write_text("int dot(int a) { return a; }")
     (tmp_path / "cut.so").write_bytes(TINY.read_bytes()[:5000])
     result = blocks(tmp_path / "dot.c", tmp_path / "cut.so", tmp_path / "none.o", TINY)
     assert result.exit_code == 1
-    assert "dot.c: no ELF file; compile or link it first" in result.output
+    assert "dot.c: the assembler" in result.output and "gcc -S" in result.output
     assert "cut.so: truncated or damaged ELF file" in result.output
     assert "none.o" in result.output and "No such file" in result.output
     assert f",{TINY}," in result.output

@@ -14,7 +14,7 @@ from pipeline.analysis import claimed, claims
 from pipeline.report import build, rendering
 from pipeline.report.pages import PAGES
 from pipeline.wiring import ROOT
-from tests.report import imitations, limits, made, processors
+from tests.report import imitations, limits, made, own_code, processors
 from tests.report.test_imitation import TABLES
 from tests.report.test_operator import decoded
 
@@ -68,7 +68,7 @@ ROWS = pd.concat(
     [
         *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
         *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
-        *(processors.hardware(), processors.agreement(), decoded(), verified(), ingested()),
+        *(processors.hardware(), processors.agreement(), decoded(), verified(), ingested(), own_code.results()),
     ]
 )
 FULL = made.evidence(
@@ -221,6 +221,8 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
             *commands,
             *(f"python -m benchmarks.{n}" for n in ("operator", "decoding", "ingest", "machine_agreement")),
             "python -m benchmarks.baseline_price",
+            *(f"python -m benchmarks.{n}" for n in ("own_cycles", "own_speed", "own_blocks", "own_assembly")),
+            "python -m benchmarks.mutated_files",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
             "python -m benchmarks.simulator_speed",
             *(

@@ -1,0 +1,187 @@
+"""Assembly for GNU's assembler (AT&T and Intel syntax), read and written: the first path for people's own code.
+
+Lines move, with their comments and `.loc` lines; the assembler then makes line tables, unwinding tables and relocations
+anew. The text is assembled before and after, and the two objects prove that nothing else has changed: all sections,
+`.eh_frame` and `.gcc_except_table` among them, are equal byte for byte outside of the ordered blocks and of debug
+information, and each ordered block is exactly the permutation that was asked for. In a debugger every instruction keeps
+its line. The places of variables (DWARF location lists) become approximate inside of ordered blocks, because their
+ranges begin and end at labels, which do not move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from iced_x86 import Decoder, Register
+
+from pipeline.blocks.dag.memory_order import Mark
+from pipeline.blocks.formats.assembler import Refused, assemble
+from pipeline.blocks.formats.assembly_blocks import Layout, layout, throws_without_calls
+from pipeline.blocks.formats.assembly_functions import frames
+from pipeline.blocks.formats.assembly_proof import failing_blocks
+from pipeline.blocks.formats.assembly_text import text_with_orders
+from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
+from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
+from pipeline.blocks.formats.statements import Kind, Source, scan
+
+_INTEL = ("-msyntax=intel", "-mnaked-reg")
+_DEFECT = "it is left as it was; please report this file as a defect"
+
+
+class AssemblyFile:
+    """A file of assembly.
+
+    `listing`: its instructions, each with its place in the object; `instructions[k]`: those of block k.
+    """
+
+    def __init__(self, content: bytes, source: Source, part: Listing, surroundings: Layout, options: tuple[str, ...]) -> None:
+        self._content, self._source, self.listing = content, source, part
+        self._layout, self._options = surroundings, options
+        self.instructions: Sequence[range] = surroundings.blocks
+        marks = frames(source, part)
+        marks[part.linked] |= int(Mark.LINKED)
+        self.blocks: list[CodeBlock] = [
+            CodeBlock(
+                self._place(block), b"".join(part.code(k) for k in block), marks[block.start : block.stop].tobytes()
+            )
+            for block in surroundings.blocks
+        ]
+        self.faults: list[Fault] = list(_faults(source, part))
+
+    def _place(self, block: range) -> str:
+        return f"lines {self.listing.line[block.start] + 1}-{self.listing.line[block.stop - 1] + 1}"
+
+    def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
+        """The file with new orders: index of a block -> index of the instruction in each slot.
+
+        Blocks for which the proof fails stay as they were, and a fault names them. Raises ValueError for an order that
+        is no permutation of its block.
+        """
+        changed = {}
+        for block, order in orders.items():
+            n = len(self.instructions[block])
+            if sorted(order) != list(range(n)):
+                raise ValueError(f"{self.blocks[block].place}: {list(order)} is no permutation of {n} instructions")
+            if list(order) != list(range(n)):
+                changed[block] = [int(index) for index in order]
+        proven = self._proven(changed) if changed else {}
+        for block in changed:
+            if block not in proven:
+                self.faults.append(Fault(self.blocks[block].place, "defect: the new order could not be proven", _DEFECT))
+        return self._text(proven) if proven else self._content
+
+    def _text(self, orders: Mapping[int, Sequence[int]]) -> bytes:
+        return text_with_orders(self._source, self.listing, self._layout, orders).encode("latin-1")
+
+    def _failing(self, orders: Mapping[int, Sequence[int]]) -> set[int] | None:
+        try:
+            after = assemble(self._text(orders), self._options)
+        except Refused:
+            return None
+        return failing_blocks(self.listing, self.instructions, orders, after)
+
+    def _proven(self, orders: dict[int, list[int]]) -> dict[int, list[int]]:
+        """The orders that are proven, together; halves are tried if it is unclear which block is at fault."""
+        while orders:
+            failing = self._failing(orders)
+            if not failing and failing is not None:
+                return orders
+            if failing is None:
+                if len(orders) == 1:
+                    return {}
+                numbers = sorted(orders)
+                half = len(numbers) // 2
+                first = self._proven({k: orders[k] for k in numbers[:half]})
+                second = self._proven({k: orders[k] for k in numbers[half:]})
+                both = first | second
+                return both if not first or not second or self._failing(both) == set() else first
+            orders = {block: order for block, order in orders.items() if block not in failing}
+        return {}
+
+
+def _ranges(lines: Sequence[int]) -> str:
+    """Line numbers for people: the first ranges, and how many lines follow."""
+    ranges: list[list[int]] = []
+    for line in lines:
+        if ranges and line == ranges[-1][1] + 1:
+            ranges[-1][1] = line
+        else:
+            ranges.append([line, line])
+    texts = [str(a) if a == b else f"{a}-{b}" for a, b in ranges[:3]]
+    more = sum(b - a + 1 for a, b in ranges[3:])
+    return "lines " + ", ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _faults(source: Source, part: Listing) -> list[Fault]:
+    """What is left alone, by reason."""
+    if source.foreign_mode:
+        return [Fault("the whole file", "it contains code for 16 or 32 bits in a macro, a condition or inline assembly",
+                      "move that code to a file of its own")]  # fmt: skip
+    if throws_without_calls(source):
+        return [Fault("the whole file", "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed",
+                      "compile it without that option")]  # fmt: skip
+    understood = set(part.line.tolist())
+    inline, other, refused = [], [], []
+    for line, statement in enumerate(source.statements):
+        if statement.kind == Kind.OPAQUE and statement.text:
+            (inline if source.inline[line] else other).append(line + 1)
+        elif statement.kind == Kind.INSTRUCTION and line not in understood:
+            refused.append(line + 1)
+    faults = []
+    if inline:
+        faults.append(Fault(_ranges(inline), "inline assembly is left alone", "none is needed"))
+    if other:
+        faults.append(
+            Fault(
+                _ranges(other),
+                "macros, conditions, prefixes, operands relative to `.`, and lines of several statements are left alone",
+                "give the file to order after its macros are expanded, with one instruction on each line",
+            )
+        )
+    if refused:
+        faults.append(
+            Fault(_ranges(refused), "a statement that is not one instruction of 64-bit code is left alone", "none is needed")
+        )
+    if any(statement.word == ".section" and ".gnu.lto_" in statement.operands for statement in source.statements):
+        faults.append(
+            Fault("the whole file", "it contains bytecode for optimisation at link time, of which the linker makes the code anew",
+                  "compile without -flto")
+        )  # fmt: skip
+    return faults
+
+
+def _listing(source: Source) -> tuple[Listing, tuple[str, ...]]:
+    """The listing, and options of the assembler: a text that does not name its syntax may be in either."""
+    has_syntax = any(statement.word in (".intel_syntax", ".att_syntax") for statement in source.statements)
+    errors = []
+    for options in ((),) if has_syntax else ((), _INTEL):
+        try:
+            return listing(source, options), options
+        except Refused as error:
+            errors.append(error)
+    error = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
+    raise Unreadable(
+        f"the assembler `as --64` refuses it: {error}",
+        "correct it, or give the compiler's output for x86-64 (gcc -S); files that it includes must be part of it",
+    ) from error
+
+
+def _is_32_bit(part: Listing) -> bool:
+    """Whether an instruction addresses memory by esp. Some functions for 32 bits assemble for 64 bits too."""
+    examples = (Decoder(64, part.forms.examples[form]).decode() for form in np.unique(part.form).tolist())
+    return any(instruction.memory_base == Register.ESP for instruction in examples)
+
+
+def read(content: bytes, name: str) -> AssemblyFile:
+    """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
+    source = scan(content.decode("latin-1"))
+    if any(statement.word == ".include" for statement in source.statements):
+        raise Unreadable(f"{name} includes another file, which cannot be seen", "put the text of that file in its place")
+    try:
+        part, options = _listing(source)
+    except NotUnderstood as error:
+        raise Unreadable(f"{name} is not understood: {error}", "give the compiler's output (gcc -S)") from error
+    if _is_32_bit(part):
+        raise Unreadable(f"{name} is code for 32 bits: it accesses memory by esp", "compile it for x86-64, without -m32")
+    return AssemblyFile(content, source, part, layout(source, part), options)

@@ -1,0 +1,44 @@
+"""What every format gives: the blocks of a file, the parts left alone, and the file with its blocks in new orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+
+class Unreadable(ValueError):
+    """A file cannot be used at all; `reason` says why (and where), `remedy` what to do about it."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason, self.remedy = reason, remedy
+
+
+class CodeBlock(NamedTuple):
+    """A basic block of a user's file, without the control transfer at its end."""
+
+    place: str  # for people, unique in its file: "lines 12-19", "line 7", ".text+0x40"
+    code: bytes  # whole x86-64 instructions; bytes that the linker fills in are zero
+    marks: bytes  # one byte for each instruction: dag/memory_order.Mark
+
+
+class Fault(NamedTuple):
+    """A part of a file that is left as it is, and why."""
+
+    place: str
+    reason: str
+    remedy: str
+
+
+class Document(Protocol):
+    """A file that has been read. Reading raises Unreadable for a file of another form."""
+
+    blocks: Sequence[CodeBlock]  # at least two instructions each
+    faults: Sequence[Fault]
+
+    def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
+        """The whole file with new orders: index of a block -> index of the instruction in each slot.
+
+        Bytes outside of these blocks, and what belongs to them, stay as they are. Without orders, the file as it was.
+        """
+        ...

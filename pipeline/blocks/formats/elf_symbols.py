@@ -1,0 +1,78 @@
+"""The symbols of an ELF file: the names of functions, and places in code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from elftools.elf.sections import SymbolTableSection
+
+from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.formats.elf_image import NOWHERE, Image, damaged
+
+_ENTRY = 24  # bytes of a symbol
+_MOVES_CONTROL = ("STT_FUNC", "STT_LOOS", "STT_NOTYPE")  # STT_LOOS: the resolver of an indirect function
+_PARTS = (".cold", "__part.")  # in names of parts of functions
+# Code that jumps to an address in a register, as `jmp reg` does (for processors with weak branch prediction).
+_THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
+
+
+class Table(NamedTuple):
+    """The symbols of one table, N of them."""
+
+    position: np.ndarray  # (N,) int64; NOWHERE for those without a place in this file
+    is_local: np.ndarray  # (N,) bool: a label of this file alone, or a section, which stands for its local labels
+    names: list[str]
+
+
+class Symbols(NamedTuple):
+    """The symbols of a file."""
+
+    tables: Mapping[int, Table]  # by the index of the table's section
+    places: np.ndarray  # (K,) int64: positions of all symbols that have one
+    functions: Mapping[int, str]  # position -> name of what may be a function there
+
+
+def is_part(name: str) -> bool:
+    """Whether a symbol names a part of a function that compilers moved away from the rest."""
+    return any(word in name for word in _PARTS)
+
+
+def is_thunk(name: str) -> bool:
+    """Whether a jump to the symbol is a jump to an address in a register."""
+    return any(word in name for word in _THUNKS)
+
+
+def read_symbols(image: Image) -> Symbols:
+    """All symbols. Raises Unreadable, and exceptions of `DAMAGE` for damaged tables."""
+    tables: dict[int, Table] = {}
+    functions: dict[int, str] = {}
+    for index, section in enumerate(image.sections):
+        if not isinstance(section, SymbolTableSection):
+            continue
+        if section["sh_entsize"] != _ENTRY:
+            raise damaged(f"symbols of a wrong size in {section.name}")
+        positions, is_local, names = [], [], []
+        for symbol in section.iter_symbols():
+            defined_in, kind = symbol["st_shndx"], symbol["st_info"]["type"]
+            if defined_in == "SHN_XINDEX":
+                raise Unreadable("an object with more than 65,000 sections", "compile without -ffunction-sections")
+            position = NOWHERE
+            if isinstance(defined_in, int) and 0 < defined_in < len(image.bases) and symbol["st_value"] < 1 << 62:
+                base = int(image.bases[defined_in]) if image.relocatable else -image.address
+                # In linked files, the value of a thread's variable is no address.
+                if base != NOWHERE and (image.relocatable or kind != "STT_TLS"):
+                    position = base + symbol["st_value"]
+            positions.append(position)
+            binding = symbol["st_info"]["bind"]
+            is_local.append(kind == "STT_SECTION" or (kind == "STT_NOTYPE" and binding == "STB_LOCAL"))
+            names.append(symbol.name)
+            if kind not in _MOVES_CONTROL or not symbol.name or symbol.name.startswith(".L") or position < 0:
+                continue
+            # A name of the whole function wins over one of a part, and the first over later ones.
+            if position not in functions or (is_part(functions[position]) and not is_part(symbol.name)):
+                functions[position] = symbol.name
+        tables[index] = Table(np.array(positions, np.int64), np.array(is_local, bool), names)
+    places = np.concatenate([np.zeros(0, np.int64), *(table.position for table in tables.values())])
+    return Symbols(tables, places[places != NOWHERE], functions)

@@ -1,0 +1,74 @@
+"""Jump tables of relocatable objects: the labels in code that they lead to.
+
+GCC and Clang write tables of distances, `.long label - table`, into the data of position-independent code. The
+relocation of entry k then leads to `label + 4 * k`: the begin of the table must be known, and the code that uses the
+table refers to it. Tables of addresses, `.quad label`, show their labels directly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.blocks.formats.elf_code import Code
+from pipeline.blocks.formats.elf_image import NOWHERE, Image
+from pipeline.blocks.formats.elf_relocations import R_32, R_32S, R_64, R_PC32, R_PC64, Relocations
+from pipeline.blocks.formats.unwinding import Functions
+
+_ENTRY = 4  # bytes of a distance
+
+
+class Labels(NamedTuple):
+    """What the data of an object says of places in its code."""
+
+    positions: np.ndarray  # int64: places that tables lead to
+    unknown: np.ndarray  # int64: positions of the sections of code that an entry leads to, but nobody knows where
+
+
+def function_at(functions: Functions, positions: np.ndarray) -> np.ndarray:
+    """Index of the function that contains each position, int64; -1 for none."""
+    if len(functions.begin) == 0:
+        return np.full(len(positions), -1, np.int64)
+    index = np.searchsorted(functions.begin, positions, "right") - 1
+    return np.where((index >= 0) & (positions < functions.end[index]), index, -1)
+
+
+def labels(image: Image, functions: Functions, code: Code, relocations: Relocations, component: np.ndarray) -> Labels:
+    """Labels in the code of an object. component: (F,) int64, equal for functions that jump to each other's inside."""
+    size = len(image.code)
+    skipped = [k for k, section in enumerate(image.sections) if section.name.startswith((".debug", ".eh_frame"))]
+    in_data = (relocations.place >= size) & ~np.isin(relocations.section, skipped)
+    in_data &= (relocations.symbol >= 0) & (relocations.symbol < size)
+    pointers = relocations.target[in_data & np.isin(relocations.kind, (R_64, R_32, R_32S))]
+    entries = np.flatnonzero(in_data & relocations.local & np.isin(relocations.kind, (R_PC32, R_PC64)))
+    entries = entries[np.argsort(relocations.place[entries], kind="stable")]
+    if len(entries) == 0:
+        return Labels(pointers, np.zeros(0, np.int64))
+    place = relocations.place[entries]
+    begins = np.r_[True, np.diff(place) != _ENTRY]
+    run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]  # where the run of entries of each one begins
+    bases, users = _references(code, relocations, size)
+    nearest = np.searchsorted(bases, place, "right") - 1
+    base = np.where(nearest >= 0, bases[nearest.clip(min=0)] if len(bases) else NOWHERE, NOWHERE)
+    label = relocations.target[entries] - (place - base)
+    target_function = function_at(functions, label)
+    is_right = (base >= run) & (relocations.kind[entries] == R_PC32) & (code.at(label) >= 0)
+    for k in np.flatnonzero(is_right).tolist():
+        user = users[int(base[k])]
+        is_right[k] = any(component[f] == component[target_function[k]] for f in user)
+    return Labels(np.r_[pointers, label[is_right]], np.unique(relocations.symbol[entries[~is_right]]))
+
+
+def _references(code: Code, relocations: Relocations, size: int) -> tuple[np.ndarray, dict[int, set[int]]]:
+    """Places in data that code refers to, sorted int64, and the functions that refer to each."""
+    near = np.flatnonzero(code.refers >= size)
+    fixed = np.flatnonzero(
+        (code.relocation >= 0) & (relocations.target >= size) & np.isin(relocations.kind, (R_64, R_32, R_32S))
+    )
+    places = np.r_[code.refers[near], relocations.target[fixed]]
+    users: dict[int, set[int]] = {}
+    functions = np.r_[code.function[near], code.function[code.relocation[fixed]]]
+    for place, function in zip(places.tolist(), functions.tolist(), strict=True):
+        users.setdefault(place, set()).add(function)
+    return np.array(sorted(users), np.int64), users

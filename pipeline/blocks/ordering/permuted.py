@@ -1,0 +1,31 @@
+"""A block's bytes in another order, as a file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.reorder import reordered
+from pipeline.blocks.dag.memory_order import Mark
+from pipeline.blocks.formats.document import CodeBlock
+
+
+def permuted(block: CodeBlock, order: Sequence[int], forms: Forms) -> bytes | None:
+    """The bytes; rip-relative operands keep their targets, and what the linker fills in stays as it is.
+
+    None if a displacement does not fit.
+    """
+    code, begin = np.frombuffer(block.code, np.uint8), np.zeros(1, np.int64)
+    decoded = forms.decode(code, begin, np.array([len(code)]))
+    facts = forms.facts[decoded.form]
+    moved, fits = reordered(code, begin, decoded, forms.facts, np.asarray(order))
+    starts = np.r_[0, np.cumsum(facts["length"].astype(np.int64))].tolist()
+    written, position = bytearray(moved.tobytes()), 0
+    for i in order:
+        length = int(facts["length"][i])
+        if block.marks[i] & Mark.LINKED:
+            written[position : position + length] = block.code[starts[i] : starts[i] + length]
+        position += length
+    return bytes(written) if fits[0] else None

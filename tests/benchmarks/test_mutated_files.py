@@ -1,0 +1,87 @@
+"""The benchmark of damaged files: it finds faults where there are some."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks import mutated_files
+from benchmarks.mutated_files import Reader, check_sound
+from pipeline.blocks.formats import reading
+from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.ordering.matching import Order
+from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
+    return sound_files(tmp_path_factory.mktemp("sound"))
+
+
+def test_sound_files_are_ordered(sound: dict[str, list[bytes]], tmp_path: Path) -> None:
+    assert set(check_sound(sound, tmp_path)) == set(SUFFIXES)
+
+
+def test_the_same_seed_gives_the_same_damage(sound: dict[str, list[bytes]]) -> None:
+    first, second, other = (list(inputs(seed, 60, sound)) for seed in (1, 1, 2))
+    assert first == second != other
+    assert [damaged.kind for damaged in first[:6]] == list(SUFFIXES)
+
+
+def test_a_few_damaged_files(sound: dict[str, list[bytes]], tmp_path: Path) -> None:
+    reader, names = Reader(0), set()
+    for number, damaged in enumerate(inputs(11, 90, sound)):
+        path = tmp_path / f"{number}{SUFFIXES[damaged.kind]}"
+        path.write_bytes(damaged.content)
+        name, detail = reader.outcome(path)
+        assert name != "fault", f"{damaged.kind} ({damaged.damage}): {detail}"
+        names.add(name)
+    assert {"ordered", "refused"} <= names
+
+
+class _Altered:
+    """A document whose new file is changed behind its back."""
+
+    def __init__(self, document: object) -> None:
+        self.blocks, self.faults, self._document = document.blocks, document.faults, document  # type: ignore[attr-defined]
+
+    def rewritten(self, orders: dict[int, Order]) -> bytes:
+        content = bytearray(self._document.rewritten(orders))  # type: ignore[attr-defined]
+        if orders:
+            content[-3] ^= 1
+        return bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["assembly", "object", "archive"])
+def test_an_altered_document_is_a_fault(
+    kind: str, sound: dict[str, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = reading.document
+    monkeypatch.setattr(reading, "document", lambda *arguments: _Altered(read(*arguments)))
+    path = tmp_path / f"a{SUFFIXES[kind]}"
+    path.write_bytes(sound[kind][0])
+    with pytest.raises(AssertionError):
+        Reader(0).outcome(path)
+
+
+def test_other_faults(sound: dict[str, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(sound["csv"][0])
+
+    def refuses(_: Path) -> str:
+        raise Unreadable("reason", " ")
+
+    def alters(file: Path) -> str:
+        file.write_bytes(b"")
+        raise Unreadable("reason", "remedy")
+
+    monkeypatch.setattr(reading, "format_of", refuses)
+    assert Reader(0).outcome(path)[0] == "fault"
+    monkeypatch.setattr(reading, "format_of", alters)
+    assert Reader(0).outcome(path) == ("fault", "the input was changed")
+    with pytest.raises(AssertionError, match="without place"):
+        mutated_files._check_faults([Fault("", "reason", "remedy")])

@@ -1,0 +1,170 @@
+"""Blocks end where control or a tool may arrive. Each case is four instructions with a place in the middle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.formats.elf_analysis import analyse
+from pipeline.blocks.formats.elf_file import read
+from pipeline.blocks.formats.elf_functions import INDIRECT
+from pipeline.blocks.formats.elf_targets import possible_branches
+from tests.blocks.formats.elf_builds import build, run
+
+# {here} is at the place, {after} behind the function; `other` refers to the place in the ways that the cases name.
+SOURCE = """
+    .file 1 "source.c"
+    .text
+    .globl f, other, _start
+    .type f, @function
+    .type other, @function
+    .type _start, @function
+f:  .cfi_startproc
+    .loc 1 5
+    movq %rdi, %rax
+    addq $1, %rsi
+{here}
+    addq $2, %rdx
+    movq %rcx, %r8
+{end}
+    .cfi_endproc
+_start:
+    .cfi_startproc
+    call f
+    ret
+    .cfi_endproc
+other:
+    .cfi_startproc
+    {other}
+    ret
+    .cfi_endproc
+{after}
+"""
+CODE = bytes.fromhex("4889f8 4883c601 4883c202 4989c8")
+CASES = {
+    "branch": {"here": ".Lp:", "end": "jne .Lp\nret"},
+    "branch_of_another_function": {"here": ".Lp:", "other": "jne .Lp"},
+    "branch_of_code_without_unwinding": {"here": ".Lp:", "after": "jmp .Lp"},
+    "call": {"here": ".Lp:", "other": "call .Lp"},
+    "symbol": {"here": "middle:"},
+    "address": {"here": ".Lp:", "other": "leaq .Lp(%rip), %rax"},
+    "pointer": {"here": ".Lp:", "after": ".data\n.balign 8\n.quad .Lp"},
+    "array": {"here": ".Lp:", "after": '.section .init_array,"aw"\n.quad .Lp'},
+    "unwinding": {"here": ".cfi_adjust_cfa_offset 8"},
+    "line": {"here": ".loc 1 7"},
+    "padding": {"here": "nop"},
+    "mark": {"here": "endbr64"},
+    "fence_of_the_kernel": {"here": "syscall"},
+    "probe": {
+        "here": ".Lp:",
+        "after": '.section .note.stapsdt,"","note"\n.balign 4\n.4byte 8,24,3\n.asciz "stapsdt"\n.8byte .Lp,0,0\n',
+    },
+}
+LINKS = {
+    "object": ("-c",),
+    "shared": ("-nostdlib", "-shared", "-Wl,-z,notext"),
+    "packed": ("-nostdlib", "-pie", "-Wl,-z,pack-relative-relocs"),
+    "stripped": ("-nostdlib", "-pie", "-s"),
+    "fixed": ("-nostdlib", "-no-pie", "-s"),
+}
+NO_LONGER_SHOWN = {("symbol", "stripped"), ("symbol", "fixed"), ("line", "stripped"), ("line", "fixed")}
+
+
+def blocks_of_f(folder: Path, options: tuple[str, ...], **parts: str) -> list[bytes]:
+    source = SOURCE.format(**{"here": "", "end": "ret", "other": "", "after": "", **parts})
+    document = read(build(folder, source, ".s", *options), "f")
+    return [block.code for block in document.blocks if block.code in CODE]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_run_is_one_block(link: str, tmp_path: Path) -> None:
+    assert blocks_of_f(tmp_path, LINKS[link]) == [CODE]
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_block_ends(case: str, link: str, tmp_path: Path) -> None:
+    if (case, link) in NO_LONGER_SHOWN:
+        return
+    assert blocks_of_f(tmp_path, LINKS[link], **CASES[case]) == [CODE[:7], CODE[7:]]
+
+
+@pytest.mark.parametrize("constant", ["movl $.Lp, %eax", "movabsq $.Lp, %rax", "movl %eax, .Lp(,%rdi,8)"])
+def test_constants_of_a_program_at_a_fixed_address(constant: str, tmp_path: Path) -> None:
+    for options in (LINKS["fixed"], LINKS["object"]):
+        assert blocks_of_f(tmp_path, options, here=".Lp:", other=constant) == [CODE[:7], CODE[7:]]
+
+
+def test_distances_in_data(tmp_path: Path) -> None:
+    after = ".section .rodata\n.long .Lp - .\n.long 7\n.quad f, other"
+    assert blocks_of_f(tmp_path, LINKS["object"], here=".Lp:", after=after) == [CODE[:7], CODE[7:]]
+
+
+def test_debug_information_is_no_arrival(tmp_path: Path) -> None:
+    after = '.section .debug_info,"",@progbits\n.quad .Lp'
+    assert blocks_of_f(tmp_path, LINKS["object"], here=".Lp:", after=after) == [CODE]
+
+
+@pytest.mark.parametrize(
+    ("branch", "size"),
+    [
+        ("jmp", 2),
+        ("je", 2),
+        ("jrcxz", 2),
+        ("loop", 2),
+        ("call", 5),
+        ("{disp32} jmp", 5),
+        ("{disp32} jg", 6),
+        ("xbegin", 6),
+    ],
+)
+def test_possible_branches(branch: str, size: int, tmp_path: Path) -> None:
+    built = build(tmp_path, f".org 100\n.Lp: .org 110\n{branch} .Lp", ".s", "-c")
+    (tmp_path / "built.o").write_bytes(built)
+    run(["objcopy", "-O", "binary", "-j", ".text", tmp_path / "built.o", tmp_path / "code"])
+    code = np.frombuffer((tmp_path / "code").read_bytes(), np.uint8)
+    assert len(code) == 110 + size
+    unread = np.zeros(len(code), bool)
+    assert len(possible_branches(code, unread)) == 0
+    unread[110] = True
+    assert possible_branches(code, unread).tolist() == [100]
+
+
+@pytest.mark.parametrize("options", [("-fPIC",), ("-fPIC", "-ffunction-sections"), ("-fno-pic",), ("-fPIC", "-Os")])
+def test_labels_of_jump_tables(options: tuple[str, ...], tmp_path: Path) -> None:
+    """The labels are those of the compiler's assembly; an object that keeps local symbols says where they are."""
+    source = tmp_path / "source.c"
+    source.write_text((Path(__file__).parent / "labels.c").read_text())
+    run(["gcc", "-O2", "-S", *options, source, "-o", tmp_path / "source.s"])
+    run(["gcc", "-c", tmp_path / "source.s", "-o", tmp_path / "plain.o"])
+    run(["gcc", "-c", "-Wa,-L", tmp_path / "source.s", "-o", tmp_path / "local.o"])
+    function_of, names, function = {}, set(), ""
+    for line in (tmp_path / "source.s").read_text().splitlines():
+        words = line.split()
+        if line.endswith(":") and line.startswith(".L"):
+            function_of[line[:-1]] = function
+        elif line.endswith(":"):
+            function = line[:-1]
+        elif len(words) == 2 and words[0] in (".long", ".quad") and words[1].startswith(".L"):
+            names.add(words[1].split("-")[0])
+    symbols = [line.split() for line in run(["nm", tmp_path / "local.o"]).splitlines()]
+    address = {words[2]: int(words[0], 16) for words in symbols if len(words) == 3}
+    labels = {
+        (function_of[name], address[name] - address[function_of[name]])
+        for name in names
+        if function_of[name] in ("choose", "addresses")
+    }
+    analysis = analyse((tmp_path / "plain.o").read_bytes(), Forms())
+    functions, positions = analysis.functions, analysis.verdict.targets
+    index = np.searchsorted(functions.begin, positions, "right") - 1
+    of_functions = [analysis.symbols.functions[begin] for begin in functions.begin[index].tolist()]
+    offsets = set(zip(of_functions, (positions - functions.begin[index]).tolist(), strict=True))
+    assert len(labels) > 10
+    assert {offset for offset in offsets if offset[0] in ("choose", "addresses")} == labels
+    reasons = dict(zip(functions.begin.tolist(), analysis.verdict.reasons, strict=True))
+    places = {name: position for position, name in analysis.symbols.functions.items()}
+    assert not reasons[places["choose"]] and not reasons[places["addresses"]]
+    assert reasons[places["distances"]] == INDIRECT

@@ -1,0 +1,113 @@
+"""The verb `explain` as a user types it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from pipeline.command.main import app
+from tests.blocks import real
+
+SOURCE = """\
+	.text
+	.globl	f
+	.type	f, @function
+f:
+	mulsd	%xmm0, %xmm1
+	addsd	%xmm1, %xmm2
+	mulsd	%xmm3, %xmm4
+	addsd	%xmm4, %xmm5
+	ret
+	.size	f, .-f
+"""
+ORDERED = "4889d84889f1"  # mov rax, rbx; mov rcx, rsi: no order is faster
+
+
+def run(*words: str | Path, **more: str) -> Result:
+    return CliRunner().invoke(app, ["explain", *map(str, words)], **more)
+
+
+def refused(*words: str | Path) -> str:
+    """The error message: one line, no traceback."""
+    result = run(*words)
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.output
+    [message] = [line for line in result.stderr.splitlines() if "error: " in line]
+    return message
+
+
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("assembly") / "f.s"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_assembly_has_its_page(assembly: Path, tmp_path: Path) -> None:
+    before = assembly.read_bytes()
+    out = tmp_path / "new/f.html"
+    result = run(assembly, "-o", out, "--for", "atom", "--by", "list")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"page: {out}\n" and "f.s: " in result.stderr
+    page = out.read_text()
+    [(place, old, new)] = set(re.findall(r"<h2 id=[^>]*>(lines? [\d-]+): (\d+) → (\d+) cycles", page))
+    assert int(new) < int(old) and page.count(place) >= 2
+    assert "mulsd xmm1, xmm0" in page and ">▲&nbsp;1<" in page and "critical path" in page and "AtomPort" in page
+    assert assembly.read_bytes() == before and [path.name for path in out.parent.iterdir()] == ["f.html"]
+
+
+def test_lines_of_hexadecimal_have_their_page(tmp_path: Path) -> None:
+    codes = real.table()["code"].to_pylist()[:200]
+    (tmp_path / "mine.csv").write_text("".join(f"{code.hex()},1\n" for code in codes) + "zz\n")
+    out = tmp_path / "mine.html"
+    result = run(tmp_path / "mine.csv", "-o", out, "--for", "atom", "--by", "list", "--blocks", "3")
+    assert result.exit_code == 0, result.output
+    page = out.read_text()
+    assert len(re.findall(r"<h2 id=[^>]*>line \d+: ", page)) == 3 and "200 basic blocks" in page
+    assert "left alone" in page
+
+
+def test_standard_input_without_a_gain(tmp_path: Path) -> None:
+    out = tmp_path / "mine.html"
+    result = run("-", "-o", out, "--for", "haswell", input=f"{ORDERED}\n")
+    assert result.exit_code == 0, result.output
+    assert "standard input: 1 blocks, 0 faster in a new order; for haswell by search" in result.stderr
+    assert "No block gains by a new order" in out.read_text()
+
+
+def test_a_hostile_name_is_text(assembly: Path, tmp_path: Path) -> None:
+    path = tmp_path / "<img src=x>&.s"
+    path.write_bytes(assembly.read_bytes())
+    out = tmp_path / "f.html"
+    assert run(path, "-o", out, "--for", "atom", "--by", "list").exit_code == 0
+    page = out.read_text()
+    assert "<img" not in page and "&lt;img src=x&gt;&amp;.s" in page
+
+
+def test_what_cannot_be(assembly: Path, tmp_path: Path) -> None:
+    out = tmp_path / "f.html"
+    out.write_text("of yesterday")
+    assert "would take the place of the file itself; name another" in refused(assembly, "-o", assembly)
+    assert "this is a folder; name a file in it" in refused(assembly, "-o", tmp_path)
+    assert "name it, as -o explanation.html" in refused(assembly, "-o", "-")
+    assert "for haswell take --by search" in refused(assembly, "-o", out, "--for", "haswell", "--by", "cp_sat")
+    assert "nothing.s" in refused(tmp_path / "nothing.s", "-o", out, "--for", "atom")
+    (tmp_path / "f.c").write_text("int f(void) { return 1; }")
+    assert "f.c: " in refused(tmp_path / "f.c", "-o", out, "--for", "atom")
+    assert out.read_text() == "of yesterday"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.c", "f.html"]
+
+
+def test_the_verb_imports_nothing_slow_before_it_runs() -> None:
+    slow = {"pandas", "jinja2", "numba", "numpy", "iced_x86", "torch", "matplotlib"}
+    code = f"import sys; import pipeline.command.explain; print(sorted({slow} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_help_teaches() -> None:
+    text = " ".join(run("--help").stdout.split())
+    assert "both orders side by side" in text and "learned-schedulers explain f.s --for haswell -o f.html" in text

@@ -1,0 +1,99 @@
+"""The page on users' files, from made-up results; every claim on them finds the row that benchmarks write."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.analysis import claimed, claims
+from pipeline.blocks.ordering.methods import METHODS
+from pipeline.blocks.ordering.targets import TARGETS
+from pipeline.report.own_code import answers, pace, proof, worth
+from tests.report import made, own_code
+
+EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claimed.claims()))
+EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations"}
+
+
+def test_the_names_are_those_of_the_command() -> None:
+    """The page and the claims do not import the command's rooms, which are slow to import."""
+    assert claimed.PROCESSORS == TARGETS
+    assert sorted(worth.METHODS) == sorted(METHODS)
+
+
+def test_the_price_of_safety_is_between_the_best_methods() -> None:
+    price = worth.section(EVIDENCE)["price"]
+    assert price.head[1:6] == [
+        "Best, `tso`", "Its cycles, `tso`", "Best, `single_thread`", "Its cycles, `single_thread`", "Price of safety"
+    ]  # fmt: skip
+    assert price.lines[0] == [
+        *("atom", "`cp_sat`", "0.9150 <small>[0.9050 to 0.9250]</small>", "`cp_sat`"),
+        *("0.9000 <small>[0.8900 to 0.9100]</small>", "+1.50 pp", "50.0%", "75.0%"),
+    ]
+    assert [line[0] for line in price.lines] == ["atom", "skylake"] and price.lines[1][1] == "`search`"
+
+
+def test_methods_that_do_not_serve_a_processor_have_a_dash() -> None:
+    ratios = worth.section(EVIDENCE)["ratios"]
+    assert list(ratios) == ["`tso`", "`single_thread`"]
+    table = ratios["`tso`"]
+    assert table.head == ["Processor", "`search`", "`cp_sat`", "`learned`", "`imitator`", "Blocks"]
+    assert table.lines[1][2:4] == ["-", "-"] and table.lines[1][-1] == "8,765"
+    assert table.lines[0][1].startswith("0.9250") and ratios["`single_thread`"].lines[0][1].startswith("0.9100")
+
+
+def test_the_picture_has_both_models_of_memory_on_each_processor() -> None:
+    figures = worth.section(EVIDENCE)["figures"]
+    drawn = figures["own_code_memory"]().axes[0]
+    heights = sorted({line.get_ydata()[0] for line in drawn.lines if line.get_marker() in "oD"}, reverse=True)
+    assert [round(height) for height in heights] == [0, 0, -1, -1] and len(set(heights)) == 4
+    assert [text.get_text() for text in drawn.get_yticklabels()] == ["atom", "skylake"]
+
+
+def test_the_speed_of_the_command_and_its_memory() -> None:
+    shown = pace.section(EVIDENCE)
+    assert [line[0] for line in shown["timed"].lines] == ["`policy`", "`learned`"]
+    assert shown["timed"].lines[0][2].startswith("41,000") and shown["timed"].lines[0][-2:] == ["300,000", "0"]
+    assert shown["large"].lines == [["`policy`", "haswell", "10,000,000", "1.23", "321", "3"]]
+
+
+def test_all_formats_and_methods_are_behind_the_others() -> None:
+    shown = proof.section(EVIDENCE)
+    places = [line[:2] for line in shown["run"].lines]
+    assert places[:3] == [["assembly", "`search`"], ["assembly", "`policy`"], ["assembly", "**all**"]]
+    assert places[-1] == ["**all**", "**all**"] and places[3][0] == "lines of CSV" and len(places) == 9
+    assert shown["run"].lines[0][2:] == ["50,000", "45,690", "45,678", "12", "0"]
+    assert shown["controls"].lines == [["assembly", "300", "290", "0", "290", "91.0%"]]
+    assert [line[0] for line in shown["debugged"].lines] == ["`-O0`", "`-O3`", "**all**"]
+    assert shown["debugged"].lines[1][1:6] == ["50", "1", "1", "0", "0"]
+    assert shown["debugged"].lines[1][6] == "25.0%"
+    assert shown["mutated"].lines[-1] == ["**all**", "2,000", "0", "0", "0", "0"]
+
+
+def test_each_claim_finds_its_row() -> None:
+    table = EVIDENCE.claims.set_index("claim")
+    measured = {
+        "own_blocks_that_differ": "yes",
+        "own_files_that_fail": "no",  # one file
+        "own_lost_lines": "yes",  # of the first file, not of the long one
+        "own_policy_blocks_per_second": "yes",
+        "own_learned_blocks_per_second": "yes",
+        "own_cycles_tso_atom": "yes",
+        "own_cycles_tso_skylake": "yes",
+        "own_cycles_single_thread_atom": "yes",
+    }
+    assert table.loc[list(measured), "holds"].to_dict() == measured
+    assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
+    assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
+    names = {claim.name for claim in claimed.claims() if claim.row["experiment"] in EXPERIMENTS}
+    assert names == set(answers.QUESTIONS) and len(names) == 17
+    lines = answers.section(EVIDENCE)["questions"].lines
+    assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_the_page_is_whole_without_an_experiment(experiment: str) -> None:
+    rows = own_code.results()
+    text, _ = made.page("own_code", made.evidence(rows[rows["experiment"] != experiment]))
+    name = {"own_mutations": "mutated_files"}.get(experiment, experiment)
+    assert text.count("Not measured yet") == 1 and f"Not measured yet: `python -m benchmarks.{name}`" in text
+    assert "Not measured yet" not in made.page("own_code", made.evidence(rows))[0]
