@@ -1,6 +1,8 @@
 """From source artifacts to basic blocks, dependency DAGs, splits, sets and tokens."""
 
 SHARDS = range(P.corpus.shards)
+# The module that `ingest` imports by name (stages/ingest.py) for sources that may hold files of every format.
+FORMATS = ["pipeline.blocks.formats.corpus_source"] if any(s.kind == "bhive" for s in P.corpus.sources.values()) else []
 ARTIFACTS = [path("raw", source=source) for source in sorted(P.corpus.sources)]
 
 
@@ -31,7 +33,7 @@ rule manifest:
 
 rule ingest:
     input:
-        src=src("ingest"),
+        src=src("ingest", *FORMATS),
         files=ARTIFACTS,
         manifest=path("manifest"),
     output:

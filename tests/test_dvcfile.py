@@ -16,7 +16,8 @@ from pipeline.wiring import ROOT
 FROZEN = {"all", "publish", "trial", "verify", "compile", "train_ordering", "ship", "ceiling", "audit"} | {
     "errors", "machine_instructions", "optima", "learn_policy", "timelines", "time_orders", "graph_examples",
     "job_examples", "train_slot_network", "coarsen_graphs", "time_graph_schedules", "simulate_executed",
-    "evaluate_execution", "train_policy", "measure_distances", "evaluate_policies", "ship_policy", "ship_schedulers", "ship_whole_graph",
+    "evaluate_execution", "train_policy", "measure_distances", "evaluate_policies", "ship_policy", "ship_schedulers",
+    "ship_whole_graph",
     "placed_graphs", "train_whole_graph", "place_graphs", "judge_placements", "evaluate_placement",
     "placement_examples", "expert_placements", "placed_schedules",
     "fusion_graphs", "train_fusing", "fuse_graphs", "judge_fusions", "evaluate_fusion",

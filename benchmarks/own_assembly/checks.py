@@ -74,7 +74,8 @@ def check(text: bytes, name: str, memory: MemoryOrder, rng: np.random.Generator)
             path = Path(folder, "input.o")
             path.write_bytes(content)
             shown.append(debugger.lines(path, parsed(content), moved.section, offsets))
-    wrong = [k for k, (a, b) in enumerate(zip(*shown, strict=True)) if a != b]
+    # Where the table has no row, gdb shows a line of another section's code, or none.
+    wrong = [k for k, (a, b) in enumerate(zip(*shown, strict=True)) if a != b and rows[k] != ("", "")]
     if wrong:
         k = wrong[0]
         failures.append(f"gdb: {len(wrong)} lines differ, first {shown[0][k]} {shown[1][k]} at {moved.before[k]:#x}")

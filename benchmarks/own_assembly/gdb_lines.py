@@ -13,7 +13,7 @@ listing = re.findall(r"(0x[0-9a-f]+) - 0x[0-9a-f]+ is (\S+)", gdb.execute("info 
 if [name for _, name in listing] != [name for _, name, _ in sections]:
     raise SystemExit("gdb lists other sections")
 answers = {}
-for (base, _), (index, _, offsets) in zip(listing, sections):
+for (base, _), (index, _, offsets) in zip(listing, sections, strict=False):
     rows = []
     for offset in offsets:
         place = gdb.find_pc_line(int(base, 16) + offset)

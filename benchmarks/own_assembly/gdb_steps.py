@@ -45,8 +45,8 @@ def run_until_return():
     """Leave foreign code: to the return address, or to where an exception is caught or cleaned up."""
     stack = register("rsp")
     place = word(stack)
-    stop = gdb.Breakpoint("*%d" % place, internal=True, temporary=True)
-    stop.condition = "$rsp > %d" % stack
+    stop = gdb.Breakpoint(f"*{place}", internal=True, temporary=True)
+    stop.condition = f"$rsp > {stack}"
     gdb.execute("continue", to_string=True)
     if stop.is_valid():
         stop.delete()
@@ -70,7 +70,7 @@ text = [
 low, high = text[0]
 for name in ("__cxa_begin_catch", "_Unwind_Resume", "__cxa_end_catch"):
     try:
-        gdb.Breakpoint("*(char *) &%s" % name, internal=True)  # the first instruction, not after the prologue
+        gdb.Breakpoint(f"*(char *) &{name}", internal=True)  # the first instruction, not after the prologue
     except gdb.error:
         continue  # a program of C
 
@@ -105,7 +105,7 @@ try:
             break
         new, new_stack = gdb.newest_frame().pc(), register("rsp")
         called = is_ours(new) and new_stack == stack - 8 and 0 < word(new_stack) - pc <= 15
-        if called and "call" in gdb.execute("x/i %d" % pc, to_string=True):
+        if called and "call" in gdb.execute(f"x/i {pc}", to_string=True):
             shadow.append(entry())
 except gdb.error as error:
     if gdb.selected_inferior().pid:

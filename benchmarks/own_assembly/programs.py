@@ -1,4 +1,4 @@
-"""Programs of our own, ordered at random: they must print the same, and gdb must unwind from each of their instructions."""
+"""Programs of our own, ordered at random: they must print the same, and gdb must unwind from each instruction."""
 
 from __future__ import annotations
 

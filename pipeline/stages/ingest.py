@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from pipeline import tables
+from pipeline.blocks.corpus.ingest import Ingestion
 from pipeline.blocks.corpus.unique import REPETITIVE, groups
-from pipeline.blocks.formats.corpus_source import Ingestion
-from pipeline.config.corpus import Corpus
+from pipeline.config.corpus import BhiveSource, Corpus
 from pipeline.config.section import section
 from pipeline.stages import options
+
+# Reads every format. It is imported by name, which rules/corpus.smk declares, so that a corpus without such a source
+# does not depend on the formats.
+_FORMATS = "pipeline.blocks.formats.corpus_source"
 
 
 def main(
@@ -30,7 +35,10 @@ def main(
     """
     logging.basicConfig(format="%(message)s")
     files = tables.read("manifest", manifest)
-    ingestion = Ingestion(section(Corpus, settings))
+    corpus = section(Corpus, settings)
+    with_formats = any(isinstance(source, BhiveSource) for source in corpus.sources.values())
+    reader: type[Ingestion] = import_module(_FORMATS).Ingestion if with_formats else Ingestion
+    ingestion = reader(corpus)
     with tables.writing("blocks", blocks, REPETITIVE) as append:
         for table in ingestion.runs(files[files["shard"] == shard]):
             for group in groups(table):

@@ -37,10 +37,10 @@ def _damaged(cause: str) -> Unreadable:
     return Unreadable(f"truncated or damaged archive ({cause})", "make the archive again with ar")
 
 
-def _number(text: bytes, what: str) -> int:
+def _number(text: bytes, field: str) -> int:
     digits = text.strip()
     if not digits.isdigit():
-        raise _damaged(f"{what} is {text!r}")
+        raise _damaged(f"{field} is {text!r}")
     return int(digits)
 
 

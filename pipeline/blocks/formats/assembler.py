@@ -113,12 +113,14 @@ def object_of(text: bytes, options: tuple[str, ...] = ()) -> bytes:
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     with tempfile.TemporaryDirectory(prefix="order-") as folder:
         Path(folder, "input.s").write_bytes(text)
+        # Without the map, debug information that the assembler makes up would name the temporary folder.
+        command = ["as", "--64", *options, "--debug-prefix-map", f"{folder}=.", "-o", "output.o", "input.s"]
         try:
             process = subprocess.Popen(
-                ["as", "--64", *options, "-o", "output.o", "input.s"], cwd=folder, env=environment,
+                command, cwd=folder, env=environment,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
-        except FileNotFoundError:
+        except OSError:
             raise Unreadable("GNU's assembler `as` is not installed", "on Debian: apt-get install binutils") from None
         with process:
             _limit(process)
@@ -159,7 +161,13 @@ def parsed(content: bytes) -> Assembled:
             index: Section(
                 index=index,
                 name=section.name,
-                shape=(section.name, section["sh_type"], section["sh_flags"], section["sh_addralign"], section["sh_entsize"]),
+                shape=(
+                    section.name,
+                    section["sh_type"],
+                    section["sh_flags"],
+                    section["sh_addralign"],
+                    section["sh_entsize"],
+                ),
                 size=section["sh_size"],
                 content=b"" if section["sh_type"] == "SHT_NOBITS" else bytes(section.data()),
                 executable=bool(section["sh_flags"] & _EXECUTABLE) and section["sh_type"] != "SHT_NOBITS",

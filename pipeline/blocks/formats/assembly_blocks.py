@@ -17,7 +17,7 @@ import numpy as np
 from pipeline.blocks.formats import regions, source_lines
 from pipeline.blocks.formats.listing import Listing, branch_targets
 from pipeline.blocks.formats.source_lines import Location, Row, Shown, State
-from pipeline.blocks.formats.statements import Kind, Source
+from pipeline.blocks.formats.statements import PADDING, Kind, Source
 
 _LINE_MARKER = re.compile(r"\s*#\s*(?:line\s+)?\d")  # of the C preprocessor
 _LOCAL = ".L"
@@ -34,7 +34,8 @@ class Layout:
     shown: list[Shown | None]  # at each instruction
     before: list[State]  # of a reader of the line table before the rows of each instruction
     after: list[State]  # after them
-    opaque_rows: dict[int, tuple[int, list[Row]]]  # line that is not understood -> section and rows of `.loc` before it
+    # Line of padding, or that is not understood -> section, and rows at its address, which belong to no instruction
+    other_rows: dict[int, tuple[int, list[Row]]]
     breaks: np.ndarray  # bool (C,): no block contains both this instruction and the one before
     movable: np.ndarray  # bool (C,)
     blocks: list[range] = field(default_factory=list)  # instructions of each block, at least two
@@ -80,26 +81,35 @@ class _Walk:
         self._start_gap()
 
     def _start_gap(self) -> None:
-        self._pending: list[int] = []
+        self._pending: list[int] = []  # lines of `.loc` whose rows are at the next instruction
+        self._padded: list[int] = []  # lines of `.loc` before padding, if there is any
+        self._padding = -1  # its line
         self._comments: list[int] = []
-        self._cut = self._awkward = self._opaque = False
+        self._cut = self._awkward = self._opaque = self._uncertain = False
 
     def _instruction(self, number: int) -> None:
         layout, part = self.layout, self._part
         section = int(part.section[number])
         layout.location_lines[number] = self._pending
         layout.comments[number] = self._comments
-        state = layout.before[number] = self._states.get(section, State())
+        state = self._states.get(section, State())
+        adjoining = section == self._section and part.begin[number] == self._end
+        if self._padded and adjoining:
+            self._pending = layout.location_lines[number] = [*self._padded, *self._pending]
+        elif self._padded:
+            rows = self._rows(self._padded)
+            layout.other_rows[self._padding] = (section, rows)
+            state = source_lines.advance(state, rows)
+        layout.before[number] = state
         if self._pending:
-            state = source_lines.advance(state, [layout.locations[line].row for line in self._pending])
-        elif self._opaque and section == self._section and part.begin[number] == self._end:
-            state = State()  # whether the `.loc` lines before it were used is not visible
+            state = source_lines.advance(state, self._rows(self._pending))
+        if self._uncertain or (self._opaque and adjoining and not self._pending):
+            state = State()  # it is not visible at which address the rows before it are
         self._states[section] = layout.after[number] = state
         layout.shown[number] = state.shown
         layout.breaks[number] = (
             self._cut
-            or section != self._section
-            or part.begin[number] != self._end
+            or not adjoining
             or (bool(self._pending) and layout.shown[number - 1] is None)  # that line could not be shown again
         )
         if self._awkward or (self._pending and layout.shown[number] is None):
@@ -108,13 +118,25 @@ class _Walk:
         self._start_gap()
 
     def _opaque_line(self, line: int) -> None:
-        if self._pending:
-            state = self._states.get(self._section, State())
-            rows = [self.layout.locations[pending].row for pending in self._pending]
-            self.layout.opaque_rows[line] = (self._section, rows)
-            self._states[self._section] = source_lines.advance(state, rows)
-        self._pending, self._comments = [], []
+        lines = [*self._padded, *self._pending]
+        if lines:
+            rows = self._rows(lines)
+            self.layout.other_rows[line] = (self._section, rows)
+            self._states[self._section] = source_lines.advance(self._states.get(self._section, State()), rows)
+        self._pending, self._padded, self._comments = [], [], []
         self._cut = self._opaque = True
+
+    def _pad(self, line: int) -> None:
+        """Rows before padding are at its beginning, but for the last if it waits for an instruction."""
+        waiting = 1 if self._pending and not self.layout.locations[self._pending[-1]].immediate else 0
+        split = len(self._pending) - waiting
+        if split:
+            self._padded += self._pending[:split]
+            self._pending = self._pending[split:]
+            self._padding = line
+
+    def _rows(self, lines: list[int]) -> list[Row]:
+        return [self.layout.locations[line].row for line in lines]
 
     def run(self) -> Layout:
         """The surroundings of all instructions."""
@@ -138,10 +160,13 @@ class _Walk:
             elif kind in (Kind.LOCATION, Kind.SILENT):
                 if statement.word.startswith(".cfi_") and self._number >= 0:
                     layout.movable[self._number] = False
+                elif statement.word in PADDING:
+                    self._pad(line)
                 self._cut, self._comments = True, []
             elif kind == Kind.DIRECTIVE:
                 self._cut, self._comments = True, []
                 self._awkward |= bool(self._pending)
+                self._uncertain |= bool(self._pending)
             elif kind == Kind.INSTRUCTION and line in layout.statement:
                 self._instruction(layout.statement[line])
             else:

@@ -23,6 +23,7 @@ from pipeline.blocks.formats.assembly_proof import failing_blocks
 from pipeline.blocks.formats.assembly_text import text_with_orders
 from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
 from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
+from pipeline.blocks.formats.source_lines import Shown
 from pipeline.blocks.formats.statements import Kind, Source, scan
 
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
@@ -35,7 +36,9 @@ class AssemblyFile:
     `listing`: its instructions, each with its place in the object; `instructions[k]`: those of block k.
     """
 
-    def __init__(self, content: bytes, source: Source, part: Listing, surroundings: Layout, options: tuple[str, ...]) -> None:
+    def __init__(
+        self, content: bytes, source: Source, part: Listing, surroundings: Layout, options: tuple[str, ...]
+    ) -> None:
         self._content, self._source, self.listing = content, source, part
         self._layout, self._options = surroundings, options
         self.instructions: Sequence[range] = surroundings.blocks
@@ -68,8 +71,14 @@ class AssemblyFile:
         proven = self._proven(changed) if changed else {}
         for block in changed:
             if block not in proven:
-                self.faults.append(Fault(self.blocks[block].place, "defect: the new order could not be proven", _DEFECT))
+                self.faults.append(
+                    Fault(self.blocks[block].place, "defect: the new order could not be proven", _DEFECT)
+                )
         return self._text(proven) if proven else self._content
+
+    def shown(self) -> Sequence[Shown | None]:
+        """The source lines that debuggers show at each instruction of `listing`; None where that is not certain."""
+        return self._layout.shown
 
     def _text(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         return text_with_orders(self._source, self.listing, self._layout, orders).encode("latin-1")
@@ -141,7 +150,11 @@ def _faults(source: Source, part: Listing) -> list[Fault]:
         )
     if refused:
         faults.append(
-            Fault(_ranges(refused), "a statement that is not one instruction of 64-bit code is left alone", "none is needed")
+            Fault(
+                _ranges(refused),
+                "a statement that is not one instruction of 64-bit code is left alone",
+                "none is needed",
+            )
         )
     if any(statement.word == ".section" and ".gnu.lto_" in statement.operands for statement in source.statements):
         faults.append(
@@ -177,11 +190,15 @@ def read(content: bytes, name: str) -> AssemblyFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
     source = scan(content.decode("latin-1"))
     if any(statement.word == ".include" for statement in source.statements):
-        raise Unreadable(f"{name} includes another file, which cannot be seen", "put the text of that file in its place")
+        raise Unreadable(
+            f"{name} includes another file, which cannot be seen", "put the text of that file in its place"
+        )
     try:
         part, options = _listing(source)
     except NotUnderstood as error:
         raise Unreadable(f"{name} is not understood: {error}", "give the compiler's output (gcc -S)") from error
     if _is_32_bit(part):
-        raise Unreadable(f"{name} is code for 32 bits: it accesses memory by esp", "compile it for x86-64, without -m32")
+        raise Unreadable(
+            f"{name} is code for 32 bits: it accesses memory by esp", "compile it for x86-64, without -m32"
+        )
     return AssemblyFile(content, source, part, layout(source, part), options)

@@ -70,7 +70,8 @@ def _numbered(before: Assembled, after: Assembled) -> tuple[np.ndarray, np.ndarr
 def _relocation_rows(relocations: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Rows of offset, type, symbol and addend, sorted; int64 (r, 4)."""
     rows = np.stack(
-        [offsets, relocation_types(relocations), numbers[relocation_symbols(relocations)], relocations["addend"]], axis=1
+        [offsets, relocation_types(relocations), numbers[relocation_symbols(relocations)], relocations["addend"]],
+        axis=1,
     )
     return rows[np.lexsort(rows.T[::-1])]
 
@@ -114,7 +115,9 @@ def _differences(content: bytes, other: bytes) -> np.ndarray:
     return np.flatnonzero(np.frombuffer(content, np.uint8) != np.frombuffer(other, np.uint8))
 
 
-def _owners(part: Listing, blocks: Sequence[range], orders: Orders, section: int, places: np.ndarray) -> set[int] | None:
+def _owners(
+    part: Listing, blocks: Sequence[range], orders: Orders, section: int, places: np.ndarray
+) -> set[int] | None:
     """The ordered blocks that contain the offsets of a section; None if an offset is in none."""
     spans = sorted(
         (int(part.begin[blocks[k].start]), int(part.end[blocks[k].stop - 1]), k)

@@ -127,7 +127,7 @@ class _Writer:
 
     def _other(self, line: int) -> None:
         """Write a line that belongs to no instruction; it may hold instructions that are not understood."""
-        section, rows = self._layout.opaque_rows.get(line, (-1, []))
+        section, rows = self._layout.other_rows.get(line, (-1, []))
         if section in self._deviating:
             self._deviating[section] = source_lines.advance(self._deviating[section], rows)
         self._line(line)

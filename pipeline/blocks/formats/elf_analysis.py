@@ -46,10 +46,8 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     symbols = read_symbols(image)
     relocations = read_relocations(image, symbols)
     everything = _functions(image, relocations)
-    inside = np.zeros(len(everything.begin), bool)
-    for part in image.parts:
-        inside |= (everything.begin >= part.begin) & (everything.end <= part.end)
-    placed = everything.select(inside)
+    first, last = image.part_at(everything.begin), image.part_at(everything.end - 1)
+    placed = everything.select((first >= 0) & (first == last))
     shared = overlapping(placed)
     functions = placed.select(~shared)
     if len(functions.begin) == 0:
@@ -67,9 +65,7 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     more.append(possible_branches(image.code, unread))
     is_target = arrivals(image, code, symbols, relocations, more)
     runs = cut(code, is_target, verdict.reached)
-    compiled = np.zeros(len(functions.begin), bool)
-    for part in image.parts:
-        compiled |= part.compiled & (functions.begin >= part.begin) & (functions.begin < part.end)
+    compiled = np.array([part.compiled for part in image.parts], bool)[image.part_at(functions.begin)]
     usable = compiled[code.function[runs.first]]
     runs = Cut(runs.first[usable], runs.last[usable])
     stopped = obstacles(image, code, runs, relocations, forms)

@@ -96,16 +96,16 @@ def _changed_by_loader(image: Image, relocations: Relocations, code: Code) -> np
 
 
 def marks(
-    image: Image, functions: Functions, code: Code, relocations: Relocations, leaves: np.ndarray, wanted: np.ndarray,
+    image: Image, functions: Functions, code: Code, relocations: Relocations, leaves: np.ndarray, chosen: np.ndarray,
     forms: Forms,
 ) -> np.ndarray:  # fmt: skip
-    """`Mark` of each instruction, (N,) uint8; of functions that are not wanted, zeros.
+    """`Mark` of each instruction, (N,) uint8; of functions that are not chosen, zeros.
 
-    leaves, wanted: (F,) bool.
+    leaves, chosen: (F,) bool.
     """
     tags = np.zeros(len(code.start), np.uint8)
     content = image.code.tobytes()
-    for f in np.flatnonzero(wanted & ~leaves).tolist():
+    for f in np.flatnonzero(chosen & ~leaves).tolist():
         begin, end = int(functions.begin[f]), int(functions.end[f])
         low, high = code.decoded.first[f : f + 2].tolist()
         instructions = list(Decoder(64, content[begin:end], ip=begin))

@@ -11,7 +11,7 @@ from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind, Regist
 from pipeline.blocks.corpus.cut import branch_targets
 from pipeline.blocks.corpus.forms import Decoded, Forms
 from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, R_NONE, Relocations
+from pipeline.blocks.formats.elf_relocations import OF_BRANCHES, R_NONE, R_PC32, R_PLT32, Relocations
 from pipeline.blocks.formats.unwinding import Functions
 
 
@@ -137,11 +137,11 @@ def read_code(image: Image, functions: Functions, relocations: Relocations, form
             k, target = int(index[row]), int(relocations.target[row])
             if facts["branch_bytes"][k] > 0:
                 outside[k], to[k] = target == NOWHERE, NOWHERE
-                if target != NOWHERE and relocations.kind[row] in PC_RELATIVE:
+                if target != NOWHERE and relocations.kind[row] in OF_BRANCHES:
                     to[k] = target + start[k] + length[k] - relocations.place[row]
             elif facts["rip_relative"][k] and relocations.place[row] == start[k] + facts["displacement_at"][k]:
-                refers[k] = NOWHERE
-                if target != NOWHERE and relocations.kind[row] in PC_RELATIVE:
+                refers[k] = NOWHERE  # also for operands in the table of addresses that the linker makes (GOT)
+                if target != NOWHERE and relocations.kind[row] in (R_PC32, R_PLT32):
                     refers[k] = target + start[k] + length[k] - relocations.place[row]
     return Code(
         decoded, function, start, length, flow, facts["plain"], to, refers, loads_address, outside,

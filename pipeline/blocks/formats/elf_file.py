@@ -11,6 +11,7 @@ the locations of variables in any debug information, hold at the ends of blocks 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -23,7 +24,7 @@ from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
 from pipeline.blocks.formats.elf_analysis import OVERLAP, Analysis, analyse
 from pipeline.blocks.formats.elf_blocks import Cut, marks
 from pipeline.blocks.formats.elf_code import Code
-from pipeline.blocks.formats.elf_image import Image, Part, damaged
+from pipeline.blocks.formats.elf_image import Image, damaged
 from pipeline.blocks.formats.elf_relocations import MOVABLE, Relocations
 from pipeline.blocks.formats.elf_symbols import Symbols
 
@@ -72,10 +73,11 @@ class ElfDocument:
         code, fits = reordered(self._image.code, begins, decoded, self._forms.facts, flat)
         if not fits.all():  # `obstacles` has left out all blocks in which that can happen
             raise AssertionError("a distance does not fit into its displacement; please report it")
+        shifts = np.array([part.offset - part.begin for part in self._image.parts], np.int64)
+        places = begins + shifts[self._image.part_at(begins)]  # in the file
         allowed = np.zeros(len(content), bool)
-        for block, begin, end in zip(chosen, begins.tolist(), ends.tolist(), strict=True):
+        for block, begin, end, at in zip(chosen, begins.tolist(), ends.tolist(), places.tolist(), strict=True):
             moves = self._move_relocations(block, orders[block], code)
-            at = self._in_file(begin)
             content[at : at + end - begin] = code[begin:end].tobytes()
             allowed[at : at + end - begin] = True
             for entry, distance in moves:
@@ -87,11 +89,6 @@ class ElfDocument:
         if (before != after)[~allowed].any():
             raise AssertionError("bytes outside of the ordered blocks have changed; please report it")
         return bytes(content)
-
-    def _in_file(self, position: int) -> int:
-        """Offset in the file of a position in code."""
-        part = next(part for part in self._image.parts if part.begin <= position < part.end)
-        return part.offset + position - part.begin
 
     def _relocated(self, instruction: int) -> range:
         """Indices of the relocations of an instruction."""
@@ -120,22 +117,27 @@ class ElfDocument:
         self, block: int, order: Sequence[int], begin: int, end: int, code: np.ndarray, moves: Mapping[int, int]
     ) -> None:
         """Decode a block before and after, apart from what wrote it, and compare instruction by instruction."""
-        before = _decoded(self._image.code[begin:end].tobytes(), begin)
-        after = _decoded(code[begin:end].tobytes(), begin)
+        old_code, new_code = self._image.code[begin:end].tobytes(), code[begin:end].tobytes()
+        before, after = _decoded(old_code, begin), _decoded(new_code, begin)
         place, first = self.blocks[block].place, int(self._first[block])
         if len(before) != len(after) or len(before) != len(order):
             raise AssertionError(f"{place}: another number of instructions after the change; please report it")
-        for i, new in zip(order, after, strict=True):
-            old, rows = before[i], self._relocated(first + i)
-            same = old == new  # iced-x86 compares all but the address
-            if old.is_ip_rel_memory_operand and rows:
-                same = old.op_code() == new.op_code() and old.len == new.len
-            if not same or any(moves[int(self._relocation_entry[row])] != new.ip - old.ip for row in rows):
+        for i, (new, _) in zip(order, after, strict=True):
+            (old, displacement_at), rows = before[i], self._relocated(first + i)
+            was, now = old.ip - begin, new.ip - begin
+            fields = [int(self._relocation_place[row]) - old.ip for row in rows]
+            if old.is_ip_rel_memory_operand and displacement_at not in fields:
+                same = old == new and old.len == new.len  # iced-x86 compares the targets and not the distances
+            else:
+                same = old_code[was : was + old.len] == new_code[now : now + new.len]
+            if not same or any(moves[int(self._relocation_entry[row])] != now - was for row in rows):
                 raise AssertionError(f"{place}: {old} has become {new}; please report it")
 
 
-def _decoded(code: bytes, begin: int) -> list[Instruction]:
-    return list(Decoder(64, code, ip=begin))
+def _decoded(code: bytes, begin: int) -> list[tuple[Instruction, int]]:
+    """The instructions, each with the offset of its displacement."""
+    decoder = Decoder(64, code, ip=begin)
+    return [(instruction, decoder.get_constant_offsets(instruction).displacement_offset) for instruction in decoder]
 
 
 def read(content: bytes, name: str) -> ElfDocument:
@@ -170,9 +172,9 @@ def _read(content: bytes, forms: Forms) -> ElfDocument:
             faults.append(Fault(names.block(int(code.start[runs.first[run]])), reason, names.remedy))
     usable = np.array([not reason for reason in reasons], bool)
     runs = Cut(runs.first[usable], runs.last[usable])
-    wanted = np.zeros(len(functions.begin), bool)
-    wanted[code.function[runs.first]] = True
-    tags = marks(image, functions, code, read_file.relocations, read_file.verdict.leaves, wanted, forms)
+    chosen = np.zeros(len(functions.begin), bool)
+    chosen[code.function[runs.first]] = True
+    tags = marks(image, functions, code, read_file.relocations, read_file.verdict.leaves, chosen, forms)
     hidden = _without_fields(image, read_file.relocations, code)
     ends = code.start[runs.last - 1] + code.length[runs.last - 1]
     blocks = [
@@ -198,25 +200,24 @@ class _Names:
 
     def __init__(self, image: Image, symbols: Symbols) -> None:
         self._image = image
-        self._parts: Sequence[Part] = image.parts
+        self._part_begins = [part.begin for part in image.parts]
         self._names = symbols.functions
-        self._begins = np.array(sorted(symbols.functions), np.int64)
+        self._begins = sorted(symbols.functions)
         self.remedy = _TO_ASSEMBLY if image.relocatable else _TO_OBJECTS
 
     def _place(self, position: int) -> str:
         if not self._image.relocatable:
             return hex(self._image.address + position)
-        part = next(part for part in self._parts if part.begin <= position < part.end)
+        part = self._image.parts[bisect_right(self._part_begins, position) - 1]
         return f"{part.name}+{position - part.begin:#x}"
 
     def block(self, position: int) -> str:
         """Of a block: section and offset in an object; address and function in a linked file."""
         if self._image.relocatable:
             return self._place(position)
-        index = int(np.searchsorted(self._begins, position, "right")) - 1
-        return (
-            f"{self._place(position)} {self._names[int(self._begins[index])]}" if index >= 0 else self._place(position)
-        )
+        index = bisect_right(self._begins, position) - 1
+        name = self._names[self._begins[index]] if index >= 0 else ""
+        return f"{self._place(position)} {name}".rstrip()
 
     def function(self, position: int) -> str:
         """Of a function, with its name if it has one."""

@@ -58,7 +58,7 @@ def judge(
     forms: Forms,
 ) -> Verdict:  # fmt: skip
     """Judge functions, whose bounds are positions. pointers: positions that data of a linked file points to."""
-    count = len(functions.begin)
+    count, section = len(functions.begin), image.part_at(functions.begin)
     whole = _whole(image, functions, code, symbols, relocations, pointers)
     rows = np.flatnonzero(np.isin(code.flow, (Flow.JUMP, Flow.CONDITION)) & (code.to != NOWHERE))
     into = function_at(functions, code.to[rows])
@@ -80,7 +80,7 @@ def judge(
     if image.relocatable:
         tables = labels(image, functions, code, relocations, component)
         unresolved &= _spread(component, _takes_addresses(image, functions, code, relocations, whole))
-        unresolved |= indirect & _in_sections(image, functions, tables.unknown)
+        unresolved |= indirect & np.isin(section, image.part_at(tables.unknown))
 
     facts = forms.facts[code.decoded.form]
     causes = {
@@ -89,7 +89,7 @@ def judge(
         DATA: _with_data(functions, code),
         CATCHES: functions.catches,
         INDIRECT: unresolved,
-        WRITABLE: _in_parts(image, functions),
+        WRITABLE: np.array([part.writable for part in image.parts], bool)[section],
         PART: ~whole,
     }
     reasons = [""] * count
@@ -162,11 +162,9 @@ def _unknown_jumps(
     image: Image, jumps: _Jumps, symbols: Symbols, thunks: np.ndarray, functions: Functions
 ) -> np.ndarray:
     """Whether each jump out of a function leads to code that may go on anywhere, (J,) bool."""
-    linkers = np.zeros(len(image.code), bool)
-    for part in image.parts:
-        linkers[part.begin : part.end] = not part.compiled
-    inside = (jumps.to >= 0) & (jumps.to < len(linkers))
-    by_linker = inside & linkers[jumps.to.clip(0, len(linkers) - 1)]
+    compiled = np.array([part.compiled for part in image.parts], bool)
+    section = image.part_at(jumps.to)
+    by_linker = (section >= 0) & ~compiled[section]
     names = [symbols.functions.get(position, "") for position in jumps.to.tolist()]
     to_thunk = np.array([is_thunk(name) for name in names], bool)
     to_thunk |= (jumps.into >= 0) & thunks[jumps.into]
@@ -186,24 +184,6 @@ def _takes_addresses(
     in_code = (positions >= 0) & (positions < size)
     is_label = in_code & ~np.isin(positions, functions.begin[whole])
     return _flags(len(functions.begin), users[is_label])
-
-
-def _in_sections(image: Image, functions: Functions, begins: np.ndarray) -> np.ndarray:
-    """Whether each function lies in a section of code that begins at one of the positions, (F,) bool."""
-    flags = np.zeros(len(functions.begin), bool)
-    for part in image.parts:
-        if part.begin in begins:
-            flags |= (functions.begin >= part.begin) & (functions.begin < part.end)
-    return flags
-
-
-def _in_parts(image: Image, functions: Functions) -> np.ndarray:
-    """Whether each function lies in a writable section, (F,) bool."""
-    flags = np.zeros(len(functions.begin), bool)
-    for part in image.parts:
-        if part.writable:
-            flags |= (functions.begin >= part.begin) & (functions.begin < part.end)
-    return flags
 
 
 def _middles(functions: Functions, code: Code) -> np.ndarray:

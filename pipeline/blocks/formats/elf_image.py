@@ -7,6 +7,7 @@ follows treats them as linked files. A position is an address minus that of the 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -63,6 +64,12 @@ class Image(NamedTuple):
     entry: int  # position where the program starts
     code: np.ndarray  # uint8; zeros between the parts
     parts: Sequence[Part]  # by ascending position
+
+    def part_at(self, positions: np.ndarray) -> np.ndarray:
+        """Index of the section of code that contains each position, int64; -1 for none."""
+        begins, ends = np.array([(part.begin, part.end) for part in self.parts], np.int64).T
+        index = np.searchsorted(begins, positions, "right") - 1
+        return np.where((index >= 0) & (positions < ends[index]), index, -1)
 
 
 def damaged(cause: object) -> Unreadable:
@@ -172,11 +179,11 @@ def _check_tables_of_loader(elf: ELFFile, sections: Sequence[Section]) -> None:
 
 
 def _parts(sections: Sequence[Section], bases: np.ndarray) -> list[Part]:
-    names = [section.name for section in sections]
+    counts = Counter(section.name for section in sections)
     parts = []
     for index, section in enumerate(sections):
         if _is_code(section):
-            name = section.name if names.count(section.name) == 1 else f"{section.name}[{index}]"
+            name = section.name if counts[section.name] == 1 else f"{section.name}[{index}]"
             begin = int(bases[index])
             compiled = not section.name.startswith(_NOT_COMPILED) or section.name.startswith(".init.text")
             writable = bool(section["sh_flags"] & _WRITABLE)

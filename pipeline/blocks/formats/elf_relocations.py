@@ -22,6 +22,7 @@ MOVABLE = {
 }  # fmt: skip
 # Types of the sequences of instructions by which code asks for the address of a thread's variable.
 TLS_SEQUENCES = {16, 17, 18, 19, 20, 21, 34, 35, 36}
+OF_BRANCHES = (R_PC32, R_PLT32, 13, 15)  # 13 and 15: PC16 and PC8
 PC_RELATIVE = (R_PC32, R_PLT32, R_GOTPCREL, R_GOTPCRELX, R_REX_GOTPCRELX, R_PC64)
 _NAMES = {
     3: "GOT32", 5: "COPY", 12: "16", 13: "PC16", 14: "8", 15: "PC8", 16: "DTPMOD64", 17: "DTPOFF64", 18: "TPOFF64",

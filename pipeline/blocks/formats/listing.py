@@ -224,7 +224,10 @@ def _branches(part: Listing, index: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _collect_relocated(content: Assembled, targets: dict[int, list[int]]) -> None:
-    symbol_section, symbol_value = content.symbols["section"].astype(np.int64), content.symbols["value"].astype(np.int64)
+    symbol_section, symbol_value = (
+        content.symbols["section"].astype(np.int64),
+        content.symbols["value"].astype(np.int64),
+    )
     for section in content.sections.values():
         if not section.loaded or section.name.startswith(".eh_frame"):
             continue
@@ -237,4 +240,3 @@ def _collect_relocated(content: Assembled, targets: dict[int, list[int]]) -> Non
         usable = in_code | np.isin(kind, (1, 10, 11))
         for index, values in targets.items():
             values.extend(value[usable & (symbol_section[symbol] == index)].tolist())
-

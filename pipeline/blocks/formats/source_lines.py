@@ -1,7 +1,7 @@
 """`.loc` lines: which source line a debugger shows at each instruction, and how it stays so when instructions move.
 
-The assembler writes one row of the line table for each `.loc`, at the address of the next instruction. A row counts
-until the next one. If several rows stand at one address, most tools take the last. gdb takes the last that starts a
+The assembler writes one row of the line table for each `.loc`, at the address of the next instruction; before padding
+only if it has a view (GCC's `view .LVU5`), or if another `.loc` follows. A row counts until the next one. If several rows stand at one address, most tools take the last. gdb takes the last that starts a
 statement (`is_stmt 1`), or the last if none does; and it skips rows that repeat the line of the row before, if that line
 has a discriminator (gdb 13, `dwarf2/read.c`: `lnp_state_machine::record_line`, `dwarf_record_line_p`). `advance`
 follows both, so that both show the same line at each instruction after the instructions have moved.
@@ -31,10 +31,11 @@ class Row(NamedTuple):
 
 
 class Location(NamedTuple):
-    """A `.loc` line: its row, with the value of `is_stmt` in force, and whether it names that value itself."""
+    """A `.loc` line: its row, with the value of `is_stmt` in force."""
 
     row: Row
-    explicit: bool
+    explicit: bool  # it names the value of `is_stmt` itself
+    immediate: bool  # its row is at the place of the line (it has a view), not at the next instruction or `.loc`
 
 
 class Shown(NamedTuple):
@@ -61,7 +62,7 @@ def parse(operands: str, is_stmt: bool) -> Location | None:
         numbers.append(int(words.pop(0)))
     if len(numbers) not in (2, 3):
         return None
-    discriminator, explicit = 0, False
+    discriminator, explicit, immediate = 0, False, False
     while words:
         option = words.pop(0)
         if option in ("basic_block", "prologue_end", "epilogue_begin"):
@@ -73,10 +74,12 @@ def parse(operands: str, is_stmt: bool) -> Location | None:
             is_stmt, explicit = value == "1", True
         elif option == "discriminator" and value.isascii() and value.isdigit():
             discriminator = int(value)
-        elif option != "view":
+        elif option == "view":
+            immediate = True
+        else:
             return None
     file, line, column = (*numbers, 0)[:3]
-    return Location(Row(file, line, column, discriminator, is_stmt), explicit)
+    return Location(Row(file, line, column, discriminator, is_stmt), explicit, immediate)
 
 
 def advance(state: State, rows: Sequence[Row]) -> State:

@@ -57,14 +57,39 @@ _OPENING = {".macro", ".rept", ".rep", ".irp", ".irpc", ".irep", ".irepc"}
 _CLOSING = {".endm", ".endr", ".endif", ".endc"}
 _MODES = {".code16", ".code16gcc", ".code32"}
 _PREFIXES = frozenset(
-    ["lock", "rep", "repe", "repz", "repne", "repnz", "data16", "data32", "addr16", "addr32", "rex", "rex64", "cs", "ds", "es", "fs", "gs", "ss", "bnd", "notrack", "xacquire", "xrelease", "wait", "fwait"]
+    [
+        "lock",
+        "rep",
+        "repe",
+        "repz",
+        "repne",
+        "repnz",
+        "data16",
+        "data32",
+        "addr16",
+        "addr32",
+        "rex",
+        "rex64",
+        "cs",
+        "ds",
+        "es",
+        "fs",
+        "gs",
+        "ss",
+        "bnd",
+        "notrack",
+        "xacquire",
+        "xrelease",
+        "wait",
+        "fwait",
+    ]
 )
 _ALONE = re.compile(r"rex(?:64)?[wrxbyz.]*|data16|data32|addr16|addr32")  # prefixes that compilers write for linkers
 
 _TRACKED = _OPENING | _CLOSING | _MODES | SECTIONS | {".code64", ".end"}
 
 _LOC = re.compile(r"\.loc\b(?!\.)")
-_SPECIAL = re.compile(r'"(?:[^"\\]|\\.)*"|\'\\?.|/\*.*?\*/|/\*|#|"|\'', re.DOTALL)
+_SPECIAL = re.compile(r'"(?:[^"\\]|\\.)*"|\'\\?.\'?|/\*.*?\*/|/\*|#|"|\'', re.DOTALL)
 _NAME_IN_STRING = re.compile(r'"[\w.$-]*"')
 _LABEL = re.compile(r"([A-Za-z_.$][\w.$]*|\d+)\s*:")
 _INSTRUCTION = re.compile(r"(?:\{[a-z0-9_]+\}\s+)*[A-Za-z][A-Za-z0-9]*(?:[.][a-z0-9]+)?(?:\s+[^=]*)?")

@@ -158,7 +158,7 @@ def _template(
             template.set_op_kind(k, OpKind.REGISTER)
             template.set_op_register(k, of_equal_size(_SIZES[size][1], next(spare[size])))
         elif name in _IMMEDIATES:
-            is_second = name in names[:k]
+            is_second = any(earlier in _IMMEDIATES for earlier in names[:k])
             template.set_op_kind(k, OpKind.IMMEDIATE8_2ND if is_second else _IMMEDIATES[name])
             template.set_immediate_i64(k, 1)
         elif name in _STRINGS:
@@ -184,14 +184,13 @@ def _variants(template: Instruction) -> Iterator[Instruction]:
 
 def _evex_variants(template: Instruction) -> Iterator[Instruction]:
     for instruction in _with_equal_registers(template):
-        if instruction.memory_base != instruction.memory_index or not instruction.memory_base:
-            for renumbered in _with_upper_registers(instruction):
-                yield from _with_immediates(renumbered)
-    renumbered_templates = list(_with_upper_registers(template))
-    for instruction in renumbered_templates:
-        yield from _with_masks(instruction, False)
-    for instruction in (renumbered_templates[0], renumbered_templates[-1]):
-        yield from _with_masks(instruction, True)
+        if instruction.memory_index == instruction.memory_base != Register.NONE:
+            continue
+        renumbered = list(_with_upper_registers(instruction))
+        for each in renumbered:
+            yield from _with_masks(each, False)
+        for each in (renumbered[0], renumbered[-1]):
+            yield from _with_masks(each, True)
 
 
 def _registers(instruction: Instruction) -> list[Register_]:

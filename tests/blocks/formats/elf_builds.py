@@ -56,7 +56,8 @@ def disassembled(folder: Path, content: bytes, linked: bool) -> dict[tuple[str, 
             text = _RELOCATION.sub("", text)
             code, _, comment = text.partition("#")
             if "[rip+" in code or "[rip-" in code:
-                target = comment.split()[0] if linked or not relocations else ""
+                by_linker = any(part in text for text in relocations for part in ("PC", "GOT", "PLT"))
+                target = comment.split()[0] if linked or not by_linker else ""
                 code = re.sub(r"\[rip[+-]0x[0-9a-f]+\]", f"[{target}]", code)
             instructions[section, address] = " ".join([code.strip(), *relocations])
     return instructions

@@ -151,6 +151,16 @@ def test_addends_may_lie_in_the_fields(tmp_path: Path) -> None:
     assert ordered[at : at + 12] == bytes.fromhex("8b0d00000000 8b0511223344")
 
 
+def test_a_distance_inside_a_section_beside_a_relocation(tmp_path: Path) -> None:
+    """The assembler knows the distance, the linker the constant: one follows the instruction's place, one moves."""
+    lines = "movl %eax, %ecx\nmovl $text, .Ld(%rip)\nret"
+    content = build(tmp_path, f".globl f\nf: .cfi_startproc\n{lines}\n.cfi_endproc\n.Ld: .long 0\n", ".s", "-c")
+    ordered = read(content, "f.o").rewritten({0: [1, 0]})
+    before, after = (disassembled(tmp_path, part, linked=False) for part in (content, ordered))
+    assert before[".text", 2] == after[".text", 0] and before[".text", 0] == after[".text", 10]
+    assert "[d]" in after[".text", 0] and "R_X86_64_32 text at 6" in after[".text", 0]
+
+
 def test_frames_of_split_functions_prove_nothing(tmp_path: Path) -> None:
     body = "movl %edi, 8(%rsp)\nmovl 8(%rsp), %eax\n"
     cold = (

@@ -117,6 +117,12 @@ def test_a_slot_that_the_loader_fills_with_a_symbol(tmp_path: Path) -> None:
     assert blocks(elf) == [BLOCK]
 
 
+def test_an_address_in_the_linkers_table_is_no_data_in_code(tmp_path: Path) -> None:
+    functions = [function(f"{BODY}ret", "g"), function("movq g@GOTPCREL(%rip), %rax\ncmpq $0, g@GOTPCREL(%rip)\nret")]
+    elf = document(tmp_path, OBJECT, *functions)
+    assert not elf.faults and len(elf.blocks) == 2
+
+
 def test_jump_tables_of_objects(tmp_path: Path) -> None:
     elf = document(tmp_path, OBJECT, function(f"{BODY}{TO_TABLE}{TWO_CASES}"), TABLE)
     assert not elf.faults

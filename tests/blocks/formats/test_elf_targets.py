@@ -98,6 +98,15 @@ def test_constants_of_a_program_at_a_fixed_address(constant: str, tmp_path: Path
         assert blocks_of_f(tmp_path, options, here=".Lp:", other=constant) == [CODE[:7], CODE[7:]]
 
 
+def test_short_branches_to_symbols(tmp_path: Path) -> None:
+    blocks = blocks_of_f(tmp_path, LINKS["object"], here=".globl middle\nmiddle:", other="jrcxz middle")
+    assert blocks == [CODE[:7], CODE[7:]]
+    source = ".text\n.globl g\ng: .cfi_startproc\nmovl %eax, %ecx\nmovl %edx, %esi\nret\n.cfi_endproc\n"
+    other = '.section .text.other,"ax"\n.globl h\nh: .cfi_startproc\njrcxz g+2\nret\n.cfi_endproc\n'
+    assert len(read(build(tmp_path, source, ".s", "-c"), "g").blocks) == 1
+    assert len(read(build(tmp_path, source + other, ".s", "-c"), "g").blocks) == 0
+
+
 def test_distances_in_data(tmp_path: Path) -> None:
     after = ".section .rodata\n.long .Lp - .\n.long 7\n.quad f, other"
     assert blocks_of_f(tmp_path, LINKS["object"], here=".Lp:", after=after) == [CODE[:7], CODE[7:]]

@@ -8,7 +8,17 @@ BEGIN, END = bytes.fromhex("bb6f000000646790"), bytes.fromhex("bbde000000646790"
 
 
 def test_regions_with_names_overlap() -> None:
-    lines = ["a", "# LLVM-MCA-BEGIN x", "b", "\t# LLVM-MCA-BEGIN y z", "c", "# LLVM-MCA-END x", "d", "#LLVM-MCA-END", "e"]
+    lines = [
+        "a",
+        "# LLVM-MCA-BEGIN x",
+        "b",
+        "\t# LLVM-MCA-BEGIN y z",
+        "c",
+        "# LLVM-MCA-END x",
+        "d",
+        "#LLVM-MCA-END",
+        "e",
+    ]
     result = mca_regions(lines)
     assert result is not None
     inside, marks = result

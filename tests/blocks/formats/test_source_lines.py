@@ -25,9 +25,9 @@ GROUPS = st.lists(st.lists(ROWS, min_size=1, max_size=3), max_size=5)
 
 
 def test_parse_takes_the_options_of_gcc() -> None:
-    assert parse("1 5 3", True) == Location(Row(1, 5, 3, 0, True), False)
-    assert parse("1 5 3 is_stmt 0 discriminator 4 view .LVU7", True) == Location(Row(1, 5, 3, 4, False), True)
-    assert parse("0 5 prologue_end", False) == Location(Row(0, 5, 0, 0, False), False)
+    assert parse("1 5 3", True) == Location(Row(1, 5, 3, 0, True), False, False)
+    assert parse("1 5 3 is_stmt 0 discriminator 4 view .LVU7", True) == Location(Row(1, 5, 3, 4, False), True, True)
+    assert parse("0 5 prologue_end", False) == Location(Row(0, 5, 0, 0, False), False, False)
 
 
 @pytest.mark.parametrize("operands", ["", "1", "1 x 3", "1 5 3 isa 2", "1 5 3 is_stmt x", "1 5 3 is_stmt", "1 2 3 4"])

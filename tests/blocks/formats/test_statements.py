@@ -17,7 +17,7 @@ def kinds(text: str) -> list[Kind]:
     ("line", "kind"),
     [
         ("", Kind.COMMENT),
-        ("  # a comment; with `marks` \"", Kind.COMMENT),
+        ('  # a comment; with `marks` "', Kind.COMMENT),
         ("/ a comment too", Kind.COMMENT),
         ("/* a comment */", Kind.COMMENT),
         ("main:", Kind.LABEL),
@@ -85,7 +85,7 @@ def test_code_for_other_modes_is_opaque() -> None:
 
 
 def test_nothing_counts_after_the_end() -> None:
-    assert kinds("nop\n.end\nnop") == [Kind.INSTRUCTION, Kind.DIRECTIVE, Kind.OPAQUE]
+    assert kinds("nop\n.end\nnop") == [Kind.INSTRUCTION, Kind.OPAQUE, Kind.OPAQUE]
 
 
 @pytest.mark.parametrize("text", [".if 1\n.loc 1 2\n.endif", "nop; .loc 1 2 3", ".macro m\n.loc 1 2\n.endm"])
@@ -96,7 +96,7 @@ def test_hidden_locations(text: str) -> None:
 
 def test_references_of_debug_information_do_not_count() -> None:
     text = (
-        ".L1:\n.L2:\n.L3:\n.L4:\n.L5:\n\tjmp .L1\n\t.section .debug_info,\"\",@progbits\n\t.quad .L2\n\t.previous\n"
+        '.L1:\n.L2:\n.L3:\n.L4:\n.L5:\n\tjmp .L1\n\t.section .debug_info,"",@progbits\n\t.quad .L2\n\t.previous\n'
         "\t.quad .L3\n\t.pushsection .debug_loclists\n\t.quad .L4\n\t.popsection\n\t.section .debug_line\n\t.quad .L5\n"
     )
     assert {".L1", ".L3", ".L5"} <= scan(text).references

@@ -1,0 +1,89 @@
+"""Machine code of statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.blocks.formats.assembler import Refused
+from pipeline.blocks.formats.listing import Listing, NotUnderstood, branch_targets, listing
+from pipeline.blocks.formats.statements import scan
+from tests.blocks.formats.assembled import needs_as
+
+pytestmark = needs_as
+
+
+def listed(text: str) -> Listing:
+    return listing(scan(text))
+
+
+def rows(text: str) -> list[tuple[int, str, bool, bool]]:
+    """Line, code, linked and movable of each instruction."""
+    part = listed(text)
+    columns = zip(part.line.tolist(), part.linked.tolist(), part.movable.tolist(), strict=True)
+    return [(line, part.code(k).hex(), linked, movable) for k, (line, linked, movable) in enumerate(columns)]
+
+
+def test_code_linked_and_movable() -> None:
+    text = "f:\n\tmovl x(%rip), %eax\n\tmovl $x, %ecx\n\taddl %eax, 8(%rsp)\n\tjmp f\n\tnop\n\tendbr64\n"
+    assert rows(text) == [
+        (1, "8b0500000000", True, True),
+        (2, "b900000000", False, True),
+        (3, "01442408", False, True),
+        (4, "ebef", False, False),
+        (5, "90", False, False),
+        (6, "f30f1efa", False, False),
+    ]
+
+
+def test_intel_syntax_inside_a_file() -> None:
+    text = "\tmovl %eax, %ebx\n\t.intel_syntax noprefix\n\tmov ebx, eax\n\t.att_syntax\n\tmovl %eax, %ebx\n"
+    assert [row[:2] for row in rows(text)] == [(0, "89c3"), (2, "89c3"), (4, "89c3")]
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("\t.byte 0x66\n\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n", "89ca"),
+        ("\tlock\n\taddl %eax, (%rbx)\n\tmovl %ecx, %edx\n", "89ca"),
+        ("\tfstcw (%rax)\n\tmovl %ecx, %edx\n", "89ca"),  # two instructions
+        ("\t.value 0x6666\n\trex64\n\tcall f\n\tmovl %ecx, %edx\n", "89ca"),
+    ],
+)
+def test_statements_that_are_not_one_instruction_are_left_out(text: str, last: str) -> None:
+    assert [row[1] for row in rows(text)] == [last]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "leaq x@tlsgd(%rip), %rdi",
+        "leaq x@tlsld(%rip), %rdi",
+        "leaq x@TLSDESC(%rip), %rax",
+        "movabsq $_GLOBAL_OFFSET_TABLE_-.L1, %r11",
+        "movl $x-.L1, %eax",
+    ],
+)
+def test_sequences_and_values_relative_to_code_do_not_move(statement: str) -> None:
+    assert [row[3] for row in rows(f".L1:\n\t{statement}\n\tmovl %eax, %ebx\n")] == [False, True]
+
+
+@pytest.mark.parametrize("operand", ["x@gottpoff(%rip)", "x@GOTPCREL(%rip)", "%fs:x@tpoff", "x@dtpoff(%rax)", "x"])
+def test_relocations_of_single_instructions_move(operand: str) -> None:
+    assert [row[2:] for row in rows(f"\tmovq {operand}, %rcx\n")] == [(True, True)]
+
+
+def test_labels_that_change_the_text_are_noticed() -> None:
+    # The string reaches to the next line, where the scanner sees an instruction.
+    with pytest.raises((NotUnderstood, Refused)):
+        listed('\t.ascii "a\n\tnop\n"\n')
+
+
+def test_branches_of_code_that_is_not_understood_are_targets() -> None:
+    part = listed("\tnop\n\tjmp .+4; nop\n\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\tjmp f\n\t.globl f\nf:\n")
+    (targets,) = branch_targets(part).values()
+    assert 5 in targets  # the second of the moves
+
+
+def test_references_of_data_are_targets() -> None:
+    part = listed("f:\n\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\t.data\n\t.quad f+2\n")
+    assert 2 in next(iter(branch_targets(part).values()))
