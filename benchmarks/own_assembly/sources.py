@@ -69,14 +69,14 @@ def texts(programs: Mapping[str, CProgram], folder: Path, count: int, rng: np.ra
     turns = [name for name in jobs if name != "qhull C++"]
     names = cycle([name for k, name in enumerate(turns) for name in ([name, "qhull C++"] if k % 3 == 2 else [name])])
     position = dict.fromkeys(jobs, 0)
-    given = 0
-    while given < count:
+    number = 0
+    while number < count:
         name = next(names)
         file, flags = jobs[name][position[name] % len(jobs[name])]
-        turn = position[name] // len(jobs[name]) + given
+        turn = position[name] // len(jobs[name]) + number
         position[name] += 1
         options = (LEVELS[turn % len(LEVELS)], "-g", *VARIANTS[(turn // len(LEVELS)) % len(VARIANTS)])
         content = _compiled(folder / name.split()[0], file, flags, options)
         if content is not None:
-            given += 1
+            number += 1
             yield Text(f"{name}/{file} {' '.join(options)}", content)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.sources import ELF_MAGIC
-from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
+from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable, printable
 from pipeline.blocks.formats.elf_file import ElfDocument, read_object
 
 MAGIC = b"!<arch>\n"
@@ -86,6 +86,13 @@ class ArchiveDocument:
         # Members without blocks share their number with the next one, and `bisect_right` finds the last.
         self._first = list(accumulate((len(part.blocks) for _, part in parts), initial=0))[:-1]
 
+    def codes_in(self, other: ArchiveDocument) -> list[bytes]:
+        """As ElfDocument.codes_in, of all members. Raises ValueError for an archive of other members."""
+        if [member for member, _ in self._parts] != [member for member, _ in other._parts]:
+            raise ValueError("the archives have other members")
+        pairs = zip(self._parts, other._parts, strict=True)
+        return [code for (_, part), (_, counterpart) in pairs for code in part.codes_in(counterpart)]
+
     def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         """The archive with new orders of blocks. Raises ValueError for an order that is no permutation of its block."""
         if unknown := [block for block in orders if not 0 <= block < len(self.blocks)]:
@@ -110,7 +117,9 @@ def read(content: bytes, name: str) -> ArchiveDocument:
     every = list(members(content))
     repeated = {label for label, count in Counter(member.name for member in every).items() if count > 1}
     for number, member in enumerate(every):
-        label = f"{member.name}[{number}]" if member.name in repeated else member.name
+        label = printable(member.name) or "member"
+        if member.name in repeated or label != member.name:
+            label = f"{label}[{number}]"
         if not content.startswith(ELF_MAGIC, member.begin):
             remedy = "compile it to machine code" if member.name.endswith((".o", ".obj")) else "none is needed"
             faults.append(Fault(label, "no object of machine code", remedy))

@@ -1,4 +1,4 @@
-"""GNU's assembler as a subprocess: text -> object file -> its sections, relocations and symbols. Nothing is executed."""
+"""GNU's assembler as a subprocess: text -> object -> its sections, relocations and symbols. Nothing is executed."""
 
 from __future__ import annotations
 

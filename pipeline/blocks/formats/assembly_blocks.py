@@ -2,9 +2,10 @@
 
 A block ends at control transfers, padding, labels that code or data refer to, every `.cfi_*` and other directive,
 inline assembly, and whatever is not understood. The instruction before a `.cfi_*` directive stays too: it is what the
-directive describes, and unwinding from the instructions after it would go wrong until the directive. Labels that only debug information refers to (GCC's `.LVL*`, `.LBB*`,
-...) keep their position between two slots: the ranges in which a debugger finds a variable at a place become
-approximate there, by the instructions that were moved across.
+directive describes, and unwinding would go wrong from the instructions between the two.
+
+Labels that only debug information refers to (GCC's `.LVL*`, `.LBB*`, ...) keep their position between two slots. So the
+ranges in which a debugger finds a variable at a place become approximate, by the instructions that were moved across.
 """
 
 from __future__ import annotations

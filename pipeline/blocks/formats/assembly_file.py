@@ -124,14 +124,17 @@ def _ranges(lines: Sequence[int]) -> str:
 
 def _faults(source: Source, part: Listing) -> list[Fault]:
     """What is left alone, by reason."""
+    whole = "the whole file"
     if source.foreign_mode:
-        return [Fault("the whole file", "it contains code for 16 or 32 bits in a macro, a condition or inline assembly",
-                      "move that code to a file of its own")]  # fmt: skip
+        reason = "it contains code for 16 or 32 bits in a macro, a condition or inline assembly"
+        return [Fault(whole, reason, "move that code to a file of its own")]
     if throws_without_calls(source):
-        return [Fault("the whole file", "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed",
-                      "compile it without that option")]  # fmt: skip
+        reason = "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed"
+        return [Fault(whole, reason, "compile it without that option")]
     understood = set(part.line.tolist())
-    inline, other, refused = [], [], []
+    inline: list[int] = []
+    other: list[int] = []
+    refused: list[int] = []
     for line, statement in enumerate(source.statements):
         if statement.kind == Kind.OPAQUE and statement.text:
             (inline if source.inline[line] else other).append(line + 1)
@@ -141,26 +144,17 @@ def _faults(source: Source, part: Listing) -> list[Fault]:
     if inline:
         faults.append(Fault(_ranges(inline), "inline assembly is left alone", "none is needed"))
     if other:
-        faults.append(
-            Fault(
-                _ranges(other),
-                "macros, conditions, prefixes, operands relative to `.`, and lines of several statements are left alone",
-                "give the file to order after its macros are expanded, with one instruction on each line",
-            )
+        reason = (
+            "macros, conditions, prefixes, operands relative to `.`, and several statements on a line are left alone"
         )
+        remedy = "give the file to order after its macros are expanded, with one instruction on each line"
+        faults.append(Fault(_ranges(other), reason, remedy))
     if refused:
-        faults.append(
-            Fault(
-                _ranges(refused),
-                "a statement that is not one instruction of 64-bit code is left alone",
-                "none is needed",
-            )
-        )
+        reason = "a statement that is not one instruction of 64-bit code is left alone"
+        faults.append(Fault(_ranges(refused), reason, "none is needed"))
     if any(statement.word == ".section" and ".gnu.lto_" in statement.operands for statement in source.statements):
-        faults.append(
-            Fault("the whole file", "it contains bytecode for optimisation at link time, of which the linker makes the code anew",
-                  "compile without -flto")
-        )  # fmt: skip
+        reason = "it contains bytecode for optimisation at link time, of which the linker makes the code anew"
+        faults.append(Fault(whole, reason, "compile without -flto"))
     return faults
 
 
@@ -173,11 +167,11 @@ def _listing(source: Source) -> tuple[Listing, tuple[str, ...]]:
             return listing(source, options), options
         except Refused as error:
             errors.append(error)
-    error = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
+    best = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
     raise Unreadable(
-        f"the assembler `as --64` refuses it: {error}",
+        f"the assembler `as --64` refuses it: {best}",
         "correct it, or give the compiler's output for x86-64 (gcc -S); files that it includes must be part of it",
-    ) from error
+    ) from best
 
 
 def _is_32_bit(part: Listing) -> bool:

@@ -42,3 +42,8 @@ class Document(Protocol):
         Bytes outside of these blocks, and what belongs to them, stay as they are. Without orders, the file as it was.
         """
         ...
+
+
+def printable(name: str) -> str:
+    """A name from a file as it may be shown: what is no printable character is written as its number."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)

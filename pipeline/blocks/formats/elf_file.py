@@ -20,7 +20,7 @@ from iced_x86 import Decoder, Instruction
 from pipeline.blocks.corpus.eh_frame import DAMAGE
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.reorder import reordered
-from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
+from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable, printable
 from pipeline.blocks.formats.elf_analysis import OVERLAP, Analysis, analyse
 from pipeline.blocks.formats.elf_blocks import Cut, marks
 from pipeline.blocks.formats.elf_code import Code
@@ -55,6 +55,20 @@ class ElfDocument:
         self._relocation_bytes = np.array([MOVABLE.get(kind, 0) for kind in relocations.kind[used].tolist()], np.int64)
         self._first, self._last = analysis.runs
         self._start, self._length = code.start, code.length
+        self._relocations, self._code = relocations, code
+
+    def codes_in(self, other: ElfDocument) -> list[bytes]:
+        """The code of another file at the places of this file's blocks, without what the linker fills in.
+
+        A file in new orders may be cut into other blocks, because places of relocations count as targets. Raises
+        ValueError for a file of another layout.
+        """
+        if len(other._image.code) != len(self._image.code) or other._image.parts != self._image.parts:
+            raise ValueError("the files have other sections")
+        hidden = _without_fields(other._image, other._relocations, other._code)
+        begins = self._start[self._first].tolist()
+        ends = (self._start[self._last - 1] + self._length[self._last - 1]).tolist()
+        return [hidden[begin:end].tobytes() for begin, end in zip(begins, ends, strict=True)]
 
     def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         """The file with new orders of blocks. Raises ValueError for an order that is no permutation of its block."""
@@ -209,7 +223,7 @@ class _Names:
         if not self._image.relocatable:
             return hex(self._image.address + position)
         part = self._image.parts[bisect_right(self._part_begins, position) - 1]
-        return f"{part.name}+{position - part.begin:#x}"
+        return f"{printable(part.name)}+{position - part.begin:#x}"
 
     def block(self, position: int) -> str:
         """Of a block: section and offset in an object; address and function in a linked file."""
@@ -217,9 +231,9 @@ class _Names:
             return self._place(position)
         index = bisect_right(self._begins, position) - 1
         name = self._names[self._begins[index]] if index >= 0 else ""
-        return f"{self._place(position)} {name}".rstrip()
+        return f"{self._place(position)} {printable(name)}".rstrip()
 
     def function(self, position: int) -> str:
         """Of a function, with its name if it has one."""
         name = self._names.get(position, "")
-        return f"{self._place(position)} {name}".rstrip()
+        return f"{self._place(position)} {printable(name)}".rstrip()

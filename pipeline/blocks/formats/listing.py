@@ -178,8 +178,10 @@ def listing(source: Source, options: tuple[str, ...] = ()) -> Listing:
         )
     movable = free & forms.facts["plain"][form]
     keep = np.flatnonzero(alone)
-    columns = (a[keep] for a in (line, section, begin, end, form, linked, relocated, movable))
-    return Listing(*columns, forms, plain)
+    return Listing(
+        line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],
+        forms, plain,
+    )  # fmt: skip
 
 
 def branch_targets(part: Listing) -> dict[int, np.ndarray]:

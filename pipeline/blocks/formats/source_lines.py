@@ -1,10 +1,12 @@
 """`.loc` lines: which source line a debugger shows at each instruction, and how it stays so when instructions move.
 
 The assembler writes one row of the line table for each `.loc`, at the address of the next instruction; before padding
-only if it has a view (GCC's `view .LVU5`), or if another `.loc` follows. A row counts until the next one. If several rows stand at one address, most tools take the last. gdb takes the last that starts a
-statement (`is_stmt 1`), or the last if none does; and it skips rows that repeat the line of the row before, if that line
-has a discriminator (gdb 13, `dwarf2/read.c`: `lnp_state_machine::record_line`, `dwarf_record_line_p`). `advance`
-follows both, so that both show the same line at each instruction after the instructions have moved.
+only if it has a view (GCC's `view .LVU5`), or if another `.loc` follows. A row counts until the next one.
+
+If several rows stand at one address, most tools take the last. gdb takes the last that starts a statement
+(`is_stmt 1`), or the last if none does; and it skips rows that repeat the line of the row before, if that line has a
+discriminator (gdb 13, `dwarf2/read.c`: `lnp_state_machine::record_line`, `dwarf_record_line_p`). `advance` follows
+both kinds of tools, so that both show the same line at each instruction after the instructions have moved.
 
 `is_stmt` stays in force until a `.loc` changes it. Where the new sequence of `.loc` lines would change its value, it is
 written out.

@@ -27,7 +27,8 @@ def test_slots_of_a_closed_frame() -> None:
 
 
 def test_a_function_by_its_frame_directives() -> None:
-    text = f"f:\n\t.cfi_startproc\n\tsubq $24, %rsp\n\t.cfi_def_cfa_offset 32\n{BODY}\tjmp .L1\n.L1:\n\tret\n\t.cfi_endproc\n"
+    head = "f:\n\t.cfi_startproc\n\tsubq $24, %rsp\n\t.cfi_def_cfa_offset 32\n"
+    text = f"{head}{BODY}\tjmp .L1\n.L1:\n\tret\n\t.cfi_endproc\n"
     assert marks(text) == [SLOT, CLOSED]
 
 

@@ -20,7 +20,6 @@ pytestmark = needs_gcc
     ("name", "options", "steps"),
     [
         ("exceptions.cpp", ["-O2"], 60),
-        ("exceptions.cpp", ["-O0"], 0),
         ("threads.cpp", ["-O2", "-pthread"], 0),
         ("mixed.c", ["-O2"], 60),
         ("mixed.c", ["-O0"], 0),
