@@ -74,6 +74,17 @@ def members(content: bytes) -> Iterator[Member]:
             yield Member(name.removesuffix(b"/").decode("utf-8", "replace"), begin, end)
 
 
+def labels(every: Sequence[Member]) -> list[str]:
+    """Names of all members, unique and printable: a repeated or unprintable one has its number."""
+    counts = Counter(member.name for member in every)
+    names: list[str] = []
+    for number, member in enumerate(every):
+        name = printable(member.name)
+        is_plain = counts[member.name] == 1 and name == member.name and name
+        names.append(name if is_plain else f"{name}[{number}]")
+    return names
+
+
 class ArchiveDocument:
     """An archive that has been read."""
 
@@ -115,11 +126,7 @@ def read(content: bytes, name: str) -> ArchiveDocument:
     """
     forms, parts, faults = Forms(), list[tuple[Member, ElfDocument]](), list[Fault]()
     every = list(members(content))
-    repeated = {label for label, count in Counter(member.name for member in every).items() if count > 1}
-    for number, member in enumerate(every):
-        label = printable(member.name) or "member"
-        if member.name in repeated or label != member.name:
-            label = f"{label}[{number}]"
+    for member, label in zip(every, labels(every), strict=True):
         if not content.startswith(ELF_MAGIC, member.begin):
             remedy = "compile it to machine code" if member.name.endswith((".o", ".obj")) else "none is needed"
             faults.append(Fault(label, "no object of machine code", remedy))

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
+def printable(name: str) -> str:
+    """A name from a file as it may be shown: what is no printable character is written as its number."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+
+
 class Unreadable(ValueError):
     """A file cannot be used at all; `reason` says why (and where), `remedy` what to do about it."""
 
     def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.reason, self.remedy = reason, remedy
+        self.reason, self.remedy = printable(reason), remedy
+        super().__init__(f"{self.reason}; {remedy}")
 
 
 class CodeBlock(NamedTuple):
@@ -42,8 +47,3 @@ class Document(Protocol):
         Bytes outside of these blocks, and what belongs to them, stay as they are. Without orders, the file as it was.
         """
         ...
-
-
-def printable(name: str) -> str:
-    """A name from a file as it may be shown: what is no printable character is written as its number."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)

@@ -17,7 +17,7 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder, FlowControl
 
-from pipeline.blocks.formats.archive_file import members
+from pipeline.blocks.formats.archive_file import labels, members
 from pipeline.blocks.formats.document import CodeBlock
 
 _PLACE = re.compile(r"(?:(?P<section>.+)\+)?(?P<offset>0x[0-9a-f]+)(?: .*)?")
@@ -39,9 +39,8 @@ def check_archive(before: bytes, after: bytes, blocks: Sequence[CodeBlock], orde
     """The same as `check` for the members of an archive."""
     assert len(before) == len(after), "another length"
     count, rest = 0, bytearray(after)
-    names = [member.name for member in members(before)]
-    for number, member in enumerate(members(before)):
-        label = f"{member.name}[{number}]" if names.count(member.name) > 1 else member.name
+    every = list(members(before))
+    for member, label in zip(every, labels(every), strict=True):
         chosen = {
             k: blocks[k]._replace(place=blocks[k].place[len(label) + 1 :])
             for k in orders
