@@ -131,6 +131,7 @@ class _Walk:
         """Rows before padding are at its beginning, but for the last if it waits for an instruction."""
         waiting = 1 if self._pending and not self.layout.locations[self._pending[-1]].immediate else 0
         split = len(self._pending) - waiting
+        self._awkward |= waiting > 0  # without it, the row before it would wait too
         if split:
             self._padded += self._pending[:split]
             self._pending = self._pending[split:]

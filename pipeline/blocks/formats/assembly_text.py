@@ -47,7 +47,8 @@ class _Writer:
             if not rows and not source_lines.equal(state.shown, shown):
                 after = source_lines.copies(shown)
             if rows or after:
-                before, more = source_lines.additions(state, (*rows, *after), shown)
+                padded = any(self._source.statements[line].word in PADDING for line in lines)
+                before, more = source_lines.additions(state, (*rows, *after), shown, padded)
                 after += more
         self._add(before)
         for line in lines:
@@ -76,8 +77,7 @@ class _Writer:
                 return line in self._layout.statement
             if kind == Kind.LOCATION:
                 return True
-            padding = kind == Kind.SILENT and statements[line].word in PADDING
-            if kind in (Kind.DIRECTIVE, Kind.OPAQUE) or padding or self._source.inline[line]:
+            if kind in (Kind.DIRECTIVE, Kind.OPAQUE) or self._source.inline[line]:
                 return False
             line += 1
         return False

@@ -18,6 +18,10 @@ class Unreadable(ValueError):
         self.reason, self.remedy = printable(reason), remedy
         super().__init__(f"{self.reason}; {remedy}")
 
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
+        """For its way from one process to another."""
+        return type(self), (self.reason, self.remedy)
+
 
 class CodeBlock(NamedTuple):
     """A basic block of a user's file, without the control transfer at its end."""

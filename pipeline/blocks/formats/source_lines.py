@@ -129,13 +129,16 @@ def copies(shown: Shown) -> tuple[Row, ...]:
     return (shown.gdb._replace(is_stmt=True), last)
 
 
-def additions(state: State, rows: Sequence[Row], shown: Shown) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+def additions(
+    state: State, rows: Sequence[Row], shown: Shown, padded: bool = False
+) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Rows to add before and after an instruction's `rows`, so that debuggers show what they should.
 
-    Without any that help, none.
+    padded: the rows stand before padding, and what is added before them would not be at the instruction. Without any
+    that help, none.
     """
     for before, after in _attempts(state, rows, shown):
-        if equal(advance(state, (*before, *rows, *after)).shown, shown):
+        if not (padded and before) and equal(advance(state, (*before, *rows, *after)).shown, shown):
             return before, after
     return (), ()
 

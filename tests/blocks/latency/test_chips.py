@@ -37,7 +37,7 @@ CODES = [
         *("4183d600", "4183d601", "4087ec", "4991", "4d0fb11c24", "88e3", "00f7", "0fb6df", "66894d02", "410f94c5"),
         *("c4416058c7", "c4c17d6f4500", "c4627db8fa", "c4428bf7dd", "62a17c4058e2", "6211fe486f3c24"),
         *("4d8d6d08", "450f11fd", "62517cc958ff", "428b3c6d00000000"),
-        *("d9c3", "dec3", "d9ee", "f3450fb8fb", "f3a4", "99", "c5f877", "0fc8", "c8100000"),
+        *("d9c3", "dec3", "d9ee", "f3450fb8fb", "f3a4", "99", "c5f877", "0fc8"),
     )
 ]
 PORT = bytes.fromhex("e410")  # inb $16, %al: of a class that is not shipped

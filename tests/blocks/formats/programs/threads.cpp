@@ -35,7 +35,7 @@ __attribute__((noinline)) static long receive(long k) {
 }
 
 int main() {
-    const long n = 20000;
+    const long n = 1000;
     long sum = 0;
     std::thread sender([] { for (long k = 0; k < n; k++) send(k); });
     std::thread receiver([&] { for (long k = 0; k < n; k++) sum += receive(k); });
