@@ -40,7 +40,7 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     For some instructions of many micro-ops (`rdrand`, masked stores on znver4), llvm-mca prints a negative number of
     entries of the reorder buffer as an unsigned one. All other instructions occupy one entry for each micro-op.
     """
-    kept = [
+    entries_of_pools = [
         [
             min(micro_ops, pool) if entries > _MOST_ENTRIES else entries
             for entries, pool in zip(row, pools, strict=False)
@@ -49,7 +49,7 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     ]
     schema = SCHEMA.remove(_KEPT)
     table = pa.Table.from_pandas(frame[schema.names], schema, preserve_index=False).replace_schema_metadata(None)
-    return table.add_column(_KEPT, SCHEMA.field(_KEPT), pa.array(kept, SCHEMA.field(_KEPT).type))
+    return table.add_column(_KEPT, SCHEMA.field(_KEPT), pa.array(entries_of_pools, SCHEMA.field(_KEPT).type))
 
 
 class ClassTable:

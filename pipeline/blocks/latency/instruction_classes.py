@@ -228,15 +228,15 @@ def _encoded(instruction: Instruction) -> bytes:
     return encoder.take_buffer()
 
 
-def _retained(immediate: int, what: int) -> int:
+def _retained(immediate: int, rule: int) -> int:
     """What is retained of an immediate, unsigned of 64 bits: the number that stands for it in a class's code."""
-    if what == _PREDICATE:
+    if rule == _PREDICATE:
         return immediate if immediate in (0, 6) else _SMALL  # the assembler has shorter encodings for equal and greater
-    if what in (_COUNT, _LONG_COUNT):
-        return 1 if immediate == 1 else _SMALL if immediate & (31 if what == _COUNT else 63) else 0
-    if what != _FITS and immediate == 0:
+    if rule in (_COUNT, _LONG_COUNT):
+        return 1 if immediate == 1 else _SMALL if immediate & (31 if rule == _COUNT else 63) else 0
+    if rule != _FITS and immediate == 0:
         return 0
-    return _SMALL if what == _ZERO or (immediate + 128) & _ALL_BITS < 256 else _LARGE
+    return _SMALL if rule == _ZERO or (immediate + 128) & _ALL_BITS < 256 else _LARGE
 
 
 def _rule_of(instruction: Instruction) -> _Rule:

@@ -76,7 +76,7 @@ class _Limit(NamedTuple):
     """A line of the table of bounds."""
 
     name: str
-    what: str
+    need: str
     cycles: int
     is_binding: bool
 
@@ -251,8 +251,8 @@ def _verdict(block: Explained, target: Target) -> str:
 
 
 def _limit(bound: Bound, block: Explained, target: Target) -> _Limit:
-    name, what = _needs(bound, block, target)
-    return _Limit(name, what[:1].upper() + what[1:], bound.cycles, bound is block.bounds.binding)
+    name, need = _needs(bound, block, target)
+    return _Limit(name, need[:1].upper() + need[1:], bound.cycles, bound is block.bounds.binding)
 
 
 def _needs(bound: Bound, block: Explained, target: Target) -> tuple[str, str]:

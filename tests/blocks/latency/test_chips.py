@@ -35,8 +35,8 @@ CODES = [
         *("4d31ff", "4531d2", "4983c5ff", "49f7e6", "41f7f9", "49d3e3", "41c1e607", "4d0fafdb", "4f8d7c7d08"),
         *("450f57ff", "66450fefff", "f2440f59f8", "66450fd47c2410", "f2450f58c0", "440f28fe", "66440f6e3c24"),
         *("4183d600", "4183d601", "4087ec", "4991", "4d0fb11c24", "88e3", "00f7", "0fb6df", "66894d02", "410f94c5"),
-        *("c4416058c7", "c4c17d6f4500", "c4627db8fa", "c4428bf7dd", "62a17c4058e2", "6211fe486f3c24"),
-        *("4d8d6d08", "450f11fd", "62517cc958ff", "428b3c6d00000000"),
+        *("c4416058c7", "c4c17d6f4500", "c4627db8fa", "c4428bf7dd", "62a17c4058e2"),
+        *("4d8d6d08", "450f11fd", "428b3c6d00000000"),
         *("d9c3", "dec3", "d9ee", "f3450fb8fb", "f3a4", "99", "c5f877", "0fc8"),
     )
 ]
@@ -60,7 +60,11 @@ def test_all_processors_are_shipped_and_small() -> None:
 @pytest.mark.parametrize("name", PROCESSORS)
 def test_rows_are_those_of_llvm_mca(binary: str, name: str) -> None:
     codes = [*CODES, *ClassTable(name).witnesses()]
-    expected = processor_of(machine.read(codes, name, Judge(cpu=name, iterations=1), binary))
+    frame = machine.read(codes, name, Judge(cpu=name, iterations=1), binary)
+    # Some entries of pools are negative numbers that llvm-mca prints as unsigned ones: see `table_of`.
+    pairs = zip(frame.kept, frame.micro_ops, strict=True)
+    frame["kept"] = [[n_micro_ops if entries >= 1 << 31 else entries for entries in row] for row, n_micro_ops in pairs]
+    expected = processor_of(frame)
     chip = Chip(name).processor(codes)
     assert (chip.issue_width, chip.retire_width) == (expected.issue_width, expected.retire_width)
     assert chip.pools.tolist() == expected.pools.tolist() and chip.buffers.tolist() == expected.buffers.tolist()
