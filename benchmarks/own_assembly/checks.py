@@ -16,6 +16,7 @@ from benchmarks.own_assembly.orders import moves, random_orders
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats.assembler import object_of, parsed
 from pipeline.blocks.formats.assembly_file import read
+from pipeline.blocks.ordering.legality import compare
 
 _EQUAL = (".eh_frame", ".gcc_except_table", ".rela.gcc_except_table")
 
@@ -59,6 +60,13 @@ def check(text: bytes, name: str, memory: MemoryOrder, rng: np.random.Generator)
     if document.rewritten({}) != text:
         failures.append("without orders the text changes")
     before, after = object_of(text), object_of(ordered_text)
+    n_orders = 0
+    for difference in compare(document, read(ordered_text, name), memory):
+        n_orders += difference.kind == "legal"
+        if difference.kind != "legal":
+            failures.append(f"check: {difference.place}: {difference.kind} {difference.reason}")
+    if n_orders != len(orders):
+        failures.append(f"check: {n_orders} legal orders, but {len(orders)} were written")
     if _sections(before) != _sections(after):
         failures.append("sections differ")
     moved = moves(document, orders)

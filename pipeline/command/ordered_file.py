@@ -78,13 +78,16 @@ def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
     new_content = document.rewritten(orders.as_mapping())  # it may leave further blocks as they are, and say so
     if output is not None:
         _write(new_content, output, file)
+    unproven = [fault for fault in document.faults if fault.reason.startswith("defect")]
+    left = {fault.place for fault in unproven}
+    orders = orders._replace(changes=[change for change in orders.changes if change.place not in left])
     if job.diff and not job.quiet:
         show(document, orders)
     faults = [*document.faults, *orders.faults, *different]
     compared = [change for change in orders.changes if change.before >= 0]
     cycles = (sum(change.before for change in compared), sum(change.after for change in compared))
     changes = {"changes": [change._asdict() for change in orders.changes]}
-    return _result(file, output, name, job, orders, faults, cycles, changes, bool(different))
+    return _result(file, output, name, job, orders, faults, cycles, changes, bool(different or unproven))
 
 
 def orders_of(document: Document, job: Job, label: str) -> Orders:

@@ -17,6 +17,8 @@ from typer.testing import CliRunner, Result
 
 from pipeline.blocks.corpus import assembly
 from pipeline.blocks.dag import memory_order
+from pipeline.blocks.formats.assembly_file import AssemblyFile
+from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.ordering import line_orders, methods, targets
 from pipeline.blocks.ordering.line_orders import LineOrderer
 from pipeline.command import order, ordered_file
@@ -217,20 +219,37 @@ def test_assembly_stays_assembly_and_check_agrees(source: Path) -> None:
     assert typed("check", folder / "g.s", source).exit_code == 0
 
 
-def test_check_names_block_pair_and_reason(source: Path) -> None:
-    lines = source.read_text().splitlines()
-    place = next(
-        k for k, line in enumerate(lines) if "imulq" in line and "%" in lines[k + 1] and "\tj" not in lines[k + 1]
-    )
-    lines[place], lines[place + 1] = lines[place + 1], lines[place]
-    wrong = source.with_name("wrong.s")
-    wrong.write_text("\n".join(lines) + "\n")
-    result = typed("check", source, wrong)
-    if result.exit_code:  # two neighbours that depend on each other
-        assert "lines " in result.stdout and "because" in result.stdout
-    lines.remove(next(line for line in lines if "imulq" in line))
-    wrong.write_text("\n".join(lines) + "\n")
-    assert typed("check", source, wrong).exit_code == 1
+def test_check_names_block_pair_and_reason(tmp_path: Path) -> None:
+    load, sum_, move = "\tmovq (%rdi), %rax", "\tleaq 1(%rax), %rcx", "\tmovq %rsi, %rdx"
+
+    def file(name: str, *instructions: str) -> Path:
+        path = tmp_path / name
+        path.write_text("\n".join(["\t.text", "f:", *instructions, "\tret", ""]))
+        return path
+
+    before = file("before.s", load, sum_, move)
+    legal = typed("check", before, file("legal.s", move, load, sum_))
+    assert legal.exit_code == 0 and "1 legal orders" in legal.stdout
+    illegal = typed("check", before, file("illegal.s", sum_, load, move))
+    assert illegal.exit_code == 1
+    assert "lines 3-5: instruction 0 must stay before 1, because RAW through rax" in illegal.stdout
+    other = typed("check", before, file("other.s", load, move, move))
+    assert other.exit_code == 1 and "is gone" in other.stdout
+
+
+def test_a_block_that_the_writer_cannot_prove_is_a_defect(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = json.loads(typed("order", source, "--dry-run", "--json", "--for", "atom").stdout)[0]["changes"]
+    rewritten = AssemblyFile.rewritten
+
+    def unproven(self: AssemblyFile, orders: dict[int, tuple[int, ...]]) -> bytes:
+        first = min(orders)
+        self.faults.append(Fault(self.blocks[first].place, "defect: the new order could not be proven", "report it"))
+        return rewritten(self, {block: order for block, order in orders.items() if block != first})
+
+    monkeypatch.setattr(AssemblyFile, "rewritten", unproven)
+    result = typed("order", source, "-o", source.with_name("g.s"), "--json", "--for", "atom")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)[0]["changes"] == every[1:]
 
 
 def test_dry_run_writes_nothing_and_diff_shows_cycles(source: Path) -> None:

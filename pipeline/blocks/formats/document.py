@@ -42,8 +42,15 @@ class Fault(NamedTuple):
 class Document(Protocol):
     """A file that has been read. Reading raises Unreadable for a file of another form."""
 
-    blocks: Sequence[CodeBlock]  # at least two instructions each
-    faults: Sequence[Fault]
+    @property
+    def blocks(self) -> Sequence[CodeBlock]:
+        """Blocks of at least two instructions."""
+        ...
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Parts that are left as they are; `rewritten` may add some."""
+        ...
 
     def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         """The whole file with new orders: index of a block -> index of the instruction in each slot.

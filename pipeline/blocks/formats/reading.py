@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from pipeline.blocks.formats import lines as line_format
 from pipeline.blocks.formats.document import Document, Unreadable
 from pipeline.blocks.formats.recognise import recognise
 
 _PROBE_BYTES = 1 << 16
-_DOCUMENTS = {"assembly": "assembly_file", "elf": "elf_file", "archive": "archive_file"}
-_DATA_SETS = {"ithemal_data": "ithemal_data", "sql_dump": "sql_dump"}  # read as lines, written as lines
+_DOCUMENTS = ("assembly", "elf", "archive")
 LINES = "lines"
 
 
@@ -29,17 +28,30 @@ def is_document(name: str) -> bool:
 
 def document(name: str, content: bytes, path: Path) -> Document:
     """A file of a format that is a document. Raises Unreadable."""
-    read: Callable[[bytes, str], Document] = import_module(f"pipeline.blocks.formats.{_DOCUMENTS[name]}").read
-    return read(content, path.name)
+    # Readers are imported when they are needed: each of them is slow to import.
+    if name == "assembly":
+        from pipeline.blocks.formats import assembly_file
+
+        return assembly_file.read(content, path.name)
+    if name == "archive":
+        from pipeline.blocks.formats import archive_file
+
+        return archive_file.read(content, path.name)
+    from pipeline.blocks.formats import elf_file
+
+    return elf_file.read(content, path.name)
 
 
 def pieces(name: str, file: BinaryIO, lines: int) -> Iterator[list[bytes]]:
     """A file that is no document as lines of hexadecimal, so many at a time; none is lost. Raises Unreadable."""
-    from pipeline.blocks.formats import lines as line_format
+    if name == "ithemal_data":
+        from pipeline.blocks.formats import ithemal_data
 
-    if name in _DATA_SETS:
-        converted = import_module(f"pipeline.blocks.formats.{_DATA_SETS[name]}").lines(file)
-        yield from _grouped(converted, lines)
+        yield from _grouped(ithemal_data.lines(file), lines)
+    elif name == "sql_dump":
+        from pipeline.blocks.formats import sql_dump
+
+        yield from _grouped(sql_dump.lines(file), lines)
     elif name == LINES:
         yield from line_format.pieces(file, lines)
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -100,11 +98,6 @@ def test_a_method_that_does_not_serve_names_another() -> None:
         Orderer("cp_sat", "skylake", "tso")
     with pytest.raises(ValueError, match="--by policy"):
         Orderer("learned", "znver4", "tso")
-
-
-def test_statuses_count_every_block() -> None:
-    answer = orderer("list").order(CODES)
-    assert sum(Counter(answer.status.tolist()).values()) == len(CODES)
 
 
 def test_equal_instructions_keep_their_sequence() -> None:

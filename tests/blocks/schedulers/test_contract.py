@@ -141,7 +141,6 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module"
     ]
     assert sorted(set(callers)) == [
-        "blocks/formats/reading.py",  # only the command and benchmarks read users' files
         "blocks/models/ordering_network.py",
         "blocks/schedulers/__init__.py",
         "blocks/schedulers/ordering.py",
