@@ -65,7 +65,7 @@ _OF_REPORT = [
 ]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),
-    "ingest": Stage(["manifest", "ingest", "deduplicate"], ["corpus"]),
+    "ingest": Stage(["manifest", "ingest", "deduplicate", "join_partitions"], ["corpus"]),
     "dags": Stage(["dags"], []),
     "describe": Stage(["describe"], []),
     "split": Stage(["split"], ["split"]),

@@ -1,6 +1,14 @@
 """From source artifacts to basic blocks, dependency DAGs, splits, sets and tokens."""
 
 SHARDS = range(P.corpus.shards)
+
+
+# Jobs that de-duplicate, each a range of block_id: `--set-scatter partitions=64`, or `set-scatter` in a profile.
+scattergather:
+    partitions=2,
+
+
+PARTITIONS = scatter.partitions("{scatteritem}")  # 1-of-2, 2-of-2
 # The module that `ingest` imports by name (stages/ingest.py) for sources that may hold files of every format.
 FORMATS = ["pipeline.blocks.formats.corpus_source"] if any(s.kind == "bhive" for s in P.corpus.sources.values()) else []
 ARTIFACTS = [path("raw", source=source) for source in sorted(P.corpus.sources)]
@@ -37,7 +45,7 @@ rule ingest:
         files=ARTIFACTS,
         manifest=path("manifest"),
     output:
-        blocks=path("shards"),
+        blocks=expand(path("shards", shard="{{shard}}/{partition}"), partition=PARTITIONS),
         skipped=path("skipped_shards"),
     params:
         settings=section("corpus"),
@@ -49,13 +57,25 @@ rule ingest:
 rule deduplicate:
     input:
         src=src("deduplicate"),
-        shards=expand(path("shards"), shard=SHARDS),
+        shards=expand(path("shards", shard="{shard}/{{partition}}"), shard=SHARDS),
+    output:
+        blocks=path("partitions"),
+    wildcard_constraints:
+        partition=r"\d+-of-\d+",
+    message: "Keeping one of the blocks that are equal after masking, partition {wildcards.partition}"
+    shell: stage("deduplicate")
+
+
+rule join_partitions:
+    input:
+        src=src("join_partitions"),
+        partitions=expand(path("partitions"), partition=PARTITIONS),
         skipped_shards=expand(path("skipped_shards"), shard=SHARDS),
     output:
         blocks=path("blocks", corpus="released"),
         skipped=path("skipped", corpus="released"),
-    message: "Keeping one of the blocks that are equal after masking"
-    shell: stage("deduplicate")
+    message: "Joining {PARTITIONS} to the corpus"
+    shell: stage("join_partitions")
 
 
 def compiled_files(wildcards):

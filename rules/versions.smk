@@ -28,7 +28,7 @@ def of_graphs(experiment):
 
 for name, files in {
     "fetch": ARTIFACTS,
-    "ingest": [rules.manifest.output, rules.deduplicate.output],
+    "ingest": [rules.manifest.output, rules.join_partitions.output],
     "dags": expand(path("dags", corpus="released"), dependencies=MODES),
     "describe": expand(path("corpus"), dependencies=MODES),
     "split": expand(path("splits"), dependencies=MODES),

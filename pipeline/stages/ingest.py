@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline import tables
 from pipeline.blocks.corpus.ingest import Ingestion
-from pipeline.blocks.corpus.unique import REPETITIVE, groups
+from pipeline.blocks.corpus.partition import divided
+from pipeline.blocks.corpus.unique import REPETITIVE
 from pipeline.config.corpus import BhiveSource, Corpus
 from pipeline.config.section import section
 from pipeline.stages import options
@@ -24,13 +27,14 @@ def main(
     settings: options.Settings,
     shard: Annotated[int, typer.Option(help="Number of the manifest's shard to read.")],
     manifest: options.Table,
-    blocks: options.Out,
+    blocks: Annotated[list[Path], typer.Option(help="Tables to write, one for each partition by block_id.")],
     skipped: options.Out,
 ) -> None:
     """Cut the compiled functions of every file of a shard into basic blocks.
 
     Blocks end at calls, jumps, returns, padding and the targets of the file's direct branches. `masked_code` has zeros
-    in place of bytes that betray the original order. A file by another compiler or for another architecture, or a
+    in place of bytes that betray the original order. The blocks are dealt out to the partitions, so that the job of a
+    partition reads its own files alone. A file by another compiler or for another architecture, or a
     damaged one, is skipped, and its name is recorded.
     """
     logging.basicConfig(format="%(message)s")
@@ -39,8 +43,9 @@ def main(
     with_formats = any(isinstance(source, BhiveSource) for source in corpus.sources.values())
     reader: type[Ingestion] = import_module(_FORMATS).Ingestion if with_formats else Ingestion
     ingestion = reader(corpus)
-    with tables.writing("blocks", blocks, REPETITIVE) as append:
-        for table in ingestion.runs(files[files["shard"] == shard]):
-            for group in groups(table):
-                append(group)
+    with ExitStack() as files_written:
+        append = [files_written.enter_context(tables.writing("partitions", path, REPETITIVE)) for path in blocks]
+        for run in ingestion.runs(files[files["shard"] == shard]):
+            for partition, group in divided(run, len(blocks)):
+                append[partition](group)
         tables.write(ingestion.skipped(), "skipped", skipped)

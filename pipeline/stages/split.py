@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import tables
@@ -15,17 +18,31 @@ from pipeline.config.sets import Split
 from pipeline.stages import options
 
 
+def _eligible(blocks: Path, chosen: Split) -> pa.StringArray:
+    """Ids of the blocks that may be drawn. Only they stay in memory, not the blocks."""
+    condition = (pc.field("n_instructions") == chosen.n_instructions) & pc.field("source").isin(chosen.sources)
+    columns = ["block_id", "source", "n_instructions"]
+    pieces = [group.filter(condition)["block_id"] for group in tables.RowGroups("blocks", blocks, columns)]
+    return pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], pa.string()).combine_chunks()
+
+
+def _edges(dags: Path, drawn: pa.Array) -> pd.DataFrame:
+    """Edges of the drawn blocks, by block_id."""
+    groups = tables.RowGroups("dags", dags, ["block_id", "before", "after"])
+    pieces = [group.filter(pc.is_in(group["block_id"], drawn)) for group in groups]
+    return pa.concat_tables(pieces).to_pandas().set_index("block_id")
+
+
 def main(settings: options.Settings, blocks: options.Blocks, dags: options.Dags, out: options.Out) -> None:
     """Draw the splits and, for every block, the random legal order in which schedulers see it.
 
     Only blocks of split.n_instructions instructions from split.sources take part.
     """
     chosen = section(Split, settings)
-    length = pc.field("n_instructions") == chosen.n_instructions
-    eligible = tables.read("blocks", blocks, ["block_id"], length & pc.field("source").isin(chosen.sources)).block_id
-    edges = tables.read("dags", dags, ["block_id", "before", "after"], length).set_index("block_id")
+    splits = draw(_eligible(blocks, chosen), chosen)
+    edges = _edges(dags, pa.array([block_id for ids in splits.values() for block_id in ids], pa.string()))
     parts = []
-    for number, (split, block_ids) in enumerate(draw(list(eligible), chosen).items()):
+    for number, (split, block_ids) in enumerate(splits.items()):
         drawn = edges.loc[block_ids]
         precedes = adjacency(chosen.n_instructions, list(drawn.before), list(drawn.after))
         orders = SAMPLERS[chosen.sampler](precedes, np.random.default_rng([chosen.seed, number]))

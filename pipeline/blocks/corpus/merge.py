@@ -1,4 +1,4 @@
-"""Runs of blocks of many shards -> the corpus, one row group at a time."""
+"""Runs of blocks of many shards -> the blocks of a partition, one row group at a time."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.blocks.corpus.unique import GROUPS, REPETITIVE, first_of_each, joined
+from pipeline.blocks.corpus.partition import GROUPS
+from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, joined
 from pipeline.tables import SCHEMAS, RowGroups, TableError
 
 
 def merged(shards: list[Path]) -> Iterator[pa.Table]:
     """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
 
-    The result does not depend on how the files are distributed over shards. It needs memory for a 64th of the corpus.
-    Raises TableError if a file is not a shard of stage ingest.
+    shards: the files of one partition, one of each shard. The result does not depend on how the programs are
+    distributed over shards. It needs memory for one of the partition's GROUPS row groups.
+    Raises TableError if a file is not a partition of a shard of stage ingest.
     """
     runs = []
     for path in shards:
-        shard = RowGroups("blocks", path, repetitive=REPETITIVE)
+        shard = RowGroups("partitions", path, repetitive=REPETITIVE)
         if len(shard) % GROUPS:
             raise TableError(
                 f"{path} does not consist of runs of {GROUPS} row groups; delete the file and run the pipeline again"
             )
         runs += [(shard, start) for start in range(0, len(shard), GROUPS)]
     for group in range(GROUPS if runs else 0):
-        yield first_of_each(joined([shard[start + group] for shard, start in runs])).cast(SCHEMAS["blocks"])
+        yield first_of_each(joined([shard[start + group] for shard, start in runs])).cast(SCHEMAS["partitions"])

@@ -1,8 +1,7 @@
 """De-duplication: blocks that are equal after masking become one row, in a shard and in the corpus.
 
-The tables here have the schema `blocks`, with its repetitive strings dictionary-encoded. A run is a table
-sorted by block_id. It is written in row groups by the first bits of block_id, with the same number of groups
-for every run, so that merging runs needs one group of each at a time and never a whole table.
+The tables here have the schema `blocks`, with its repetitive strings dictionary-encoded. A run is a table sorted by
+block_id, with one row per block. Table `blocks` is written in row groups by the first bits of block_id.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ import pyarrow as pa
 from pipeline.tables import SCHEMAS
 
 GROUP_BITS = 6
-GROUPS = 1 << GROUP_BITS  # row groups in a run
+GROUPS = 1 << GROUP_BITS  # row groups of a small table
 REPETITIVE = ["source", "program", "compiler", "section"]
 _DIGITS = 32  # of a block_id
 
 
-def _id_words(table: pa.Table) -> np.ndarray:
+def id_words(table: pa.Table) -> np.ndarray:
     """Block ids as numbers that sort like the ids: (n, 2) uint64, high and low word."""
     column = table["block_id"].combine_chunks()
     _, _, text = column.buffers()
@@ -45,7 +44,7 @@ def first_of_each(table: pa.Table) -> pa.Table:
     """
     if table.num_rows == 0:
         return table
-    words = _id_words(table)
+    words = id_words(table)
     ascending = np.lexsort((_ranks(table["program"]), _ranks(table["source"]), words[:, 1], words[:, 0]))
     words = words[ascending]
     group_starts = np.flatnonzero(np.r_[True, (words[1:] != words[:-1]).any(1)])
@@ -56,8 +55,8 @@ def first_of_each(table: pa.Table) -> pa.Table:
 
 
 def groups(table: pa.Table) -> Iterator[pa.Table]:
-    """The row groups of a run, by the first bits of block_id, cast to schema `blocks`."""
-    bounds = np.searchsorted(_id_words(table)[:, 0] >> np.uint64(64 - GROUP_BITS), np.arange(GROUPS + 1))
+    """The row groups of a table sorted by block_id, by its first bits, cast to schema `blocks`."""
+    bounds = np.searchsorted(id_words(table)[:, 0] >> np.uint64(64 - GROUP_BITS), np.arange(GROUPS + 1))
     for low, high in pairwise(bounds.tolist()):
         yield table.slice(low, high - low).cast(SCHEMAS["blocks"])
 

@@ -1,0 +1,81 @@
+"""Partitions: ranges of block_id, so that blocks are de-duplicated range by range, in jobs that do not meet.
+
+Equal blocks have equal ids, so they are in the same partition. A partition is written in GROUPS row groups by the next
+bits of block_id: to merge runs, one row group of each is in memory, and never a whole partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.blocks.corpus.unique import GROUP_BITS, id_words
+from pipeline.tables import SCHEMAS
+
+GROUPS = 16  # row groups of a run in a partition
+MOST_PARTITIONS = 4096  # 16 bits of block_id tell partitions and their row groups apart
+_BITS = 16
+_MOST_ROWS = 1 << 15  # of a row group of table `blocks`: some 5 MB, and stages hold a few of them
+_TABLE_GROUPS = 1 << GROUP_BITS
+
+
+class TooManyPartitions(ValueError):
+    """More partitions than the bits that tell them apart."""
+
+
+def _leading(table: pa.Table, bits: int) -> np.ndarray:
+    """The first bits of each row's block_id, (n,) uint64."""
+    return id_words(table)[:, 0] >> np.uint64(64 - bits)
+
+
+def divided(run: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
+    """The row groups of a run, sorted by block_id, each with the number of its partition; GROUPS of each partition.
+
+    Cast to schema `blocks`. Raises TooManyPartitions above MOST_PARTITIONS.
+    """
+    if partitions > MOST_PARTITIONS:
+        raise TooManyPartitions(
+            f"{partitions} partitions are more than {MOST_PARTITIONS}; give --set-scatter partitions a smaller number"
+        )
+    groups = partitions * GROUPS
+    group = (_leading(run, _BITS) * np.uint64(groups)) >> np.uint64(_BITS)  # ascends with block_id
+    bounds = np.searchsorted(group, np.arange(groups + 1, dtype=np.uint64))
+    for number, (low, high) in enumerate(pairwise(bounds.tolist())):
+        yield number // GROUPS, run.slice(low, high - low).cast(SCHEMAS["blocks"])
+
+
+def regrouped(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Row groups of table `blocks` from pieces of it in ascending order of block_id, of any size.
+
+    A row group ends where the first bits of block_id change, and at _MOST_ROWS; so it does not depend on the pieces.
+    Each value of the first bits has at least one row group, which may be empty.
+    """
+    pending: list[pa.Table] = []
+    n_pending, current = 0, 0
+    empty = SCHEMAS["blocks"].empty_table()
+
+    def whole() -> pa.Table:
+        return pa.concat_tables([empty, *pending]).combine_chunks()
+
+    for piece in pieces:
+        bounds = np.searchsorted(_leading(piece, GROUP_BITS), np.arange(_TABLE_GROUPS + 1, dtype=np.uint64)).tolist()
+        for number in range(_TABLE_GROUPS):
+            low, high = bounds[number : number + 2]
+            if low == high:
+                continue
+            while current < number:
+                yield whole()
+                pending, n_pending, current = [], 0, current + 1
+            while low < high:
+                if n_pending == _MOST_ROWS:
+                    yield whole()
+                    pending, n_pending = [], 0
+                rows = min(high - low, _MOST_ROWS - n_pending)
+                pending.append(piece.slice(low, rows))
+                n_pending, low = n_pending + rows, low + rows
+    for _ in range(current, _TABLE_GROUPS):
+        yield whole()
+        pending = []

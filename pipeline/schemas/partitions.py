@@ -1,0 +1,7 @@
+"""Rows of table `blocks` of one partition: one row per basic block of a range of block_id (blocks/corpus/partition.py)."""
+
+from __future__ import annotations
+
+from pipeline.schemas.blocks import SCHEMA as SCHEMA
+
+PLACE = "data/corpus/partitions/{partition}.parquet"
