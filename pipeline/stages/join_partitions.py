@@ -22,9 +22,7 @@ def _pieces(partitions: list[Path]) -> Iterator[pa.Table]:
         yield from tables.RowGroups("partitions", path)
 
 
-def main(
-    partitions: options.Tables, skipped_shards: options.Tables, blocks: options.Out, skipped: options.Out
-) -> None:
+def main(partitions: options.Tables, skipped_shards: options.Tables, blocks: options.Out, skipped: options.Out) -> None:
     """Write the partitions, in their order, as one table, row group by row group.
 
     The table is the same for any number of partitions. Raises ValueError if there is no block.

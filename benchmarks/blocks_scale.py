@@ -1,0 +1,250 @@
+"""From blocks in files to dependency DAGs and splits, 1 to 30 million of them: `python -m benchmarks.blocks_scale`.
+
+Each corpus is a source of kind `bhive`: real blocks of the pinned sources, and variants of them that stay different
+after masking (benchmarks/made_blocks.py); the number of distinct blocks is counted in the table that is made. What is
+measured is what a user types, `snakemake data/splits/full.parquet`, on two cores, in a copy of this repository:
+fetch, manifest, ingest, deduplicate, join_partitions, dags, split, with Snakemake's own checksums. There is one shard
+and one partition for each 2.5 million blocks, but at least two, as many as cores.
+
+Memory is the resident sets of Snakemake and of all processes below it, added up, pages that they share counted in
+each; sampled ten times a second. Seconds of the processor are the better measure where others use the machine.
+The exponent of growth is the slope of a least-squares line through the logarithms of seconds and blocks of all sizes;
+its interval are the slopes with one of the sizes left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import psutil
+import typer
+import yaml
+
+from benchmarks import made_blocks
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline import tables
+from pipeline.analysis.growth import exponent
+from pipeline.analysis.rows import Quantity, Row, results, row
+from pipeline.places import path
+
+ROOT = Path(__file__).parents[1]
+MILLIONS = (1, 3, 10, 30)
+BLOCKS_A_JOB = 2_500_000
+CORES = 2
+SEED = 20190623
+TARGET = path("splits", dependencies="full")
+_SAMPLE_SECONDS = 0.1
+_ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+# Rule -> patterns of the files that its jobs read and write.
+_FILES = {
+    "fetch": (["made/*.csv"], ["data/raw/made"]),
+    "ingest": (["made/*.csv"], ["data/corpus/shards/*/*.parquet"]),
+    "deduplicate": (["data/corpus/shards/*/*.parquet"], ["data/corpus/partitions/*.parquet"]),
+    "join_partitions": (["data/corpus/partitions/*.parquet"], ["data/corpus/released/blocks.parquet"]),
+    "dags": (["data/corpus/released/blocks.parquet"], ["data/dags/released/full.parquet"]),
+    "split": (["data/corpus/released/blocks.parquet", "data/dags/released/full.parquet"], [TARGET]),
+}
+
+
+class Watched(NamedTuple):
+    """What a process below the command used."""
+
+    stage: str  # empty for Snakemake and shells
+    processor_seconds: float
+    resident: int
+
+
+class Cost(NamedTuple):
+    """Of a command and all processes below it."""
+
+    seconds: float
+    processor_seconds: float
+    peak_bytes: int
+    of_stage: dict[str, list[Watched]]  # its processes, each at its highest
+
+
+def _stage_of(command: list[str]) -> str:
+    """`ingest` of `python -m pipeline.stages ingest ...`; shells that start it do not count."""
+    return command[3] if command[1:3] == ["-m", "pipeline.stages"] and len(command) > 3 else ""
+
+
+def watched(command: list[str], folder: Path) -> Cost:
+    """Run a command to its end. Raises RuntimeError with the end of its output if it fails."""
+    seen: dict[tuple[int, float], Watched] = {}
+    before, start, peak = os.times(), time.perf_counter(), 0
+    with tempfile.TemporaryFile("w+") as output:
+        started = subprocess.Popen(command, cwd=folder, env=_ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
+        root, finished = psutil.Process(started.pid), threading.Event()
+
+        def watch() -> None:
+            nonlocal peak
+            while not finished.wait(_SAMPLE_SECONDS):
+                resident = 0
+                try:
+                    processes = [root, *root.children(recursive=True)]
+                except psutil.Error:
+                    continue  # the command has just ended
+                for process in processes:
+                    try:
+                        with process.oneshot():
+                            key, used = (process.pid, process.create_time()), process.cpu_times()
+                            size = process.memory_info().rss
+                            stage = _stage_of(process.cmdline())
+                    except psutil.Error:
+                        continue  # it has just ended
+                    earlier = seen.get(key, Watched(stage, 0, 0))
+                    seen[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
+                    resident += size
+                peak = max(peak, resident)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            code = started.wait()
+        finally:
+            finished.set()
+            watcher.join()
+        if code:
+            output.seek(0)
+            raise RuntimeError(f"{' '.join(command)} ended with {code}:\n{output.read()[-3000:]}")
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    of_stage: dict[str, list[Watched]] = defaultdict(list)
+    for process in seen.values():
+        of_stage[process.stage].append(process)
+    return Cost(time.perf_counter() - start, used, peak, dict(of_stage))
+
+
+def copy_of_repository(folder: Path) -> None:
+    """The files that git knows, without pages, and numba's compiled code, which knows its sources by time and size."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    compiled = [str(file.relative_to(ROOT)) for file in (ROOT / "pipeline").rglob("*.nb[ic]")]
+    for name in [*filter(None, listed.split("\0")), *compiled]:
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def settings_of(params: Path, jobs: int) -> dict[str, Any]:
+    """Parameters whose only source is the made corpus."""
+    contents: dict[str, Any] = yaml.safe_load(params.read_text())
+    contents["corpus"] |= {"sources": {"made": {"kind": "bhive", "include": ["made/*.csv"]}}, "shards": jobs}
+    contents["split"]["sources"] = ["made"]
+    return contents
+
+
+def size_of(folder: Path, patterns: list[str]) -> int:
+    """Bytes of all files of these patterns."""
+    return sum(file.stat().st_size for pattern in patterns for file in folder.glob(pattern))
+
+
+def _rule_rows(folder: Path, blocks: int, cost: Cost) -> list[dict[str, Any]]:
+    """Rows of table scale_rules. Wall seconds are those of Snakemake's own benchmark files."""
+    rule_rows = []
+    for rule, (read, written) in _FILES.items():
+        benchmark = folder / "benchmarks/rules" / rule
+        reports = sorted(benchmark.rglob("*.tsv")) or [benchmark.with_suffix(".tsv")]
+        seconds = sum(float(pd.read_csv(report, sep="\t")["s"].iloc[0]) for report in reports)
+        processes = cost.of_stage.get(rule, [])
+        rule_rows.append(
+            {
+                "blocks": blocks,
+                "rule": rule,
+                "jobs": len(reports),
+                "seconds": seconds,
+                "processor_seconds": sum(process.processor_seconds for process in processes),
+                "peak_memory_gb": max((process.resident for process in processes), default=0) / 1e9,
+                "bytes_read": size_of(folder, read),
+                "bytes_written": size_of(folder, written),
+            }
+        )
+    return rule_rows
+
+
+def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A row of table scale_sizes and the rows of table scale_rules, of a corpus that is made and removed again."""
+    folder, jobs = scratch / f"corpus_{n_blocks}", max(CORES, round(n_blocks / BLOCKS_A_JOB))
+    copy_of_repository(folder)
+    for _ in made_blocks.files(real, n_blocks, folder / "made"):
+        pass
+    (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
+    command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
+    cost = watched([*command, "--", TARGET], folder)
+    groups = tables.RowGroups("blocks", folder / path("blocks", corpus="released"), ["n_instructions"])
+    instructions = sum(int(group["n_instructions"].to_numpy().sum(dtype=np.int64)) for group in groups)
+    size = {
+        "blocks": groups.n_rows,
+        "instructions": instructions,
+        "shards": jobs,
+        "partitions": jobs,
+        "seconds": cost.seconds,
+        "processor_seconds": cost.processor_seconds,
+        "peak_memory_gb": cost.peak_bytes / 1e9,
+    }
+    rule_rows = _rule_rows(folder, groups.n_rows, cost)
+    shutil.rmtree(folder)
+    return size, rule_rows
+
+
+def _rows(sizes: pd.DataFrame) -> list[Row]:
+    """Rows of table results: each corpus, and the exponents of growth."""
+    blocks = sizes["blocks"].to_numpy(float)
+    of_corpora = []
+    for size in sizes.itertuples():
+        place = {"experiment": "blocks_scale", "set": f"blocks_{round(size.blocks / 1e6)}_million"}
+        of_corpora += [
+            row(place, Quantity("blocks"), size.blocks),
+            row(place, Quantity("peak_memory_gb"), size.peak_memory_gb, n=size.blocks),
+            row(place, Quantity("seconds", unit="seconds"), size.seconds, n=size.blocks),
+            row(place, Quantity("processor_seconds", unit="seconds"), size.processor_seconds, n=size.blocks),
+        ]
+    place = {"experiment": "blocks_scale"}
+    for metric, column in (("growth_exponent", "processor_seconds"), ("growth_exponent_of_wall_time", "seconds")):
+        slope = exponent(blocks, sizes[column].to_numpy(float))
+        of_corpora.append(
+            row(place, Quantity(metric, unit="1"), slope.value, slope.low, slope.high, len(blocks), "sizes left out")
+        )
+    return of_corpora
+
+
+def main(
+    blocks: Annotated[Path, typer.Option(help="Table blocks of the pinned sources.")] = Path(
+        path("blocks", corpus="released")
+    ),
+    millions: Annotated[list[int], typer.Option(help="Sizes, in millions of blocks.")] = list(MILLIONS),
+    scratch: Annotated[Path | None, typer.Option(help="Folder for the corpora; some 12 GB for 30 million.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "blocks_scale",
+) -> None:
+    """Measure the pipeline up to DAGs and splits on growing corpora."""
+    real = made_blocks.read(blocks, SEED)
+    sizes, rule_rows = [], []
+    with tempfile.TemporaryDirectory(dir=scratch) as temporary:
+        for number in sorted(millions):
+            size, of_rules = measured(real, number * 1_000_000, Path(temporary))
+            sizes.append(size)
+            rule_rows += of_rules
+            print(json.dumps(size), flush=True)
+            print(pd.DataFrame(of_rules).drop(columns="blocks").to_string(), flush=True)
+    frames = {"scale_sizes": pd.DataFrame(sizes), "scale_rules": pd.DataFrame(rule_rows)}
+    frames["results"] = results(_rows(frames["scale_sizes"]))
+    stages = [f"pipeline.stages.{rule}" for rule in ("manifest", *_FILES)]
+    settings = {"millions": sorted(millions), "cores": CORES, "blocks_a_job": BLOCKS_A_JOB, "seed": SEED}
+    settings |= {"real_share": made_blocks.REAL_SHARE, "lines": made_blocks.LINES}
+    publish(out, frames, settings, ["benchmarks.blocks_scale", *stages], [blocks])
+    print(frames["results"][["set", "metric", "value", "low", "high"]].to_string())
+
+
+if __name__ == "__main__":
+    typer.run(main)
