@@ -46,6 +46,7 @@ CORES = 2
 SEED = 20190623
 TARGET = path("splits", dependencies="full")
 _SAMPLE_SECONDS = 0.1
+_UNITS = {"blocks": "count", "peak_memory_gb": "GB", "seconds": "seconds", "processor_seconds": "seconds"}
 _ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 # Rule -> patterns of the files that its jobs read and write.
 _FILES = {
@@ -198,38 +199,33 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     return size, rule_rows
 
 
-def _rows(sizes: pd.DataFrame) -> list[Row]:
-    """Rows of table results: each corpus, and the exponents of growth."""
-    blocks = sizes["blocks"].to_numpy(float)
-    of_corpora = []
-    for size in sizes.itertuples():
-        place = {"experiment": "blocks_scale", "set": f"blocks_{round(size.blocks / 1e6)}_million"}
-        of_corpora += [
-            row(place, Quantity("blocks"), size.blocks),
-            row(place, Quantity("peak_memory_gb"), size.peak_memory_gb, n=size.blocks),
-            row(place, Quantity("seconds", unit="seconds"), size.seconds, n=size.blocks),
-            row(place, Quantity("processor_seconds", unit="seconds"), size.processor_seconds, n=size.blocks),
-        ]
+def _rows(sizes: list[dict[str, Any]]) -> list[Row]:
+    """Rows of table results, from those of table scale_sizes: each corpus, and the exponents of growth."""
+    result_rows = []
+    for size in sizes:
+        place = {"experiment": "blocks_scale", "set": f"blocks_{round(size['blocks'] / 1e6)}_million"}
+        for metric, unit in _UNITS.items():
+            result_rows.append(row(place, Quantity(metric, unit=unit), size[metric], n=size["blocks"]))
     place = {"experiment": "blocks_scale"}
     for metric, column in (("growth_exponent", "processor_seconds"), ("growth_exponent_of_wall_time", "seconds")):
-        slope = exponent(blocks, sizes[column].to_numpy(float))
-        of_corpora.append(
-            row(place, Quantity(metric, unit="1"), slope.value, slope.low, slope.high, len(blocks), "sizes left out")
-        )
-    return of_corpora
+        blocks, costs = (np.array([size[name] for size in sizes], float) for name in ("blocks", column))
+        slope = exponent(blocks, costs)
+        quantity = Quantity(metric, unit="1")
+        result_rows.append(row(place, quantity, slope.value, slope.low, slope.high, slope.n, "sizes left out"))
+    return result_rows
 
 
 def main(
     blocks: Annotated[Path, typer.Option(help="Table blocks of the pinned sources.")] = Path(
         path("blocks", corpus="released")
     ),
-    millions: Annotated[list[int], typer.Option(help="Sizes, in millions of blocks.")] = list(MILLIONS),
+    millions: Annotated[list[int], typer.Option(help="Sizes, in millions of blocks.")] = list(MILLIONS),  # noqa: B006 - typer copies it
     scratch: Annotated[Path | None, typer.Option(help="Folder for the corpora; some 12 GB for 30 million.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "blocks_scale",
 ) -> None:
     """Measure the pipeline up to DAGs and splits on growing corpora."""
     real = made_blocks.read(blocks, SEED)
-    sizes, rule_rows = [], []
+    sizes, rule_rows = list[dict[str, Any]](), list[dict[str, Any]]()
     with tempfile.TemporaryDirectory(dir=scratch) as temporary:
         for number in sorted(millions):
             size, of_rules = measured(real, number * 1_000_000, Path(temporary))
@@ -238,7 +234,7 @@ def main(
             print(json.dumps(size), flush=True)
             print(pd.DataFrame(of_rules).drop(columns="blocks").to_string(), flush=True)
     frames = {"scale_sizes": pd.DataFrame(sizes), "scale_rules": pd.DataFrame(rule_rows)}
-    frames["results"] = results(_rows(frames["scale_sizes"]))
+    frames["results"] = results(_rows(sizes))
     stages = [f"pipeline.stages.{rule}" for rule in ("manifest", *_FILES)]
     settings = {"millions": sorted(millions), "cores": CORES, "blocks_a_job": BLOCKS_A_JOB, "seed": SEED}
     settings |= {"real_share": made_blocks.REAL_SHARE, "lines": made_blocks.LINES}

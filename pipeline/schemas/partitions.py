@@ -1,4 +1,4 @@
-"""Rows of table `blocks` of one partition: one row per basic block of a range of block_id (blocks/corpus/partition.py)."""
+"""Rows of table `blocks` of one partition, a range of block_id (blocks/corpus/partition.py)."""
 
 from __future__ import annotations
 
