@@ -51,6 +51,7 @@ _ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ
 # Rule -> patterns of the files that its jobs read and write.
 _FILES = {
     "fetch": (["made/*.csv"], ["data/raw/made"]),
+    "manifest": (["data/raw/made"], ["data/corpus/manifest.parquet"]),
     "ingest": (["made/*.csv"], ["data/corpus/shards/*/*.parquet"]),
     "deduplicate": (["data/corpus/shards/*/*.parquet"], ["data/corpus/partitions/*.parquet"]),
     "join_partitions": (["data/corpus/partitions/*.parquet"], ["data/corpus/released/blocks.parquet"]),
@@ -151,21 +152,36 @@ def size_of(folder: Path, patterns: list[str]) -> int:
     return sum(file.stat().st_size for pattern in patterns for file in folder.glob(pattern))
 
 
+def _seconds_to_write(table: str, file: Path) -> float:
+    """Seconds of the processor, in the one thread that writes a table row group by row group."""
+    groups = tables.RowGroups(table, file)
+    before = time.thread_time()
+    with tables.writing(table, file.with_suffix(".copy")) as append:
+        for group in groups:
+            append(group)
+    file.with_suffix(".copy").unlink()
+    return time.thread_time() - before
+
+
 def _rule_rows(folder: Path, blocks: int, cost: Cost) -> list[dict[str, Any]]:
     """Rows of table scale_rules. Wall seconds are those of Snakemake's own benchmark files."""
     rule_rows = []
+    dags = folder / path("dags", corpus="released", dependencies="full")
+    shared_out = {"ingest": 0.0, "deduplicate": 0.0, "dags": _seconds_to_write("dags", dags)}
     for rule, (read, written) in _FILES.items():
         benchmark = folder / "benchmarks/rules" / rule
         reports = sorted(benchmark.rglob("*.tsv")) or [benchmark.with_suffix(".tsv")]
         seconds = sum(float(pd.read_csv(report, sep="\t")["s"].iloc[0]) for report in reports)
         processes = cost.of_stage.get(rule, [])
+        processor_seconds = sum(process.processor_seconds for process in processes)
         rule_rows.append(
             {
                 "blocks": blocks,
                 "rule": rule,
                 "jobs": len(reports),
                 "seconds": seconds,
-                "processor_seconds": sum(process.processor_seconds for process in processes),
+                "processor_seconds": processor_seconds,
+                "serial_seconds": shared_out.get(rule, processor_seconds),
                 "peak_memory_gb": max((process.resident for process in processes), default=0) / 1e9,
                 "bytes_read": size_of(folder, read),
                 "bytes_written": size_of(folder, written),
@@ -178,8 +194,7 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     """A row of table scale_sizes and the rows of table scale_rules, of a corpus that is made and removed again."""
     folder, jobs = scratch / f"corpus_{n_blocks}", max(CORES, round(n_blocks / BLOCKS_A_JOB))
     copy_of_repository(folder)
-    for _ in made_blocks.files(real, n_blocks, folder / "made"):
-        pass
+    made_blocks.write(real, n_blocks, folder / "made")
     (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
     command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
     cost = watched([*command, "--", TARGET], folder)
@@ -235,7 +250,7 @@ def main(
             print(pd.DataFrame(of_rules).drop(columns="blocks").to_string(), flush=True)
     frames = {"scale_sizes": pd.DataFrame(sizes), "scale_rules": pd.DataFrame(rule_rows)}
     frames["results"] = results(_rows(sizes))
-    stages = [f"pipeline.stages.{rule}" for rule in ("manifest", *_FILES)]
+    stages = [f"pipeline.stages.{rule}" for rule in _FILES]
     settings = {"millions": sorted(millions), "cores": CORES, "blocks_a_job": BLOCKS_A_JOB, "seed": SEED}
     settings |= {"real_share": made_blocks.REAL_SHARE, "lines": made_blocks.LINES}
     publish(out, frames, settings, ["benchmarks.blocks_scale", *stages], [blocks])

@@ -7,7 +7,6 @@ block. Each file has the same mixture, so corpora of all sizes are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,8 +76,12 @@ def _lines(real: Real, blocks: np.ndarray, constant: np.ndarray, is_variant: np.
     return text.tobytes()
 
 
-def files(real: Real, n_blocks: int, folder: Path) -> Iterator[Path]:
-    """Write `n_blocks` blocks to files of LINES lines. Raises ValueError where there are too few real blocks."""
+def write(real: Real, n_blocks: int, folder: Path) -> None:
+    """Write at least `n_blocks` blocks that differ to files of LINES lines.
+
+    Raises ValueError where there are too few real blocks.
+    """
+    n_blocks += n_blocks // 10_000  # a variant in a million is equal to a real block or to another one's variant
     wanted = int(n_blocks * REAL_SHARE)
     if wanted > len(real.place):
         raise ValueError(f"{n_blocks} blocks need {wanted} real ones; there are {len(real.place)}")
@@ -93,6 +96,4 @@ def files(real: Real, n_blocks: int, folder: Path) -> Iterator[Path]:
         blocks = np.r_[originals, np.resize(changeable, n_variants)]
         is_variant = np.arange(len(blocks)) >= len(originals)
         constant = (np.arange(line_bounds[number], line_bounds[number + 1]) * _ODD) & 0xFFFFFFFF
-        path = folder / f"{number:04}.csv"
-        path.write_bytes(_lines(real, blocks, constant, is_variant))
-        yield path
+        (folder / f"{number:04}.csv").write_bytes(_lines(real, blocks, constant, is_variant))

@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pipeline import tables
+from pipeline.blocks.corpus import split as split_blocks
 from pipeline.blocks.corpus.split import TooFewBlocks
 from pipeline.blocks.dag.topology import adjacency, count_violations
+from pipeline.config.sets import Split
 from pipeline.stages import split
 from tests.analysis import synthetic
 
@@ -64,3 +67,27 @@ def test_input_orders_are_legal_and_the_samplers_own(files: tuple[Path, Path]) -
         assert (count_violations(precedes, np.stack(list(splits["input_order"]))) == 0).all()
     assert not np.array_equal(np.stack(list(uniform["input_order"])), np.stack(list(ready["input_order"])))
     assert str(uniform["input_order"].tolist()) == str(drawn(files)["input_order"].tolist())
+
+
+def test_row_groups_and_the_sequence_of_blocks_change_nothing(files: tuple[Path, Path]) -> None:
+    whole = drawn(files)
+    for name, path in zip(("blocks", "dags"), files, strict=True):
+        table = tables.arrow(name, path)
+        backwards = table.take(list(range(table.num_rows))[::-1]).combine_chunks()
+        with tables.writing(name, path) as append:
+            for low in range(0, table.num_rows, 7):
+                append(backwards.slice(low, 7))
+    again = drawn(files)
+    assert whole["block_id"].equals(again["block_id"])
+    assert str(whole["input_order"].tolist()) == str(again["input_order"].tolist())
+
+
+def test_the_draw_is_that_of_shuffled_ids() -> None:
+    """The splits of published experiments were drawn so."""
+    ids = [f"{number * 7919 % 1000:032x}" for number in range(1000)]
+    settings = Split.model_validate(SETTINGS)
+    shuffled = np.random.default_rng(settings.seed).permutation(sorted(ids))
+    splits = split_blocks.draw(pa.array(ids, pa.string()), settings)
+    assert splits == {
+        "test": sorted(shuffled[:20]), "development": sorted(shuffled[20:30]), "training": sorted(shuffled[30:70]),
+    }  # fmt: skip

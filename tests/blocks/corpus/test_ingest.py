@@ -1,4 +1,4 @@
-"""The commands fetch, manifest, ingest and deduplicate, on the tiny corpus and on bad files added to it."""
+"""The commands from fetch to join_partitions, on the tiny corpus and on bad files added to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from pipeline import tables
-from pipeline.stages import deduplicate, fetch, ingest, manifest
+from pipeline.stages import deduplicate, fetch, ingest, join_partitions, manifest
 
 ROOT = Path(__file__).parents[3]
 BuildElf = Callable[..., bytes]
@@ -22,14 +22,18 @@ def settings(folder: Path, **change: object) -> dict[str, object]:
     return corpus | {"sources": {"tiny": {"kind": "files", "include": [f"{folder}/*"]}}} | change
 
 
-def run(corpus: dict[str, object], shards: int, out: Path) -> None:
+def run(corpus: dict[str, object], shards: int, out: Path, partitions: int = 2) -> None:
     text = json.dumps(corpus | {"shards": shards})
     fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")  # type: ignore[index]
     manifest.main(text, [out / "tiny"], out / "manifest.parquet")
+    dealt = [[out / f"b{shard}_{number}.parquet" for number in range(partitions)] for shard in range(shards)]
     for shard in range(shards):
-        ingest.main(text, shard, out / "manifest.parquet", out / f"b{shard}.parquet", out / f"s{shard}.parquet")
-    blocks, skipped = ([out / f"{kind}{shard}.parquet" for shard in range(shards)] for kind in "bs")
-    deduplicate.main(blocks, skipped, out / "blocks.parquet", out / "skipped.parquet")
+        ingest.main(text, shard, out / "manifest.parquet", dealt[shard], out / f"s{shard}.parquet")
+    parts = [out / f"p{number}.parquet" for number in range(partitions)]
+    for number, part in enumerate(parts):
+        deduplicate.main([dealt[shard][number] for shard in range(shards)], part)
+    skipped = [out / f"s{shard}.parquet" for shard in range(shards)]
+    join_partitions.main(parts, skipped, out / "blocks.parquet", out / "skipped.parquet")
 
 
 @pytest.fixture
@@ -39,14 +43,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_tiny_corpus(folder: Path, tmp_path: Path) -> None:
-    for shards in (1, 2, 3):
-        run(settings(folder), shards, tmp_path / str(shards))
-    blocks = tables.read("blocks", tmp_path / "1" / "blocks.parquet")
+    numbers = [(1, 1), (2, 2), (3, 1), (1, 5)]  # of shards, of partitions
+    outputs = [tmp_path / f"{shards}_{partitions}" for shards, partitions in numbers]
+    for (shards, partitions), out in zip(numbers, outputs, strict=True):
+        run(settings(folder), shards, out, partitions)
+    blocks = tables.read("blocks", outputs[0] / "blocks.parquet")
     assert (blocks["n_instructions"] == 5).sum() >= 300
     assert blocks["block_id"].is_unique and blocks["block_id"].is_monotonic_increasing
     assert (blocks["code"] != blocks["masked_code"]).any()
     assert blocks["program"].nunique() == 2
-    contents = {(tmp_path / str(shards) / "blocks.parquet").read_bytes() for shards in (1, 2, 3)}
+    contents = {(out / "blocks.parquet").read_bytes() for out in outputs}
     assert len(contents) == 1
 
 

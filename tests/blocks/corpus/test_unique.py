@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -13,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import tables
-from pipeline.blocks.corpus import cut
+from pipeline.blocks.corpus import cut, merge, partition
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.merge import merged
+from pipeline.blocks.corpus.partition import GROUPS, TooManyPartitions, divided, regrouped
 from pipeline.blocks.corpus.program_rows import table_of
-from pipeline.blocks.corpus.unique import GROUPS, first_of_each, groups, joined
+from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joined
+from pipeline.tables import SCHEMAS
 
 BuildElf = Callable[..., bytes]
 ADD = bytes.fromhex("01d8")  # add eax, ebx
@@ -32,17 +36,22 @@ def table(elf: bytes, program: str = "program") -> pa.Table:
     return table_of("mine", program, "gcc", image.relocatable, list(cut.blocks(image, 1, 64, Forms())))
 
 
-def write(runs: list[pa.Table], path: Path) -> Path:
-    with tables.writing("blocks", path) as append:
+def write(runs: list[pa.Table], folder: Path, partitions: int = 1) -> list[Path]:
+    """A shard, as stage ingest writes it: a file for each partition."""
+    paths = [folder / f"{number}.parquet" for number in range(partitions)]
+    with ExitStack() as files:
+        append = [files.enter_context(tables.writing("partitions", path)) for path in paths]
         for run in runs:
-            for group in groups(first_of_each(run)):
-                append(group)
-    return path
+            for partition, group in divided(first_of_each(run), partitions):
+                append[partition](group)
+    return paths
 
 
-def corpus(shards: list[list[pa.Table]], folder: Path) -> pd.DataFrame:
-    paths = [write(runs, folder / f"{number}.parquet") for number, runs in enumerate(shards)]
-    return pa.concat_tables(merged(paths)).to_pandas()
+def corpus(shards: list[list[pa.Table]], folder: Path, partitions: int = 1) -> pd.DataFrame:
+    """The blocks of all partitions, in their order."""
+    written = [write(runs, folder / str(number), partitions) for number, runs in enumerate(shards)]
+    pieces = [group for paths in zip(*written, strict=True) for group in merged(list(paths))]
+    return pa.concat_tables(pieces).to_pandas()
 
 
 def test_the_first_of_equal_blocks_of_one_program_stays(build_elf: BuildElf) -> None:
@@ -76,7 +85,7 @@ def test_the_block_of_the_first_program_by_name_stays(build_elf: BuildElf, tmp_p
 
 @settings(max_examples=5)
 @given(draws=st.data())
-def test_the_distribution_to_shards_and_runs_changes_nothing(
+def test_the_distribution_to_shards_runs_and_partitions_changes_nothing(
     build_elf: BuildElf, tmp_path_factory: pytest.TempPathFactory, draws: st.DataObject
 ) -> None:
     pieces = st.lists(st.sampled_from([ADD, MOV, LOAD, ELSEWHERE, RET]), min_size=1, max_size=12)
@@ -90,7 +99,8 @@ def test_the_distribution_to_shards_and_runs_changes_nothing(
             runs[-1] = joined([runs[-1], program])
         else:
             runs.append(program)
-    pd.testing.assert_frame_equal(corpus(shards, tmp_path_factory.mktemp("distributed")), in_one_shard)
+    partitions = draws.draw(st.integers(1, 5))
+    pd.testing.assert_frame_equal(corpus(shards, tmp_path_factory.mktemp("distributed"), partitions), in_one_shard)
     # The definition, in pandas.
     rows = pd.concat([program.to_pandas() for program in programs])
     expected = (
@@ -103,18 +113,84 @@ def test_the_distribution_to_shards_and_runs_changes_nothing(
     )
 
 
-def test_row_groups_follow_the_first_bits(build_elf: BuildElf, tmp_path: Path) -> None:
-    path = write([table(build_elf(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path / "shard")
-    shard = tables.RowGroups("blocks", path)
-    assert len(shard) == GROUPS and shard.n_rows == 64
-    for number, group in enumerate(shard):
-        ids = group["block_id"].to_pylist()
-        assert all(int(block_id[:2], 16) >> 2 == number for block_id in ids) and ids == sorted(ids)
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7])
+def test_partitions_and_their_row_groups_are_ranges_of_ids(
+    build_elf: BuildElf, tmp_path: Path, partitions: int
+) -> None:
+    ids = []
+    for path in write([table(build_elf(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
+        part = tables.RowGroups("partitions", path)
+        assert len(part) == GROUPS and part.n_rows < 3 * 64 / partitions
+        ids += [block_id for group in part for block_id in group["block_id"].to_pylist()]
+    assert len(ids) == 64 and ids == sorted(ids)
+
+
+def test_too_many_partitions_are_refused(build_elf: BuildElf) -> None:
+    with pytest.raises(TooManyPartitions, match="--set-scatter"):
+        list(divided(table(build_elf(ADD + RET)), 5000))
+
+
+@settings(max_examples=30)
+@given(bounds=st.lists(st.integers(0, 300), max_size=8), most_rows=st.integers(2, 40), n_blocks=st.integers(0, 300))
+def test_row_groups_of_the_corpus_do_not_depend_on_the_pieces(bounds: list[int], most_rows: int, n_blocks: int) -> None:
+    blocks = numbered_blocks(n_blocks)
+    ends = [0, *sorted(min(bound, n_blocks) for bound in bounds), n_blocks]
+    pieces = [blocks.slice(low, high - low) for low, high in pairwise(ends)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "_MOST_ROWS", most_rows)
+        row_groups = list(regrouped(pieces))
+        assert row_groups == list(regrouped([blocks]))
+    assert pa.concat_tables(row_groups).equals(blocks)
+    assert max(group.num_rows for group in row_groups) <= most_rows
+    prefixes = [{int(block_id[:2], 16) >> 2 for block_id in group["block_id"].to_pylist()} for group in row_groups]
+    assert all(len(prefix) <= 1 for prefix in prefixes)
+
+
+def test_row_groups_of_a_small_corpus_are_those_of_a_small_table() -> None:
+    blocks = numbered_blocks(300)
+    assert list(regrouped([blocks])) == list(groups(blocks))
+
+
+def test_merging_holds_one_row_group_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory: as many rows at once as the runs have in a sixteenth of a partition, whatever the partition's size."""
+    rows_joined = []
+
+    def counted(pieces: list[pa.Table]) -> pa.Table:
+        rows_joined.append(sum(piece.num_rows for piece in pieces))
+        return joined(pieces)
+
+    monkeypatch.setattr(merge, "joined", counted)
+    blocks = numbered_blocks(4000)
+    for partitions in (1, 4):
+        encoded = dictionary_encoded(blocks)
+        shards = [write([encoded, encoded], tmp_path / f"{partitions}_{number}", partitions) for number in range(2)]
+        rows_joined.clear()
+        n_rows = sum(group.num_rows for paths in zip(*shards, strict=True) for group in merged(list(paths)))
+        assert n_rows == 4000
+        assert sum(rows_joined) == 4 * 4000 and max(rows_joined) < 1.5 * 4 * 4000 / (GROUPS * partitions)
+
+
+def numbered_blocks(n_blocks: int) -> pa.Table:
+    """Table `blocks` with made-up ids, sorted by them."""
+    ids = sorted(hashlib.blake2b(str(number).encode(), digest_size=16).hexdigest() for number in range(n_blocks))
+    texts = {name: ["x"] * n_blocks for name in ("source", "program", "compiler", "section")}
+    numbers = {name: [1] * n_blocks for name in ("address", "n_instructions", "occurrences")}
+    code = {name: [bytes.fromhex(block_id) for block_id in ids] for name in ("code", "masked_code")}
+    columns = {"block_id": ids, "relocatable": [False] * n_blocks} | texts | numbers | code
+    return pa.table([columns[name] for name in SCHEMAS["blocks"].names], schema=SCHEMAS["blocks"])
+
+
+def dictionary_encoded(blocks: pa.Table) -> pa.Table:
+    """With the repetitive strings as ingestion holds them."""
+    for name in REPETITIVE:
+        place = blocks.schema.get_field_index(name)
+        blocks = blocks.set_column(place, name, blocks[name].dictionary_encode())
+    return blocks
 
 
 def test_a_shard_in_another_format_is_named(build_elf: BuildElf, tmp_path: Path) -> None:
     path = tmp_path / "shard"
-    with tables.writing("blocks", path) as append:
+    with tables.writing("partitions", path) as append:
         append(table(build_elf(ADD + RET)).cast(tables.SCHEMAS["blocks"]))
     with pytest.raises(tables.TableError, match=r"shard does not consist of runs"):
         list(merged([path]))
