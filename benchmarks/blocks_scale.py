@@ -84,7 +84,7 @@ def _stage_of(command: list[str]) -> str:
 
 def watched(command: list[str], folder: Path) -> Cost:
     """Run a command to its end. Raises RuntimeError with the end of its output if it fails."""
-    seen: dict[tuple[int, float], Watched] = {}
+    processes_watched: dict[tuple[int, float], Watched] = {}
     before, start, peak = os.times(), time.perf_counter(), 0
     with tempfile.TemporaryFile("w+") as output:
         started = subprocess.Popen(command, cwd=folder, env=_ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
@@ -106,8 +106,8 @@ def watched(command: list[str], folder: Path) -> Cost:
                             stage = _stage_of(process.cmdline())
                     except psutil.Error:
                         continue  # it has just ended
-                    earlier = seen.get(key, Watched(stage, 0, 0))
-                    seen[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
+                    earlier = processes_watched.get(key, Watched(stage, 0, 0))
+                    processes_watched[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
                     resident += size
                 peak = max(peak, resident)
 
@@ -124,7 +124,7 @@ def watched(command: list[str], folder: Path) -> Cost:
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     of_stage: dict[str, list[Watched]] = defaultdict(list)
-    for process in seen.values():
+    for process in processes_watched.values():
         of_stage[process.stage].append(process)
     return Cost(time.perf_counter() - start, used, peak, dict(of_stage))
 

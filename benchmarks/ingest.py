@@ -1,11 +1,11 @@
 """Machine code to dependency DAGs, beside `objdump -d` on the same files: `python benchmarks/ingest.py`.
 
-Both on two cores in one run, in turn: objdump over the files two at a time, then the pipeline's own
-stages as processes (manifest; ingest, two shards at a time; deduplicate; dags with two threads), as
-Snakemake runs them, without Snakemake's own start. Then the same of single programs, each as a corpus of
-its own: a large one, one of half its size, one of a tenth. The files are those that ingestion accepts: a first
-run, not timed, finds them and fills numba's cache on disk. Memory: resident sets of the process tree added
-up, pages that processes share counted in each; sampled every 50 ms.
+Both on two cores in one run, in turn: objdump over the files two at a time, then the pipeline's own stages as
+processes (manifest; ingest, two shards at a time; deduplicate, two partitions at a time; join_partitions; dags with
+two threads), as Snakemake runs them, without Snakemake's own start. Then the same of single programs, each as a corpus
+of its own: a large one, one of half its size, one of a tenth. The files are those that ingestion accepts: a first run,
+not timed, finds them and fills numba's cache on disk. Memory: resident sets of the process tree added up, pages that
+processes share counted in each; sampled every 50 ms.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ class Pipeline:
         self._shards = range(corpus.shards)
         self.manifest, self.blocks = folder / "manifest.parquet", folder / "blocks.parquet"
         self.skipped, self._dags = folder / "skipped.parquet", folder / "dags.parquet"
-        self._parts = [(folder / f"blocks{s}.parquet", folder / f"skipped{s}.parquet") for s in self._shards]
+        self._pieces = [[folder / f"blocks{s}_{number}.parquet" for number in range(CORES)] for s in self._shards]
+        self._skipped_shards = [folder / f"skipped{s}.parquet" for s in self._shards]
+        self._partitions = [folder / f"partition{number}.parquet" for number in range(CORES)]
 
     def list_files(self) -> None:
         _run(_stage("manifest", settings=self._settings, artifacts=self._artifacts, out=self.manifest))
@@ -120,12 +122,18 @@ class Pipeline:
         common = {"settings": self._settings, "manifest": self.manifest}
         _two_at_a_time(
             [
-                _stage("ingest", **common, shard=shard, blocks=blocks, skipped=skipped)
-                for shard, (blocks, skipped) in zip(self._shards, self._parts, strict=True)
+                _stage("ingest", **common, shard=shard, blocks=self._pieces[shard], skipped=skipped)
+                for shard, skipped in zip(self._shards, self._skipped_shards, strict=True)
             ]
         )
-        blocks, skipped = ([part[k] for part in self._parts] for k in (0, 1))
-        _run(_stage("deduplicate", shards=blocks, skipped_shards=skipped, blocks=self.blocks, skipped=self.skipped))
+        _two_at_a_time(
+            [
+                _stage("deduplicate", shards=[pieces[number] for pieces in self._pieces], blocks=partition)
+                for number, partition in enumerate(self._partitions)
+            ]
+        )
+        outputs = {"blocks": self.blocks, "skipped": self.skipped}
+        _run(_stage("join_partitions", partitions=self._partitions, skipped_shards=self._skipped_shards, **outputs))
         _run(_stage("dags", dependencies=MODE, blocks=self.blocks, out=self._dags, cores=CORES))
 
     def all(self) -> None:
@@ -262,7 +270,7 @@ def main(
     results = rows.results(of_corpus + of_programs)
     names = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]
     frames = {"results": results, "growth": pd.DataFrame(growth, columns=names)}
-    stages = [f"pipeline.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "dags")]
+    stages = [f"pipeline.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "join_partitions", "dags")]
     settings = {"corpus": corpus.model_dump(mode="json"), "pairs": pairs, "cores": CORES}
     settings |= {"allowed_times_objdump": ALLOWED_TIMES, "allowed_start_seconds": ALLOWED_START_SECONDS}
     publish(out, frames, settings, ["benchmarks.ingest", *stages])

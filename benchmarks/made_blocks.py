@@ -82,13 +82,13 @@ def write(real: Real, n_blocks: int, folder: Path) -> None:
     Raises ValueError where there are too few real blocks.
     """
     n_blocks += n_blocks // 10_000  # a variant in a million is equal to a real block or to another one's variant
-    wanted = int(n_blocks * REAL_SHARE)
-    if wanted > len(real.place):
-        raise ValueError(f"{n_blocks} blocks need {wanted} real ones; there are {len(real.place)}")
+    n_real = int(n_blocks * REAL_SHARE)
+    if n_real > len(real.place):
+        raise ValueError(f"{n_blocks} blocks need {n_real} real ones; there are {len(real.place)}")
     folder.mkdir(parents=True)
     n_files = -(-n_blocks // LINES)
     line_bounds = np.linspace(0, n_blocks, n_files + 1).astype(np.int64)
-    real_bounds = np.linspace(0, wanted, n_files + 1).astype(np.int64)
+    real_bounds = np.linspace(0, n_real, n_files + 1).astype(np.int64)
     for number in range(n_files):
         originals = np.arange(real_bounds[number], real_bounds[number + 1])
         n_variants = int(line_bounds[number + 1] - line_bounds[number]) - len(originals)

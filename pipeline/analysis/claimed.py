@@ -97,6 +97,14 @@ def _verified() -> Iterator[Claim]:
         yield Claim(f"ingest_{metric}", target, _of("ingest", metric=metric, seed="none"))
 
 
+def _scaled() -> Iterator[Claim]:
+    """The pipeline to DAGs and splits on 30 million blocks, and how its seconds of the processor grow."""
+    memory = _of("blocks_scale", set="blocks_30_million", metric="peak_memory_gb", seed="none")
+    yield Claim("blocks_30_million_gigabytes", "<= 2.5", memory)
+    growth = _of("blocks_scale", set="all", metric="growth_exponent", seed="none")
+    yield Claim("blocks_growth_exponent", "<= 1.05", growth)
+
+
 def _operators() -> Iterator[Claim]:
     """The operator beside its peers, each at the size where it is least ahead; and what a network learns with it."""
     for method in ("extrapolated", "nearest"):
@@ -392,5 +400,5 @@ def _promises() -> Iterator[Claim]:
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
-    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files)
+    blocks = (_papers, _verified, _scaled, _operators, _imitation, _processors, _users_files)
     return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]

@@ -120,6 +120,14 @@ PAGES = (  # the first one links to all further pages
         "how fast is machine code read?",
         ("dag_verification", "ingest"),
     ),
+    Page(
+        "scale",
+        "scale",
+        "From one machine to many",
+        "How do time and memory grow up to 30 million blocks on one machine, and what would a billion blocks and a "
+        "million graphs take on how many nodes?",
+        ("blocks_scale", "graphs_stored"),
+    ),
 )
 FILES = tuple(f"{page.name}.{kind}" for page in PAGES for kind in ("html", "md"))
 EXPERIMENTS = (*(name for page in PAGES for name in page.experiments), "newcomer")  # the last one has claims alone

@@ -14,7 +14,7 @@ from pipeline.analysis import claimed, claims
 from pipeline.report import build, rendering
 from pipeline.report.pages import PAGES
 from pipeline.wiring import ROOT
-from tests.report import imitations, limits, made, own_code, processors
+from tests.report import imitations, limits, made, own_code, processors, scale
 from tests.report.test_imitation import TABLES
 from tests.report.test_operator import decoded
 
@@ -68,7 +68,15 @@ ROWS = pd.concat(
     [
         *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
         *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
-        *(processors.hardware(), processors.agreement(), decoded(), verified(), ingested(), own_code.results()),
+        *(
+            processors.hardware(),
+            processors.agreement(),
+            decoded(),
+            verified(),
+            ingested(),
+            own_code.results(),
+            scale.of_blocks(),
+        ),
     ]
 )
 FULL = made.evidence(
@@ -80,6 +88,8 @@ FULL = made.evidence(
     examples=made.examples(),
     parts=pd.concat([imitations.parts(), processors.by_length()]),
     residuals=made.residuals(),
+    scale_sizes=scale.sizes(),
+    scale_rules=scale.rules(),
     peers=made.peers(),
     timelines=processors.examples(),
     outcomes=processors.outcomes(),
@@ -167,6 +177,7 @@ def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
         "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`, "
         "`workload_splits`",
         "`fusion`, `fusion_joint`, `fusion_development`, `inductor`, `xla_fusions`, `data_collection`, `fusion_cost`",
+        "`graphs_stored`",
     ]
 
 
@@ -224,7 +235,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
             *(f"python -m benchmarks.{n}" for n in ("own_cycles", "own_speed", "own_blocks", "own_assembly")),
             "python -m benchmarks.mutated_files",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
-            "python -m benchmarks.simulator_speed",
+            *(f"python -m benchmarks.{n}" for n in ("simulator_speed", "blocks_scale")),
             *(
                 f"python -m benchmarks.{n}"
                 for n in ("placing_speed", "whole_graph_scale", "cost_model", "workload_splits", *of_fusion)
