@@ -128,8 +128,8 @@ class Pipeline:
         )
         _two_at_a_time(
             [
-                _stage("deduplicate", shards=[pieces[number] for pieces in self._pieces], blocks=partition)
-                for number, partition in enumerate(self._partitions)
+                _stage("deduplicate", shards=list(pieces), partitions=CORES, blocks=partition)
+                for pieces, partition in zip(zip(*self._pieces, strict=True), self._partitions, strict=True)
             ]
         )
         outputs = {"blocks": self.blocks, "skipped": self.skipped}

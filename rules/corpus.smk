@@ -62,8 +62,10 @@ rule deduplicate:
         blocks=path("partitions"),
     wildcard_constraints:
         partition=r"\d+-of-\d+",
+    params:
+        partitions=len(PARTITIONS),
     message: "Keeping one of the blocks that are equal after masking, partition {wildcards.partition}"
-    shell: stage("deduplicate")
+    shell: stage("deduplicate", "partitions")
 
 
 rule join_partitions:

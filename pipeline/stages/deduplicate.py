@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
+import typer
 from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.corpus.merge import merged
-from pipeline.blocks.corpus.partition import GROUPS
+from pipeline.blocks.corpus.partition import groups_of
 from pipeline.blocks.corpus.unique import REPETITIVE
 from pipeline.stages import options
 
 
-def main(shards: options.Tables, blocks: options.Out) -> None:
+def main(
+    shards: options.Tables,
+    partitions: Annotated[int, typer.Option(min=1, help="Number of partitions of the corpus; this is one of them.")],
+    blocks: options.Out,
+) -> None:
     """Join a partition's blocks of all shards and keep one of those that are equal after masking.
 
     The first one by source, program, section and address stays; `occurrences` counts all.
     """
     with tables.writing("partitions", blocks, REPETITIVE) as append:
-        for group in tqdm(merged(shards), "merging", GROUPS, unit="row group", file=sys.stderr):
+        for group in tqdm(
+            merged(shards, partitions), "merging", groups_of(partitions), unit="row group", file=sys.stderr
+        ):
             append(group)

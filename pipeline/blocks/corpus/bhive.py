@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -20,15 +22,25 @@ _TEXT_PROBE_BYTES = 1 << 16
 _REMEDY = "correct or delete the line; a header is none of the blocks and may stay"
 
 
-def _codes(data: bytes) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
+def pieces(path: Path, piece_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """Number of the first line, and the bytes, of pieces of whole lines, each of some `piece_bytes`."""
+    first_line = 1
+    with path.open("rb") as file:
+        while data := file.read(piece_bytes) + file.readline():
+            yield first_line, data
+            first_line += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")  # as csv counts them
+
+
+def _codes(data: bytes, first_line: int) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
     """Line numbers and codes of the rows that hold a block, and (line, reason) of the bad rows."""
     probe = data[:_TEXT_PROBE_BYTES]
-    if b"\0" in probe:
+    if first_line == 1 and b"\0" in probe:
         raise UnusableFile("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
     lines: list[int] = []
     codes: list[bytes] = []
     bad: list[tuple[int, str]] = []
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", errors="replace", newline="")
+    before = first_line - 1
     rows = csv.reader(text, quoting=csv.QUOTE_NONE)
     while True:
         try:
@@ -37,26 +49,27 @@ def _codes(data: bytes) -> tuple[list[int], list[bytes], list[tuple[int, str]]]:
         except StopIteration:
             return lines, codes, bad
         except csv.Error as error:
-            bad.append((rows.line_num, str(error)))
+            bad.append((before + rows.line_num, str(error)))
         except ValueError:
-            bad.append((rows.line_num, f"not hexadecimal: {row[0][:40]!r}"))
+            bad.append((before + rows.line_num, f"not hexadecimal: {row[0][:40]!r}"))
         else:
             if code:
-                lines.append(rows.line_num)
+                lines.append(before + rows.line_num)
                 codes.append(code)
             elif row:
-                bad.append((rows.line_num, "empty hex field"))
+                bad.append((before + rows.line_num, "empty hex field"))
 
 
 def blocks(
-    data: bytes, min_instructions: int, max_instructions: int, forms: Forms
+    data: bytes, min_instructions: int, max_instructions: int, forms: Forms, first_line: int = 1
 ) -> tuple[Blocks, list[tuple[str, str]]]:
     """The file's blocks of a length in [min_instructions, max_instructions], and (reason, remedy) of every bad row.
 
+    `first_line`: the number of the first line of `data`, a piece of a file.
     A row is bad if it is not hexadecimal, does not consist of whole instructions, or contains a control transfer.
     Raises UnusableFile if the file is not text.
     """
-    lines, codes, bad = _codes(data)
+    lines, codes, bad = _codes(data, first_line)
     bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)
     code, begin, end = np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:]
     decoded = forms.decode(code, begin, end)

@@ -21,6 +21,7 @@ from pipeline.config.corpus import BhiveSource, Corpus
 
 _log = logging.getLogger(__name__)
 _RUN_ROWS = 1 << 18  # limits the memory to some 50 MB
+_PIECE_BYTES = 1 << 22  # of a file of lines; some 60,000 blocks
 
 
 class Ingestion:
@@ -51,12 +52,32 @@ class Ingestion:
         image = read_image(data, corpus.compiler, corpus.start_up_compiler, source.text_share)
         return image.compiler, image.relocatable, list(blocks(image, *lengths, self._forms))
 
-    def _program(self, name: str, program: str, artifact: str) -> pa.Table | None:
-        """The distinct blocks of one program; None if it is skipped."""
+    def _is_in_lines(self, name: str, program: str, artifact: Path) -> bool:
+        """Whether the file has a block on each line, so that it can be read in pieces."""
+        return isinstance(self._corpus.sources[name], BhiveSource)
+
+    def _parts(self, name: str, program: str, artifact: Path) -> Iterator[tuple[str, bool, list[Blocks]]]:
+        """As `_blocks_of`, of a program, or of one piece after the other of a long file of lines."""
+        is_long = artifact.is_file() and artifact.stat().st_size > _PIECE_BYTES
+        if not (is_long and self._is_in_lines(name, program, artifact)):
+            yield self._blocks_of(name, program, read_program(self._corpus.sources[name], artifact, program))
+            return
+        lengths = self._corpus.min_instructions, self._corpus.max_instructions
+        for first_line, data in bhive.pieces(artifact, _PIECE_BYTES):
+            csv_blocks, bad_rows = bhive.blocks(data, *lengths, self._forms, first_line)
+            for reason, remedy in bad_rows:
+                self._skip(name, program, reason, remedy)
+            yield bhive.COMPILER, True, [csv_blocks]
+
+    def _tables(self, name: str, program: str, artifact: str) -> Iterator[pa.Table]:
+        """The distinct blocks of one program, or of one piece after the other; nothing if it is skipped."""
+        empty = True
         try:
-            data = read_program(self._corpus.sources[name], Path(artifact), program)
-            compiler, relocatable, sections = self._blocks_of(name, program, data)
-            if not any(len(section.begin) for section in sections):
+            for compiler, relocatable, sections in self._parts(name, program, Path(artifact)):
+                if any(len(section.begin) for section in sections):
+                    empty = False
+                    yield table_of(name, program, compiler, relocatable, sections)
+            if empty:
                 lengths = f"{self._corpus.min_instructions} to {self._corpus.max_instructions}"
                 raise UnusableFile(
                     f"no block of {lengths} instructions",
@@ -64,8 +85,6 @@ class Ingestion:
                 )
         except UnusableFile as error:
             self._skip(name, program, error.reason, error.remedy)
-            return None
-        return table_of(name, program, compiler, relocatable, sections)
 
     def runs(self, files: pd.DataFrame) -> Iterator[pa.Table]:
         """The files' blocks in runs; each run is sorted by block_id and has one row per block.
@@ -77,12 +96,11 @@ class Ingestion:
         columns = [files[column].tolist() for column in ("source", "program", "artifact", "size_bytes")]
         with tqdm(desc="files", total=sum(columns[3]), unit="B", unit_scale=True, mininterval=1.0) as progress:
             for name, program, artifact, size in zip(*columns, strict=True):
-                table = self._program(name, program, artifact)
-                progress.update(size)
-                if table is not None:
+                for table in self._tables(name, program, artifact):
                     tables.append(table)
-                if sum(table.num_rows for table in tables) >= _RUN_ROWS:
-                    yield first_of_each(joined(tables))
-                    tables = []
+                    if sum(table.num_rows for table in tables) >= _RUN_ROWS:
+                        yield first_of_each(joined(tables))
+                        tables = []
+                progress.update(size)
         if tables:
             yield first_of_each(joined(tables))

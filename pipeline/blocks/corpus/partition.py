@@ -1,7 +1,9 @@
 """Partitions: ranges of block_id, so that blocks are de-duplicated range by range, in jobs that do not meet.
 
-Equal blocks have equal ids, so they are in the same partition. A partition is written in GROUPS row groups by the next
-bits of block_id: to merge runs, one row group of each is in memory, and never a whole partition.
+Equal blocks have equal ids, so they are in the same partition. A partition is written in a few row groups by the next
+bits of block_id: to merge runs, one row group of each is in memory, and never a whole partition. Every shard has a file
+for every partition: every partition's job would read the head of one file with all of them, and its digest, so the time
+would grow with the square of the number of partitions (a million blocks in 256 partitions: 20 seconds, and not 1).
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import pyarrow as pa
 from pipeline.blocks.corpus.unique import GROUP_BITS, id_words
 from pipeline.tables import SCHEMAS
 
-GROUPS = 16  # row groups of a run in a partition
+_MOST_GROUPS = 16  # row groups of a run in a partition
+_GROUPS_OF_A_RUN = 512  # about as many; were they more, each would have less than some hundred rows
 MOST_PARTITIONS = 4096  # 16 bits of block_id tell partitions and their row groups apart
 _BITS = 16
 _MOST_ROWS = 1 << 15  # of a row group of table `blocks`: some 5 MB, and stages hold a few of them
@@ -31,8 +34,13 @@ def _leading(table: pa.Table, bits: int) -> np.ndarray:
     return id_words(table)[:, 0] >> np.uint64(64 - bits)
 
 
+def groups_of(partitions: int) -> int:
+    """Row groups of a run in each of so many partitions."""
+    return max(1, min(_MOST_GROUPS, _GROUPS_OF_A_RUN // partitions))
+
+
 def divided(run: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
-    """The row groups of a run, sorted by block_id, each with the number of its partition; GROUPS of each partition.
+    """The row groups of a run, sorted by block_id, each with the number of its partition, ascending.
 
     Cast to schema `blocks`. Raises TooManyPartitions above MOST_PARTITIONS.
     """
@@ -40,11 +48,12 @@ def divided(run: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
         raise TooManyPartitions(
             f"{partitions} partitions are more than {MOST_PARTITIONS}; give --set-scatter partitions a smaller number"
         )
-    groups = partitions * GROUPS
+    of_each = groups_of(partitions)
+    groups = partitions * of_each
     group = (_leading(run, _BITS) * np.uint64(groups)) >> np.uint64(_BITS)  # ascends with block_id
     bounds = np.searchsorted(group, np.arange(groups + 1, dtype=np.uint64))
     for number, (low, high) in enumerate(pairwise(bounds.tolist())):
-        yield number // GROUPS, run.slice(low, high - low).cast(SCHEMAS["blocks"])
+        yield number // of_each, run.slice(low, high - low).cast(SCHEMAS["blocks"])
 
 
 def regrouped(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:

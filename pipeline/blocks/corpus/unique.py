@@ -40,7 +40,7 @@ def _ranks(column: pa.ChunkedArray) -> np.ndarray:
 def first_of_each(table: pa.Table) -> pa.Table:
     """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
 
-    A program has at most one row per block_id, so the order of the rows does not matter.
+    Of rows that are of one program the first one stays: a long file comes in pieces, in their order.
     """
     if table.num_rows == 0:
         return table

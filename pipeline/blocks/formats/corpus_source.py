@@ -49,6 +49,16 @@ class Ingestion(ingest.Ingestion):
         except Unreadable as error:
             raise UnusableFile(error.reason, error.remedy) from error
 
+    def _is_in_lines(self, name: str, program: str, artifact: Path) -> bool:
+        if not super()._is_in_lines(name, program, artifact):
+            return False
+        with artifact.open("rb") as file:
+            first_bytes = file.read(_PROBE_BYTES)
+        try:
+            return recognise(Path(program), first_bytes) == "lines"
+        except Unreadable:  # `_blocks_of` says so
+            return False
+
     def _of_object(self, data: bytes, label: str = "") -> tuple[str, bool, list[Blocks]]:
         """label: comes before the names of sections."""
         corpus = self._corpus

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 from pipeline import tables
+from pipeline.blocks.corpus import ingest as reading
 from pipeline.stages import deduplicate, fetch, ingest, join_partitions, manifest
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +35,7 @@ def run(corpus: dict[str, object], shards: int, out: Path, partitions: int = 2) 
         ingest.main(text, shard, out / "manifest.parquet", dealt[shard], out / f"s{shard}.parquet")
     parts = [out / f"p{number}.parquet" for number in range(partitions)]
     for number, part in enumerate(parts):
-        deduplicate.main([dealt[shard][number] for shard in range(shards)], part)
+        deduplicate.main([dealt[shard][number] for shard in range(shards)], partitions, part)
     skipped = [out / f"s{shard}.parquet" for shard in range(shards)]
     join_partitions.main(parts, skipped, out / "blocks.parquet", out / "skipped.parquet")
 
@@ -101,3 +105,39 @@ def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
     skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet")
     assert skipped["reason"].tolist() == ["line 1: not hexadecimal: 'hex'", "line 3: empty hex field"]
     assert skipped["remedy"].str.len().min() > 0
+
+
+@settings_of_hypothesis(max_examples=10, deadline=None)
+@given(
+    lines=st.lists(st.sampled_from(["01d889d1,1", "01d8488b0544332211,2", "89d101d8", "", "nothing", "e8", "90"])),
+    end=st.sampled_from(["\n", "\r\n"]),
+    piece_bytes=st.integers(1, 40),
+)
+def test_a_long_file_of_lines_is_read_in_pieces(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str, piece_bytes: int
+) -> None:
+    folder = tmp_path_factory.mktemp("lines")
+    (folder / "files").mkdir()
+    (folder / "files" / "long.csv").write_text(end.join(["hex,value", "01d889d1,1", *lines]), newline="")
+    corpus = settings(folder, sources={"tiny": {"kind": "bhive", "include": [f"{folder}/files/*"]}})
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in (("whole", 1 << 20), ("pieces", piece_bytes)):
+            patch.setattr(reading, "_PIECE_BYTES", size)
+            patch.setattr(reading, "_RUN_ROWS", 3)
+            run(corpus, 2, folder / name)
+    for table in ("blocks", "skipped"):
+        whole, pieces = ((folder / name / f"{table}.parquet").read_bytes() for name in ("whole", "pieces"))
+        assert whole == pieces
+
+
+def test_a_long_file_that_is_no_list_of_blocks_is_skipped(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_PIECE_BYTES", 100)
+    (folder / "zeros").write_bytes(bytes(1000))
+    (folder / "hex.csv").write_text("01d889d1\n" * 50)
+    run(settings(folder, sources={"tiny": {"kind": "bhive", "include": [f"{folder}/*"]}}), 1, tmp_path / "out")
+    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet").set_index("program")
+    assert "zero bytes" in skipped.loc[str(folder / "zeros"), "reason"]
+    blocks = tables.read("blocks", tmp_path / "out" / "blocks.parquet")
+    assert blocks.loc[blocks["program"] == str(folder / "hex.csv"), "occurrences"].tolist() == [50]

@@ -19,7 +19,7 @@ from pipeline.blocks.corpus import cut, merge, partition
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.merge import merged
-from pipeline.blocks.corpus.partition import GROUPS, TooManyPartitions, divided, regrouped
+from pipeline.blocks.corpus.partition import TooManyPartitions, divided, groups_of, regrouped
 from pipeline.blocks.corpus.program_rows import table_of
 from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.tables import SCHEMAS
@@ -50,7 +50,7 @@ def write(runs: list[pa.Table], folder: Path, partitions: int = 1) -> list[Path]
 def corpus(shards: list[list[pa.Table]], folder: Path, partitions: int = 1) -> pd.DataFrame:
     """The blocks of all partitions, in their order."""
     written = [write(runs, folder / str(number), partitions) for number, runs in enumerate(shards)]
-    pieces = [group for paths in zip(*written, strict=True) for group in merged(list(paths))]
+    pieces = [group for paths in zip(*written, strict=True) for group in merged(list(paths), partitions)]
     return pa.concat_tables(pieces).to_pandas()
 
 
@@ -113,14 +113,14 @@ def test_the_distribution_to_shards_runs_and_partitions_changes_nothing(
     )
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 3, 7])
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7, 60])
 def test_partitions_and_their_row_groups_are_ranges_of_ids(
     build_elf: BuildElf, tmp_path: Path, partitions: int
 ) -> None:
     ids = []
     for path in write([table(build_elf(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
         part = tables.RowGroups("partitions", path)
-        assert len(part) == GROUPS and part.n_rows < 3 * 64 / partitions
+        assert len(part) == groups_of(partitions) and part.n_rows < 3 * 64 / partitions + 5
         ids += [block_id for group in part for block_id in group["block_id"].to_pylist()]
     assert len(ids) == 64 and ids == sorted(ids)
 
@@ -161,13 +161,13 @@ def test_merging_holds_one_row_group_of_each_run(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(merge, "joined", counted)
     blocks = numbered_blocks(4000)
-    for partitions in (1, 4):
+    for partitions in (1, 4, 32):
         encoded = dictionary_encoded(blocks)
         shards = [write([encoded, encoded], tmp_path / f"{partitions}_{number}", partitions) for number in range(2)]
         rows_joined.clear()
-        n_rows = sum(group.num_rows for paths in zip(*shards, strict=True) for group in merged(list(paths)))
+        n_rows = sum(group.num_rows for paths in zip(*shards, strict=True) for group in merged(list(paths), partitions))
         assert n_rows == 4000
-        assert sum(rows_joined) == 4 * 4000 and max(rows_joined) < 1.5 * 4 * 4000 / (GROUPS * partitions)
+        assert sum(rows_joined) == 4 * 4000 and max(rows_joined) < 3 * 4 * 4000 / (groups_of(partitions) * partitions)
 
 
 def numbered_blocks(n_blocks: int) -> pa.Table:
@@ -193,4 +193,4 @@ def test_a_shard_in_another_format_is_named(build_elf: BuildElf, tmp_path: Path)
     with tables.writing("partitions", path) as append:
         append(table(build_elf(ADD + RET)).cast(tables.SCHEMAS["blocks"]))
     with pytest.raises(tables.TableError, match=r"shard does not consist of runs"):
-        list(merged([path]))
+        list(merged([path], 1))
