@@ -18,6 +18,7 @@ BLOCKS, GRAPHS = 10**9, 10**6
 CORES = 64  # of a node
 NODES = (1, 4, 16)
 EVALUATIONS = 2000  # of a graph's search; the budget of the experiments on placement
+SNAKEMAKE = "snakemake"
 _HOUR = 3600
 
 
@@ -33,15 +34,19 @@ class Work(NamedTuple):
     gigabytes_of_memory: float  # of a job
 
 
-def of_blocks(rules: pd.DataFrame, blocks: int = BLOCKS) -> list[Work]:
-    """The rules' work on `blocks` blocks, in their order. rules: table scale_rules; its largest corpus counts.
+def of_blocks(rules: pd.DataFrame, sizes: pd.DataFrame, blocks: int = BLOCKS) -> list[Work]:
+    """The rules' work on `blocks` blocks, in their order, then that of Snakemake itself.
 
-    Jobs of a rule with many grow with the blocks, so that each has as much memory as it was measured to need.
+    rules: table scale_rules, sizes: table scale_sizes; the largest corpus counts. Jobs of a rule with many grow with
+    the blocks, so that each has as much memory as it was measured to need.
     """
     if rules.empty:
         return []
-    times = blocks / rules["blocks"].max()
-    return [
+    largest = rules["blocks"].max()
+    times = blocks / largest
+    everything = sizes.loc[sizes["blocks"] == largest, "processor_seconds"].sum()
+    between_jobs = everything - rules.loc[rules["blocks"] == largest, "processor_seconds"].sum()
+    work = [
         Work(
             rule["rule"],
             1 if rule["jobs"] == 1 else round(rule["jobs"] * times),
@@ -51,8 +56,10 @@ def of_blocks(rules: pd.DataFrame, blocks: int = BLOCKS) -> list[Work]:
             rule["bytes_written"] * times,
             rule["peak_memory_gb"],
         )
-        for rule in rules[rules["blocks"] == rules["blocks"].max()].to_dict("records")
+        for rule in rules[rules["blocks"] == largest].to_dict("records")
     ]
+    hours_between = between_jobs * times / _HOUR  # among them those to check the digests of what jobs read
+    return [*work, Work(SNAKEMAKE, 1, hours_between, hours_between, 0, 0, 0)]
 
 
 def hours(work: Work, nodes: int, cores: int = CORES) -> float:

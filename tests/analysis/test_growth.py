@@ -38,16 +38,20 @@ def test_two_sizes_have_no_interval() -> None:
     assert slope.value == pytest.approx(1.0) and math.isnan(slope.low) and math.isnan(slope.high)
 
 
+SIZES_TABLE = pd.DataFrame({"blocks": [1000, 10_000], "processor_seconds": [1e9, 2 * 3600.0 + 36]})
+
+
 def test_the_largest_corpus_is_multiplied() -> None:
-    ingest, dags = plan.of_blocks(RULES, 1_000_000)
+    ingest, dags, snakemake = plan.of_blocks(RULES, SIZES_TABLE, 1_000_000)
     assert (ingest.rule, ingest.jobs, ingest.processor_hours, ingest.serial_hours) == ("ingest", 400, 100, 0)
     assert (ingest.bytes_read, ingest.bytes_written, ingest.gigabytes_of_memory) == (500, 700, 0.5)
     assert (dags.jobs, dags.processor_hours, dags.serial_hours) == (1, 100, 10)
-    assert plan.of_blocks(RULES[:0]) == []
+    assert (snakemake.processor_hours, snakemake.serial_hours) == (1, 1)
+    assert plan.of_blocks(RULES[:0], SIZES_TABLE) == []
 
 
 def test_a_single_job_has_one_node_and_its_serial_part_one_core() -> None:
-    ingest, dags = plan.of_blocks(RULES, 1_000_000)
+    ingest, dags, _ = plan.of_blocks(RULES, SIZES_TABLE, 1_000_000)
     assert plan.hours(ingest, 2, cores=10) == 5 and plan.hours(ingest, 1, cores=10) == 10
     assert plan.hours(ingest, 1000, cores=10) == 100 / 400  # no more cores than jobs
     assert plan.hours(dags, 1, cores=10) == plan.hours(dags, 16, cores=10) == 10 + 90 / 10

@@ -34,10 +34,10 @@ def test_costs_are_shown_per_block() -> None:
 
 def test_the_plan_multiplies_the_largest_corpus() -> None:
     shown = plan.section(EVIDENCE)
-    ingest, _, dags, everything = shown["blocks"].lines
+    ingest, _, dags, snakemake, everything = shown["blocks"].lines
     assert ingest[:4] == ["`ingest`", "400", "2.2", "0.0"] and ingest[4:6] == ["0.06", "0.07"]
     assert dags[:4] == ["`dags`", "1", "1.9", "0.3"] and dags[-3] == dags[-1]  # a single job has one node
-    assert everything[0] == "**all**" and everything[3] == "0.3"
+    assert everything[0] == "**all**" and snakemake[:4] == ["`snakemake`", "1", "0.0", "0.0"]
     assert shown["needs"]["shuffled"] == "0.07" and shown["needs"]["node_gigabytes"] == "38"
     (graphs,) = shown["graphs"].lines
     assert graphs[:5] == ["10,064", "100.0", "27,778", "70", "0.10"]

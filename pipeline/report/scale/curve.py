@@ -75,7 +75,7 @@ def growth(sizes: pd.DataFrame) -> Figure:
         right.plot(sizes["blocks"], sizes["peak_memory_gb"], "-o", color=COLOURS[2], markersize=4)
         right.axhline(_MOST_GIGABYTES, color="#444444", linestyle="--", linewidth=1)
         keys += [key("gigabytes", color=COLOURS[2]), key("goal", color="#444444", linestyle="--")]
-        logarithmic(left.yaxis, 6)
+        logarithmic(left.yaxis, [10, 30, 100, 300, 1000, 3000])
         logarithmic(right.yaxis, [0.5, 1, 2, 4])
         right.yaxis.set_major_formatter("{x:g}")
         right.set_ylim(0.5, 4)

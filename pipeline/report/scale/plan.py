@@ -18,7 +18,7 @@ ALL = "**all**"
 
 def section(evidence: Evidence) -> dict[str, Any]:
     """The plan's tables and totals; they are empty if the costs were not measured."""
-    blocks = plan.of_blocks(evidence.table("scale_rules"))
+    blocks = plan.of_blocks(evidence.table("scale_rules"), evidence.table("scale_sizes"))
     graphs = plan.of_graphs(evidence.of(SCALE), evidence.of(STORED))
     return {
         "blocks": _blocks(blocks),
@@ -34,7 +34,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
 def _needs(blocks: list[Work]) -> dict[str, str]:
     """Texts: what is stored and moved, the memory of a node, the pace of the disks."""
     by_rule = {work.rule: work for work in blocks}
-    most, many = NODES[-1], max(blocks, key=lambda work: work.jobs)
+    most = NODES[-1]
     moved = sum(work.bytes_read + work.bytes_written for work in blocks)
     took = sum(plan.hours(work, most) for work in blocks)
     return {
@@ -47,7 +47,7 @@ def _needs(blocks: list[Work]) -> dict[str, str]:
         "serial": number(sum(work.serial_hours for work in blocks), 1),
         "nodes": str(most),
         "hours": number(took, 1),
-        "most_jobs": count(many.jobs),
+        "shared_minutes": number(sum(work.processor_hours for work in blocks) * 60 / (most * CORES), 1),
     }
 
 

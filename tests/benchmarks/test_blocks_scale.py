@@ -1,0 +1,38 @@
+"""What the benchmark of growing corpora measures: a command with all processes below it; its parameters are valid."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.blocks_scale import ROOT, settings_of, size_of, watched
+from pipeline.config.bases import resolve
+from pipeline.config.params import validate
+
+HOLDING = "held = b'x' * 200_000_000; import time; time.sleep(0.6)"
+TWO = f"import subprocess, sys; code = [sys.executable, '-c', {HOLDING!r}]; p = [subprocess.Popen(code) for _ in '12']"
+
+
+def test_memory_and_time_are_those_of_all_processes(tmp_path: Path) -> None:
+    cost = watched([sys.executable, "-c", f"{TWO}; [each.wait() for each in p]"], tmp_path)
+    assert cost.seconds > 0.6 and 0 < cost.processor_seconds < cost.seconds * 4
+    assert 400e6 < cost.peak_bytes < 600e6
+    assert len(cost.of_stage[""]) == 3
+
+
+def test_a_command_that_fails_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no such corpus"):
+        watched([sys.executable, "-c", "raise SystemExit('no such corpus')"], tmp_path)
+
+
+def test_the_parameters_are_valid() -> None:
+    params = validate(resolve(settings_of(ROOT / "params.yaml", 12)))
+    assert params.corpus.shards == 12 and list(params.corpus.sources) == params.split.sources == ["made"]
+
+
+def test_sizes_of_files_are_added(tmp_path: Path) -> None:
+    for name in ("1.csv", "2.csv", "other"):
+        (tmp_path / name).write_bytes(b"123")
+    assert size_of(tmp_path, ["*.csv"]) == 6
