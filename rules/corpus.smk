@@ -76,7 +76,7 @@ rule join_partitions:
     output:
         blocks=path("blocks", corpus="released"),
         skipped=path("skipped", corpus="released"),
-    message: "Joining {PARTITIONS} to the corpus"
+    message: "Joining the partitions to the corpus"
     shell: stage("join_partitions")
 
 
