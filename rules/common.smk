@@ -114,7 +114,7 @@ def complete(rules):
 
 
 def resources_of(rule):
-    """Memory (MB), time (minutes) and GPUs of a rule, for schedulers of clusters; its cores are its threads.
+    """Memory (MB), time (minutes) and GPUs, if any, of a rule, for schedulers of clusters; its cores are its threads.
 
     A job that was killed for its memory or its time gets twice as much at the next attempt. `launcher` runs a stage:
     Python, or what starts it as several processes (profiles/slurm/).
@@ -122,12 +122,12 @@ def resources_of(rule):
     if rule not in DECLARED:
         raise ValueError(f"rules/resources.csv has no line for rule {rule}: python -m benchmarks.rule_costs adds it")
     needs = DECLARED[rule]
-    memory, minutes = int(needs["mem_mb"]), int(needs["minutes"])
+    memory, minutes, gpus = (int(needs[name]) for name in ("mem_mb", "minutes", "gpus"))
     return {
         "mem_mb": lambda wildcards, attempt: memory * 2 ** (attempt - 1),
         "runtime": lambda wildcards, attempt: minutes * 2 ** (attempt - 1),
-        "gpu": int(needs["gpus"]),
         "launcher": "python",
+        **({"gpu": gpus} if gpus else {}),  # some plugins take 0 for a wish
     }
 
 
