@@ -3,7 +3,8 @@
 Snakemake measures each job (benchmarks/rules/<rule>/). A rule is declared with 1.5 times the largest memory that one of
 its jobs had, in steps of 500 MB, and four times the longest of their times, at least 15 minutes: other machines are
 slower, other corpora larger. A rule that has no measurement in the folder keeps its line; a new one gets a line with
-DEFAULT, to be measured. `--of` names what was run: `reproduce`, or an experiment.
+DEFAULT, to be measured. `--of` names what was run: `reproduce`, or an experiment. With `--tiny`, of the tests' corpus,
+rules that were measured elsewhere keep their lines, and the others are declared with DEFAULT at least.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -20,7 +21,15 @@ from pipeline import tables
 
 TABLE = Path("rules/resources.csv")
 COLUMNS = ["rule", "mem_mb", "minutes", "gpus", "jobs", "measured_mb", "measured_seconds", "run"]
-DEFAULT = {"mem_mb": 4000, "minutes": 12 * 60, "gpus": 0, "jobs": 0, "measured_mb": 0, "measured_seconds": 0, "run": ""}
+DEFAULT: dict[str, Any] = {
+    "mem_mb": 4000,
+    "minutes": 12 * 60,
+    "gpus": 0,
+    "jobs": 0,
+    "measured_mb": 0,
+    "measured_seconds": 0,
+    "run": "",
+}
 _MORE_MEMORY, _STEP_MB = 1.5, 500
 _MORE_TIME, _LEAST_MINUTES = 4, 15
 
@@ -40,12 +49,13 @@ def measured(folder: Path) -> pd.DataFrame:
     )
 
 
-def declared(rule: str, costs: pd.Series, run: str) -> dict[str, object]:
+def declared(rule: str, costs: pd.Series, run: str, tiny: bool = False) -> dict[str, Any]:
     """The line of a rule with these measurements."""
+    least_mb, least_minutes = (DEFAULT["mem_mb"], DEFAULT["minutes"]) if tiny else (_STEP_MB, _LEAST_MINUTES)
     return {
         "rule": rule,
-        "mem_mb": max(1, math.ceil(costs.measured_mb * _MORE_MEMORY / _STEP_MB)) * _STEP_MB,
-        "minutes": max(_LEAST_MINUTES, math.ceil(costs.measured_seconds * _MORE_TIME / 60)),
+        "mem_mb": max(least_mb, math.ceil(costs.measured_mb * _MORE_MEMORY / _STEP_MB) * _STEP_MB),
+        "minutes": max(least_minutes, math.ceil(costs.measured_seconds * _MORE_TIME / 60)),
         "gpus": 0,
         "jobs": int(costs.jobs),
         "measured_mb": round(costs.measured_mb),
@@ -54,20 +64,25 @@ def declared(rule: str, costs: pd.Series, run: str) -> dict[str, object]:
     }
 
 
-def lines(rules: list[str], earlier: pd.DataFrame, costs: pd.DataFrame, run: str) -> Iterator[dict[str, object]]:
+def lines(
+    rules: list[str], earlier: pd.DataFrame, costs: pd.DataFrame, run: str, tiny: bool = False
+) -> Iterator[dict[str, Any]]:
     """A line for each rule, in their sequence. The more demanding of an earlier line and a measured one stays."""
-    known = {str(line["rule"]): line for line in earlier.to_dict("records")}
+    present = {
+        str(line["rule"]): {str(key): value for key, value in line.items()} for line in earlier.to_dict("records")
+    }
     for rule in rules:
-        line = known.get(rule, {"rule": rule, **DEFAULT})
+        line = present.get(rule, {"rule": rule, **DEFAULT})
         if rule in costs.index:
-            now = declared(rule, costs.loc[rule], run)
-            if line["run"] in ("", run) or int(str(now["mem_mb"])) > int(line["mem_mb"]):
+            now = declared(rule, costs.loc[rule], run, tiny)
+            if line["run"] in ("", run) or (not tiny and now["mem_mb"] > line["mem_mb"]):
                 line = now
         yield line
 
 
 def main(
     of: Annotated[str, typer.Option(help="What was run: reproduce, or an experiment.")],
+    tiny: Annotated[bool, typer.Option(help="The tests' corpus was run, not a real one.")] = False,
     folder: Annotated[Path, typer.Option(help="Snakemake's measurements.")] = Path("benchmarks/rules"),
     table: Annotated[Path, typer.Option(help="Table to renew.")] = TABLE,
 ) -> None:
@@ -79,7 +94,7 @@ def main(
         if line.startswith("rule ")
     )
     earlier = pd.read_csv(table, keep_default_na=False) if table.exists() else pd.DataFrame(columns=COLUMNS)
-    renewed = pd.DataFrame(lines(rules, earlier, measured(folder), of), columns=COLUMNS)
+    renewed = pd.DataFrame(lines(rules, earlier, measured(folder), of, tiny), columns=COLUMNS)
     with tables.replacing(table) as temporary:
         renewed.to_csv(temporary, index=False)
     print(renewed.to_string(index=False))
