@@ -49,8 +49,8 @@ def measured(folder: Path) -> pd.DataFrame:
     )
 
 
-def declared(rule: str, costs: pd.Series, run: str, tiny: bool = False) -> dict[str, Any]:
-    """The line of a rule with these measurements."""
+def declared(rule: str, costs: Any, run: str, tiny: bool = False) -> dict[str, Any]:
+    """The line of a rule with these measurements, a row of `measured`."""
     least_mb, least_minutes = (DEFAULT["mem_mb"], DEFAULT["minutes"]) if tiny else (_STEP_MB, _LEAST_MINUTES)
     return {
         "rule": rule,
@@ -73,8 +73,8 @@ def lines(
     }
     for rule in rules:
         line = present.get(rule, {"rule": rule, **DEFAULT})
-        if rule in costs.index:
-            now = declared(rule, costs.loc[rule], run, tiny)
+        for row in costs[costs.index == rule].itertuples():
+            now = declared(rule, row, run, tiny)
             if line["run"] in ("", run) or (not tiny and now["mem_mb"] > line["mem_mb"]):
                 line = now
         yield line

@@ -38,7 +38,7 @@ configure() {
     # Snakemake's plugin takes SLURM_CONF out of the environment of what a job runs.
     mkdir -p "$folder/bin"
     for program in srun squeue scontrol; do
-        printf '#!/bin/sh\nSLURM_CONF=%q exec %q "$@"\n' "$configuration" "$(command -v $program)" > "$folder/bin/$program"
+        printf '#!/bin/sh\nSLURM_CONF=${SLURM_CONF:-%q} exec %q "$@"\n' "$configuration" "$(command -v $program)" > "$folder/bin/$program"
         chmod +x "$folder/bin/$program"
     done
     printf 'export SLURM_CONF=%q PATH=%q:$PATH\n' "$configuration" "$folder/bin" > "$folder/environment"
@@ -50,7 +50,7 @@ SlurmUser=$user
 SlurmdUser=$user
 AuthType=auth/munge
 AuthInfo=socket=$folder/munge.socket
-CommunicationParameters=NoInAddrAny
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/%n
 SlurmctldPidFile=$folder/slurmctld.pid
@@ -73,6 +73,7 @@ JobRequeue=1
 MinJobAge=300
 KillWait=2
 MpiDefault=none
+MailProg=/bin/true
 SlurmdParameters=config_overrides
 DefMemPerCPU=1000
 NodeName=node1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$first_port CPUs=$CORES RealMemory=$MEMORY_MB
