@@ -49,7 +49,7 @@ SlurmctldPort=$controller_port
 SlurmUser=$user
 SlurmdUser=$user
 AuthType=auth/munge
-AuthInfo=socket=$folder/munge.socket
+AuthInfo=socket=$folder/munge.socket,cred_expire=30
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/%n
@@ -66,7 +66,7 @@ JobAcctGatherParams=OverMemoryKill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SchedulerParameters=sched_interval=1,sched_min_interval=0,defer_batch
-# A node that does not answer for ten seconds is down; its jobs are queued again. It is used again once it answers.
+# A node that does not answer for ten seconds is down. Its jobs are queued again; they wait for cred_expire seconds.
 SlurmdTimeout=10
 ReturnToService=2
 JobRequeue=1
