@@ -96,8 +96,8 @@ def pocsnet(parameters: Params) -> Start:
     orders = partial_orders(problems.precedes)
 
     def loss(network: POCSNet, device: str) -> Tensor:
-        here, last_token, slots = (part.to(device) for part in inputs)
-        embedded = network.encoder(here, last_token).view(len(problems), -1)
+        paths_there, last_token, slots = (part.to(device) for part in inputs)
+        embedded = network.encoder(paths_there, last_token).view(len(problems), -1)
         return loss_of(network, network.mlp(embedded).view(-1, network.n, network.n), orders, slots)
 
     return Start(POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, settings), loss)

@@ -46,6 +46,9 @@ def _process(rank: int, port: int, folder: Path) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
     with processes.group():
+        state = processes.of_first({"step": rank, "weights": torch.full((2,), float(rank))})
+        assert state["step"] == 0 and not state["weights"].any()
+        assert processes.of_first(state if rank else None) is None
         for name in TRAININGS:
             np.savez(folder / f"{name} {rank}.npz", **trained(name)._asdict())
         with pytest.MonkeyPatch.context() as patch:
