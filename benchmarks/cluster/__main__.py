@@ -107,15 +107,14 @@ SCENARIOS: dict[str, tuple[Fault, bool]] = {
 
 
 def copy(folder: Path, scenario: str) -> Path:
-    """A copy of the repository with the tiny corpus: all of it, or little of it where something happens."""
+    """A copy of the repository with the tiny corpus, little of it, and trainings that last."""
     folder.mkdir(parents=True)
-    copy_of_repository(folder, smallest=scenario != "whole")
-    if scenario != "whole":
-        params = yaml.safe_load((folder / "params.yaml").read_text())
-        params["bases"] = {
-            name: base | ({"steps": _STEPS} if "steps" in base else {}) for name, base in params["bases"].items()
-        }
-        (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    copy_of_repository(folder, smallest=True)
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    params["bases"] = {
+        name: base | ({"steps": _STEPS} if "steps" in base else {}) for name, base in params["bases"].items()
+    }
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     if scenario == "over_memory":
         table = folder / "rules/resources.csv"
         needs = pd.read_csv(table, keep_default_na=False)
@@ -176,7 +175,7 @@ def main(
         folder = scratch or Path(temporary)
         for scenario in only or list(SCENARIOS):
             tasks = SCENARIOS[scenario][1]
-            kind = "whole" if scenario == "whole" else "tasks" if tasks else "smallest"
+            kind = "tasks" if tasks else "alone"
             if kind not in references:
                 references[kind] = local(copy(folder / f"local_{kind}", kind), tasks)
             rows += on_slurm(scenario, copy(folder / scenario, scenario), references[kind])
