@@ -26,7 +26,8 @@ def test_the_claims_are_answered() -> None:
 
 def test_costs_are_shown_per_block() -> None:
     shown = curve.section(EVIDENCE)
-    assert shown["sizes"].lines[0] == ["1,000,000", "7,000,000", "2 and 2", "30", "20", "20.0", "1.20"]
+    assert shown["sizes"].lines[0] == ["1,000,000", "7,000,000", "2 and 2", "30", "20", "20.0", "-", "1.20"]
+    assert shown["sizes"].lines[1][-2] == "0.95"  # log(25) / log(30)
     assert shown["rules"].lines[0] == ["`ingest`", "12", "270", "240", "8.0", "0.60", "70.0"]
     assert [line[0] for line in shown["rules"].lines] == ["`ingest`", "`deduplicate`", "`dags`"]
     assert list(shown["figures"]) == ["scale_blocks"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -27,6 +28,11 @@ def _per_block(name: str, unit: float) -> Column:
     return headings[name], lambda line: number(line[name] / line["blocks"] * unit, 1)
 
 
+def _power(line: Line) -> str:
+    """The exponent of growth of the processor's seconds from the next smaller corpus to this one."""
+    return number(line["power"], 2)
+
+
 def _jobs(line: Line) -> str:
     return f"{line['shards']} and {line['partitions']}"
 
@@ -36,6 +42,7 @@ SIZES: list[Column] = [
     ("Shards and partitions", _jobs),
     *columns(count, seconds="Seconds", processor_seconds="Processor seconds"),
     _per_block("processor_seconds", 1e6),
+    ("Exponent from the size before", _power),
     *columns(two, peak_memory_gb="Peak memory, GB"),
 ]
 RULES: list[Column] = [
@@ -50,6 +57,8 @@ RULES: list[Column] = [
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables and figure; they are empty if the benchmark was not run."""
     sizes = evidence.table("scale_sizes").sort_values("blocks")
+    steps = np.log(sizes[["blocks", "processor_seconds"]].astype(float)).diff()
+    sizes = sizes.assign(power=steps["processor_seconds"] / steps["blocks"])
     rules = evidence.table("scale_rules")
     return {
         "questions": answered(evidence.claims, QUESTIONS),
