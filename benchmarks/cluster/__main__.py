@@ -146,18 +146,18 @@ def on_slurm(scenario: str, folder: Path, expected: dict[str, str]) -> list[Row]
         )
         hit = fault(cluster, run, folder)
         code, seconds = run.wait(), time.monotonic() - began
-    said, files = log.read_text(), digests(folder)
+    output_text, files = log.read_text(), digests(folder)
     differing = sorted({name for name, _ in files.items() ^ expected.items()})
     figures = {
         "different_bytes": len(differing),
         "files": len(files),
         "exit_code": code,
-        "slurm_jobs": said.count("has been submitted with SLURM jobid"),
-        "restarted_jobs": said.count("Trying to restart"),
+        "slurm_jobs": output_text.count("has been submitted with SLURM jobid"),
+        "restarted_jobs": output_text.count("Trying to restart"),
     }
     print(f"{scenario}: {hit} was hit; {seconds:.0f} s; {figures} {differing[:3]}", flush=True)
     if code:
-        print(said[-3000:], file=sys.stderr)
+        print(output_text[-3000:], file=sys.stderr)
     place = {"experiment": "cluster", "set": scenario, "method": "slurm", "seed": "all"}
     rows = [row(place, Quantity(metric, unit="count"), float(value)) for metric, value in figures.items()]
     return [*rows, row(place, Quantity("wall_seconds", unit="seconds"), seconds)]

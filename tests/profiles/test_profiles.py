@@ -61,8 +61,8 @@ def test_profiles_name_rules_that_exist(name: str) -> None:
 def test_profiles_use_keys_of_their_plugins(name: str) -> None:
     plugin = pytest.importorskip(f"snakemake_executor_plugin_{name}", reason="the plugin is not installed")
     settings = importlib.import_module(plugin.__name__).ExecutorSettings
-    known = {f"{name}-{field.replace('_', '-')}" for field in settings.__dataclass_fields__}
-    assert {key for key in profile(name) if key.startswith(f"{name}-")} <= known
+    fields = {f"{name}-{field.replace('_', '-')}" for field in settings.__dataclass_fields__}
+    assert {key for key in profile(name) if key.startswith(f"{name}-")} <= fields
 
 
 def test_the_profile_that_was_not_run_says_so() -> None:
@@ -82,8 +82,8 @@ def test_costs_are_read_from_snakemakes_measurements(tmp_path: Path) -> None:
     tokens = declared("tokens", costs.loc["tokens"], "x")
     assert (tokens["mem_mb"], tokens["minutes"], tokens["measured_mb"]) == (500, 15, 0)
     large = pd.DataFrame([declared("dags", costs.loc["dags"], "large") | {"mem_mb": 9000}])
-    kept = {line["rule"]: line for line in lines(["dags", "tokens", "train"], large, costs, "small")}
-    assert kept["dags"]["run"] == "large" and kept["tokens"]["run"] == "small" and kept["train"]["jobs"] == 0
+    renewed = {line["rule"]: line for line in lines(["dags", "tokens", "train"], large, costs, "small")}
+    assert renewed["dags"]["run"] == "large" and renewed["tokens"]["run"] == "small" and renewed["train"]["jobs"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(cluster: Tri
     needs = pd.read_csv(table, keep_default_na=False)
     needs.loc[needs["rule"] == "dags", "mem_mb"] = 150  # the interpreter and its libraries need more
     needs.to_csv(table, index=False)
-    profile_of = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500"]
+    profile_of = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500", "--"]
     output = run(remote, *("snakemake", *profile_of, *targets), environment=cluster.environment(ENVIRONMENT))
     assert digests(remote, "data") == digests(local, "data")
     assert "Group job tables" in output
