@@ -1,0 +1,151 @@
+"""Faults of single stages: each is one command, with all its inputs there and its outputs missing."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from benchmarks.faults import verdicts
+from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, fails
+from benchmarks.faults.damage import damaged
+from benchmarks.faults.verdicts import Verdict
+from benchmarks.faults.workplace import Ended, Job, Workplace, stage_command
+
+_LIMIT = 120.0  # seconds after which a stage of at most 20 s counts as hung, on a busy machine
+_HOURS = 3600
+
+
+class StageFaults:
+    """Injects faults into the jobs of the undisturbed run."""
+
+    def __init__(self, place: Workplace, library: Path, rng: np.random.Generator) -> None:
+        self._place, self._library, self._rng = place, library, rng
+        self._next: dict[tuple[str, str], tuple[int, int]] = {}  # job and kind -> next call that fails, all calls
+        self.kinds: dict[str, Callable[[Job], tuple[str, Verdict]]] = {
+            "killed": self._killed,
+            "full disk, one write": lambda job: self._failing(job, errno.ENOSPC, WRITE | OPEN, once=True),
+            "full disk": lambda job: self._failing(job, errno.ENOSPC, WRITE | OPEN, once=False),
+            "read-only folder": lambda job: self._failing(job, errno.EROFS, OPEN | CHANGE, once=False),
+            "no access": lambda job: self._failing(job, errno.EACCES, OPEN | CHANGE, once=True),
+            "clock jumps": self._clock,
+            "damaged input": self._damaged,
+            "twice at once": self._twice,
+        }
+
+    def inject(self, kind: str, job: Job) -> tuple[str, Verdict]:
+        """Run the job with a fault of this kind: the moment, and how it ended."""
+        folder = self._place.fresh(self._place.reference)
+        for name in job.outputs:
+            (folder / name).unlink()
+        return self.kinds[kind](job)
+
+    def _control(self) -> Control:
+        return Control(self._library, self._place.scratch / "control", self._place.case)
+
+    def _killed(self, job: Job) -> tuple[str, Verdict]:
+        process = self._place.start(stage_command(job.command))
+        moment = float(self._rng.uniform(0, 1.3 * job.seconds + 0.5))
+        with suppress(psutil.TimeoutExpired):
+            psutil.Process(process.popen.pid).wait(moment)
+        process.kill_group()
+        return f"after {moment:.2f} s", self._judge(job, process.wait(_LIMIT))
+
+    def _failing(self, job: Job, error: int, kinds: int, once: bool) -> tuple[str, Verdict]:
+        """The k-th call fails, or all from the k-th on; k walks over all calls, from a random one on."""
+        key = (job.command, f"{error} {kinds} {once}")
+        if key not in self._next:
+            calls = max(self._calls(job, kinds), 1)
+            self._next[key] = (int(self._rng.integers(calls)), calls)
+        number, calls = self._next[key]
+        self._next[key] = ((number + 1) % calls, calls)
+        with self._control() as control:
+            control.set(**fails(error, kinds, number, number if once else NEVER))
+            ended = self._place.run(stage_command(job.command), _LIMIT, control.environment)
+        moment = f"{errno.errorcode[error]} at call {number + 1} of {calls}" + ("" if once else " and all after it")
+        return moment, self._judge(job, ended)
+
+    def _calls(self, job: Job, kinds: int) -> int:
+        """How many calls of these kinds the undisturbed job makes."""
+        with self._control() as control:
+            control.set(kinds=kinds)
+            ended = self._place.run(stage_command(job.command), _LIMIT, control.environment)
+            assert ended.code == 0, f"with the shim alone, {job.rule} failed: {ended.text[-1000:]}"
+            count = control.count
+        folder = self._place.fresh(self._place.reference)
+        for name in job.outputs:
+            (folder / name).unlink()
+        return count
+
+    def _clock(self, job: Job) -> tuple[str, Verdict]:
+        hours = int(self._rng.integers(1, 49)) * int(self._rng.choice([-1, 1]))
+        moment = float(self._rng.uniform(0, job.seconds))
+        with self._control() as control:
+            process = self._place.start(stage_command(job.command), control.environment)
+            time.sleep(moment)
+            control.set(seconds=hours * _HOURS)
+            ended = process.wait(_LIMIT)
+        return f"{hours:+d} hours after {moment:.2f} s", self._judge(job, ended)
+
+    def _damaged(self, job: Job) -> tuple[str, Verdict]:
+        """One of the files below data/ that the job reads; a job that reads none is judged without a fault."""
+        names = [name for name in job.inputs if name.startswith("data/")]
+        if not names:
+            return "it reads no file of data/", self._judge(job, self._place.run(stage_command(job.command), _LIMIT))
+        name = str(self._rng.choice(names))
+        moment = f"{name}: {damaged(self._place.case / name, self._rng)}"
+        return moment, self._judge(job, self._place.run(stage_command(job.command), _LIMIT))
+
+    def _twice(self, job: Job) -> tuple[str, Verdict]:
+        first = self._place.start(stage_command(job.command))
+        moment = float(self._rng.uniform(0, job.seconds))
+        time.sleep(moment)
+        second = self._place.start(stage_command(job.command), name="second")
+        ends = [first.wait(_LIMIT), second.wait(_LIMIT)]
+        worse = next((end for end in ends if end.code != 0), ends[0])
+        return f"the second {moment:.2f} s later", self._judge(job, worse)
+
+    def _judge(self, job: Job, ended: Ended) -> Verdict:
+        """Compare the bytes; where the command failed, type it again, after the remedy if the message has one."""
+        message, refused = "", False
+        for commands in range(3):
+            if ended.code is None:
+                return Verdict("hang", commands, verdicts.first_error(ended.text))
+            differing = self._place.differing()
+            if ended.code == 0:
+                if differing:
+                    return Verdict("silent", commands, f"{', '.join(differing[:3])} differ; {message}")
+                return Verdict("refused" if refused else "same bytes", commands, message)
+            message = message or self._message(ended)
+            half = [name for name in differing if name in job.outputs and (self._place.case / name).exists()]
+            if half:
+                return Verdict("half file", commands, f"{half[0]} was left; {message}")
+            if verdicts.helps(ended.text):
+                refused |= self._remedy(ended.text)
+            elif commands == 1:
+                break
+            ended = self._place.run(stage_command(job.command), _LIMIT)
+        return Verdict("no remedy", 2, message)
+
+    def _remedy(self, text: str) -> bool:
+        """Delete the files that the message names, and make them anew; whether there was one."""
+        producers = {name: job for job in self._place.jobs for name in job.outputs}
+        named = verdicts.named_files(text, self._place.case)
+        for path in named:
+            path.unlink()
+        for name in (str(path.relative_to(self._place.case)) for path in named):
+            if name in producers and not (self._place.case / name).exists():
+                self._place.run(stage_command(producers[name].command), _LIMIT)
+        return bool(named)
+
+    @staticmethod
+    def _message(ended: Ended) -> str:
+        if ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL):
+            return "killed"
+        return verdicts.first_error(ended.text)
