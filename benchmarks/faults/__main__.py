@@ -1,7 +1,7 @@
 """Faults injected into the pipeline: `python -m benchmarks.faults --runs 60 --stages 240 --seed 1` (three hours).
 
 Each case is a fresh copy of a tiny pipeline, a fault at a random moment or at one of its writes, and the commands that
-a user would type then. The end is judged by its bytes: those of an undisturbed run, or a message that names a file and a
+a user would type then. The end is judged by its bytes: those of an undisturbed run, or a message that names file and
 remedy. A row is added to reports/published/faults/faults.csv after every case, so that an interrupted call loses
 nothing; another call adds its own. gcc is needed, for the shim that makes a disk full.
 """
@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from benchmarks.faults import fault_table
 from benchmarks.faults.control import compiled
+from benchmarks.faults.faults_of_runs import RunFaults
 from benchmarks.faults.faults_of_stages import StageFaults
 from benchmarks.faults.verdicts import WRONG, Verdict
 from benchmarks.faults.workplace import Workplace
@@ -31,29 +31,36 @@ def main(
     seed: Annotated[int, typer.Option(help="Of everything random; another seed injects other faults.")] = 0,
     kinds: Annotated[str, typer.Option(help="Only these kinds, separated by semicolons.")] = "",
     rules: Annotated[str, typer.Option(help="Only stages of these rules, separated by semicolons.")] = "",
+    only: Annotated[str, typer.Option(help="These cases again, such as `stage 17;run 3`.")] = "",
     scratch: Annotated[Path | None, typer.Option(help="Folder for the copies; the system's by default.")] = None,
 ) -> None:
     """Inject faults, judge how each case ends, add the rows and publish the tally; exit code 1 if one ended wrongly."""
     fault_table.publish_all()  # first, so that the table that rows are added to has its provenance
-    wrong = 0
+    cases, wrong = _cases(runs, stages, only), 0
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         library = compiled(Path(name))
         place = Workplace(Path(name) / "copies")
         print(f"undisturbed: {place.seconds:.0f} s, {len(place.jobs)} jobs", file=sys.stderr, flush=True)
-        injector = StageFaults(place, library, np.random.default_rng([seed, 1]))
-        drawn = np.random.default_rng([seed, 2])
-        chosen = [kind for kind in injector.kinds if not kinds or kind in kinds.split(";")]
-        named = [job for job in place.jobs if not rules or job.rule in rules.split(";")]
-        for number in range(stages):
+        of_stages, of_runs = StageFaults(place, library), RunFaults(place, library)
+        for scope, number in cases:
+            injector: StageFaults | RunFaults = of_stages if scope == "stage" else of_runs
+            chosen = [kind for kind in injector.kinds if not kinds or kind in kinds.split(";")]
             kind = chosen[number % len(chosen)]
-            job = named[int(drawn.integers(len(named)))]
             began = time.monotonic()
-            moment, verdict = injector.inject(kind, job)
-            wrong += _add(place, seed, number, ("stage", kind, job.rule), moment, verdict, time.monotonic() - began)
-    cases = fault_table.publish_all()
-    print(f"{len(cases)} cases so far; of this call, {wrong} ended wrongly", file=sys.stderr)
+            target, moment, verdict = injector.inject(kind, [*filter(None, rules.split(";"))], seed, number)
+            seconds = time.monotonic() - began
+            wrong += _add(place, seed, number, (scope, kind, target), moment, verdict, seconds)
+    count = len(fault_table.publish_all())
+    print(f"{count} cases so far; of this call, {wrong} ended wrongly", file=sys.stderr)
     if wrong:
         raise typer.Exit(1)
+
+
+def _cases(runs: int, stages: int, only: str) -> list[tuple[str, int]]:
+    """Scope and number of each case: those of `only`, `stage 17;run 3`, or stages first, which end sooner."""
+    if only:
+        return [(scope, int(number)) for scope, number in (case.split() for case in only.split(";"))]
+    return [*(("stage", number) for number in range(stages)), *(("run", number) for number in range(runs))]
 
 
 def _add(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pandas as pd
 
@@ -39,16 +38,18 @@ def publish_all() -> pd.DataFrame:
 def tally(cases: pd.DataFrame) -> pd.DataFrame:
     """Rows of results: of all cases, and of each scope and kind, how many there were and how they ended.
 
-    Every case counts, those before a defect was mended, too, but in `silent`: there the last case of a scope, kind and
-    target that ended wrongly counts until the same one has ended well.
+    A case that was run again, after a defect was mended, counts as it ended last. `mended` counts those that had ended
+    wrongly before; their rows stay in the table.
     """
+    again = ["seed", "scope", "number", "kind"]
+    last = cases.drop_duplicates(again, keep="last")
+    earlier = cases[cases.duplicated(again, keep="last") & cases["outcome"].isin(WRONG)]
     rows: list[Row] = []
-    for scope, kind, chosen in _groups(cases):
+    for scope, kind, chosen in _groups(last):
         place = {"experiment": FOLDER.name, "set": scope, "method": kind, "seed": "all"}
-        counts = {
-            "injected": len(chosen),
-            **{metric(name): int((chosen["outcome"] == name).sum()) for name in OUTCOMES},
-        }
+        repaired = earlier if kind == "all" else earlier[(earlier["scope"] == scope) & (earlier["kind"] == kind)]
+        counts = {"injected": len(chosen), "mended": len(repaired.drop_duplicates(again))}
+        counts |= {metric(name): int((chosen["outcome"] == name).sum()) for name in OUTCOMES}
         rows += [row(place, Quantity(name, unit="count"), value, n=len(chosen)) for name, value in counts.items()]
     return results(rows)
 

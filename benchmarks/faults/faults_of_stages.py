@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import psutil
@@ -25,9 +26,10 @@ _HOURS = 3600
 class StageFaults:
     """Injects faults into the jobs of the undisturbed run."""
 
-    def __init__(self, place: Workplace, library: Path, rng: np.random.Generator) -> None:
-        self._place, self._library, self._rng = place, library, rng
-        self._next: dict[tuple[str, str], tuple[int, int]] = {}  # job and kind -> next call that fails, all calls
+    def __init__(self, place: Workplace, library: Path) -> None:
+        self._place, self._library = place, library
+        self._rng, self._visit = np.random.default_rng(0), 0
+        self._calls_of: dict[tuple[str, int], int] = {}  # job and kinds of calls -> how many it makes
         self.kinds: dict[str, Callable[[Job], tuple[str, Verdict]]] = {
             "killed": self._killed,
             "full disk, one write": lambda job: self._failing(job, errno.ENOSPC, WRITE | OPEN, once=True),
@@ -39,12 +41,26 @@ class StageFaults:
             "twice at once": self._twice,
         }
 
-    def inject(self, kind: str, job: Job) -> tuple[str, Verdict]:
-        """Run the job with a fault of this kind: the moment, and how it ended."""
+    def inject(self, kind: str, rules: list[str], seed: int, number: int) -> tuple[str, str, Verdict]:
+        """Run a job of these rules with a fault of this kind: its rule, the moment, and how it ended.
+
+        Case `number` of a seed is always the same. Cases in succession hit a job's calls in succession.
+        """
+        self._rng, self._visit = np.random.default_rng([seed, number, 1]), number // len(self.kinds)
+        jobs = [job for job in self._place.jobs if not rules or job.rule in rules]
+        if kind == "damaged input":
+            jobs = [job for job in jobs if _inputs(job)] or jobs
+        names = sorted({job.rule for job in jobs})
+        rule = names[int(self._rng.integers(len(names)))]
+        jobs = [job for job in jobs if job.rule == rule]
+        job = jobs[int(self._rng.integers(len(jobs)))]
+        self._prepare(job)
+        return rule, *self.kinds[kind](job)
+
+    def _prepare(self, job: Job) -> None:
         folder = self._place.fresh(self._place.reference)
         for name in job.outputs:
             (folder / name).unlink()
-        return self.kinds[kind](job)
 
     def _control(self) -> Control:
         return Control(self._library, self._place.scratch / "control", self._place.case)
@@ -59,12 +75,11 @@ class StageFaults:
 
     def _failing(self, job: Job, error: int, kinds: int, once: bool) -> tuple[str, Verdict]:
         """The k-th call fails, or all from the k-th on; k walks over all calls, from a random one on."""
-        key = (job.command, f"{error} {kinds} {once}")
-        if key not in self._next:
-            calls = max(self._calls(job, kinds), 1)
-            self._next[key] = (int(self._rng.integers(calls)), calls)
-        number, calls = self._next[key]
-        self._next[key] = ((number + 1) % calls, calls)
+        key = (job.command, kinds)
+        if key not in self._calls_of:
+            self._calls_of[key] = max(self._calls(job, kinds), 1)
+        calls = self._calls_of[key]
+        number = (crc32(job.command.encode()) + self._visit) % calls
         with self._control() as control:
             control.set(**fails(error, kinds, number, number if once else NEVER))
             ended = self._place.run(stage_command(job.command), _LIMIT, control.environment)
@@ -78,9 +93,7 @@ class StageFaults:
             ended = self._place.run(stage_command(job.command), _LIMIT, control.environment)
             assert ended.code == 0, f"with the shim alone, {job.rule} failed: {ended.text[-1000:]}"
             count = control.count
-        folder = self._place.fresh(self._place.reference)
-        for name in job.outputs:
-            (folder / name).unlink()
+        self._prepare(job)
         return count
 
     def _clock(self, job: Job) -> tuple[str, Verdict]:
@@ -94,11 +107,8 @@ class StageFaults:
         return f"{hours:+d} hours after {moment:.2f} s", self._judge(job, ended)
 
     def _damaged(self, job: Job) -> tuple[str, Verdict]:
-        """One of the files below data/ that the job reads; a job that reads none is judged without a fault."""
-        names = [name for name in job.inputs if name.startswith("data/")]
-        if not names:
-            return "it reads no file of data/", self._judge(job, self._place.run(stage_command(job.command), _LIMIT))
-        name = str(self._rng.choice(names))
+        """One of the files below data/ that the job reads."""
+        name = str(self._rng.choice(_inputs(job)))
         moment = f"{name}: {damaged(self._place.case / name, self._rng)}"
         return moment, self._judge(job, self._place.run(stage_command(job.command), _LIMIT))
 
@@ -149,3 +159,7 @@ class StageFaults:
         if ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL):
             return "killed"
         return verdicts.first_error(ended.text)
+
+
+def _inputs(job: Job) -> list[str]:
+    return [name for name in job.inputs if name.startswith("data/")]
