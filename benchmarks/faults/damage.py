@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,11 @@ def damaged(path: Path, rng: np.random.Generator) -> str:
     size_left = int(rng.integers(size))
     truncate(path, size_left)
     return f"cut to {size_left} of {size} bytes"
+
+
+def unlinked(path: Path) -> Path:
+    """The file as a copy of its own, with its times: damage then reaches no other hard link to it."""
+    copy = path.with_name(f"{path.name}.copy")
+    shutil.copy2(path, copy)
+    os.replace(copy, path)
+    return path

@@ -15,12 +15,24 @@ import psutil
 
 from benchmarks.faults import verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, fails
-from benchmarks.faults.damage import damaged
+from benchmarks.faults.damage import damaged, flip, unlinked
 from benchmarks.faults.verdicts import Verdict
 from benchmarks.faults.workplace import Ended, Job, Workplace, stage_command
 
 _LIMIT = 120.0  # seconds after which a stage of at most 20 s counts as hung, on a busy machine
 _HOURS = 3600
+_COMPILED = (
+    "dags",
+    "split",
+    "sets",
+    "schedule",
+    "train",
+    "sweep",
+    "examples",
+    "residuals",
+    "ingest",
+    "schedule_graphs",
+)
 
 
 class StageFaults:
@@ -38,6 +50,8 @@ class StageFaults:
             "no access": lambda job: self._failing(job, errno.EACCES, OPEN | CHANGE, once=True),
             "clock jumps": self._clock,
             "damaged input": self._damaged,
+            "damaged answers": self._answers_damaged,
+            "damaged machine code": self._code_damaged,
             "twice at once": self._twice,
         }
 
@@ -48,8 +62,7 @@ class StageFaults:
         """
         self._rng, self._visit = np.random.default_rng([seed, number, 1]), number // len(self.kinds)
         jobs = [job for job in self._place.jobs if not rules or job.rule in rules]
-        if kind == "damaged input":
-            jobs = [job for job in jobs if _inputs(job)] or jobs
+        jobs = [job for job in jobs if _is_fit(kind, job)] or jobs
         names = sorted({job.rule for job in jobs})
         rule = names[int(self._rng.integers(len(names)))]
         jobs = [job for job in jobs if job.rule == rule]
@@ -61,6 +74,9 @@ class StageFaults:
         folder = self._place.fresh(self._place.reference)
         for name in job.outputs:
             (folder / name).unlink()
+
+    def _run(self, job: Job) -> Ended:
+        return self._place.run(stage_command(job.command), _LIMIT)
 
     def _control(self) -> Control:
         return Control(self._library, self._place.scratch / "control", self._place.case)
@@ -110,7 +126,22 @@ class StageFaults:
         """One of the files below data/ that the job reads."""
         name = str(self._rng.choice(_inputs(job)))
         moment = f"{name}: {damaged(self._place.case / name, self._rng)}"
-        return moment, self._judge(job, self._place.run(stage_command(job.command), _LIMIT))
+        return moment, self._judge(job, self._run(job))
+
+    def _answers_damaged(self, job: Job) -> tuple[str, Verdict]:
+        """llvm-mca's answers that earlier jobs have left in .cache."""
+        path = self._place.case / ".cache/llvm_mca.sqlite"
+        written = np.flatnonzero(np.frombuffer(path.read_bytes(), np.uint8))  # pages are mostly empty
+        bit = 8 * int(self._rng.choice(written)) + int(self._rng.integers(8))
+        flip(path, bit)
+        return f"{path.name}: bit {bit} flipped", self._judge(job, self._run(job))
+
+    def _code_damaged(self, job: Job) -> tuple[str, Verdict]:
+        """All files of Numba's machine code, or all of its indices."""
+        suffix = str(self._rng.choice([".nbc", ".nbi"]))
+        for path in sorted((self._place.case / "pipeline").rglob(f"*{suffix}")):
+            damaged(unlinked(path), self._rng)
+        return f"all *{suffix}", self._judge(job, self._run(job))
 
     def _twice(self, job: Job) -> tuple[str, Verdict]:
         first = self._place.start(stage_command(job.command))
@@ -140,7 +171,7 @@ class StageFaults:
                 refused |= self._remedy(ended.text)
             elif commands == 1:
                 break
-            ended = self._place.run(stage_command(job.command), _LIMIT)
+            ended = self._run(job)
         return Verdict("no remedy", 2, message)
 
     def _remedy(self, text: str) -> bool:
@@ -163,3 +194,12 @@ class StageFaults:
 
 def _inputs(job: Job) -> list[str]:
     return [name for name in job.inputs if name.startswith("data/")]
+
+
+def _is_fit(kind: str, job: Job) -> bool:
+    """Whether a fault of this kind can hit the job."""
+    if kind == "damaged answers":
+        return job.rule == "judge"
+    if kind == "damaged machine code":
+        return job.rule in _COMPILED
+    return kind != "damaged input" or bool(_inputs(job))

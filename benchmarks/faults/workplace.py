@@ -200,6 +200,9 @@ def package_index(folder: Path, index: Path) -> None:
     }
     params = yaml.safe_load((folder / "params.yaml").read_text())
     params["corpus"]["sources"][_PACKAGE] = source
+    for entry in (params["split"], *params["sets"].values()):
+        if "tiny" in entry["sources"]:
+            entry["sources"] = [*entry["sources"], _PACKAGE]
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 

@@ -193,6 +193,12 @@ def _users_files() -> Iterator[Claim]:
             yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)
 
 
+def _faults() -> Iterator[Claim]:
+    """Faults injected into runs of the pipeline: none gives a wrong result silently."""
+    for metric, target in (("injected", ">= 300"), ("silent", "== 0")):
+        yield Claim(f"faults_{metric}", target, _of("faults", set="all", method="all", metric=metric))
+
+
 def _devices() -> Iterator[Claim]:
     """Schedules of computation graphs on several devices, by methods without a network; the speed of the simulator."""
     unseen = _of("devices", set="unseen_real", metric="makespan", judge="simulator", comparison="ratio")
@@ -392,5 +398,5 @@ def _promises() -> Iterator[Claim]:
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
-    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files)
+    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files, _faults)
     return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]

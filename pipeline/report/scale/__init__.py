@@ -1,0 +1,1 @@
+"""Tables, figures and templates of the page `scale`."""
