@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -72,8 +73,11 @@ class StageFaults:
 
     def _prepare(self, job: Job) -> None:
         folder = self._place.fresh(self._place.reference)
-        for name in job.outputs:
-            (folder / name).unlink()
+        for path in (folder / name for name in job.outputs):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     def _run(self, job: Job) -> Ended:
         return self._place.run(stage_command(job.command), _LIMIT)
@@ -164,7 +168,7 @@ class StageFaults:
                     return Verdict("silent", commands, f"{', '.join(differing[:3])} differ; {message}")
                 return Verdict("refused" if refused else "same bytes", commands, message)
             message = message or self._message(ended)
-            half = [name for name in differing if name in job.outputs and (self._place.case / name).exists()]
+            half = [name for name in differing if name.startswith(job.outputs) and (self._place.case / name).exists()]
             if half:
                 return Verdict("half file", commands, f"{half[0]} was left; {message}")
             if verdicts.helps(ended.text):
