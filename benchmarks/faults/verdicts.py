@@ -12,8 +12,8 @@ WRONG: tuple[Outcome, ...] = ("silent", "half file", "no remedy", "hang")
 _ERROR = re.compile(r"^(?:error: |\w*(?:Error|Exception)\b|.*\bcannot be locked).*", re.MULTILINE)
 _FILE = re.compile(r"[\w@.-]*/[\w@./-]+|\b\w[\w-]*\.(?:parquet|safetensors|json|csv|pt|db|sqlite|yaml|lock)\b")
 _REMEDY = re.compile(
-    r"(?:--unlock|\b(?:delete|free some space|make adopt|make unlock|run .* again|start again|wait for|restore|check the|"
-    r"writable|put it back|stop it)\b)",
+    r"(?:--unlock|\b(?:delete|free some space|make adopt|make unlock|run .* again|start again|wait for|restore|check "
+    r"the|writable|put it back|stop it)\b)",
     re.IGNORECASE,
 )
 _LONGEST = 300  # characters of a message in the table
