@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import checksums, places, tables
+from pipeline.stages import numba_files
 
 
 def checked(main: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,6 +29,7 @@ def checked(main: Callable[..., Any]) -> Callable[..., Any]:
             for path in checksums.files_below(named):
                 if before.get(path) != checksums.Identity.of(path):
                     checksums.record(path)
+            numba_files.record()
         return result
 
     return stage
