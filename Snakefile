@@ -20,6 +20,10 @@ localrules:
     all,
 
 
+onsuccess:
+    verify_all()  # a file that was damaged after its last reader had run
+
+
 rule all:
     input:
         "reports/index.html",

@@ -1,7 +1,8 @@
 """Records of what was written below data/: a file that was damaged since is found before a stage reads it.
 
-A record is a small file in .cache/checksums, one for each file: the sha256 of its bytes, and what the file system says
-of it (inode, time, size). Parquet, safetensors and JSON would be read with a flipped bit in them.
+A record is a small file in .cache/checksums, one for each file: the sha256 of its bytes, its time and its size.
+Parquet, safetensors and JSON would be read with a flipped bit in them. Stages verify what they read
+(stages/checking.py), and Snakemake everything at the end of a run (Snakefile).
 
 `python -m pipeline.checksums` records anew what DVC has replaced, and names what is damaged (`make adopt`).
 """
@@ -20,8 +21,8 @@ from pipeline import digests, tables
 DATA = Path("data")
 _RECORDS = Path(".cache/checksums")
 _REMEDY = (
-    "delete the file and run the pipeline again, which makes it anew; if DVC or you put it there, `make adopt` lets "
-    "DVC check the files and records them"
+    "delete the file and run the pipeline again, which makes it anew where it is needed; if DVC or you put it there, "
+    "`make adopt` lets DVC check the files and records them"
 )
 
 
@@ -29,31 +30,18 @@ class DamagedError(ValueError):
     """A file has other bytes than those that were recorded; the message names the file and the remedy."""
 
 
-class Identity(NamedTuple):
-    """What tells a file that was replaced or written to from one that was not; a bit that a disk lost changes none."""
-
-    inode: int
-    nanoseconds: int  # of the last modification
-    size: int
-
-    @staticmethod
-    def of(path: Path) -> Identity:
-        """Raises FileNotFoundError."""
-        status = path.stat()
-        return Identity(status.st_ino, status.st_mtime_ns, status.st_size)
-
-
 class Record(NamedTuple):
     """Content of a record."""
 
     sha256: str
-    identity: Identity
+    written: int  # time of the last modification, nanoseconds: a bit that a disk lost does not change it
+    size: int  # bytes
 
     @staticmethod
     def of(path: Path) -> Record:
-        """The record of a file as it is; it is read whole."""
-        identity = Identity.of(path)
-        return Record(digests.of_file(path), identity)
+        """The record of a file as it is; it is read whole. Raises FileNotFoundError."""
+        status = path.stat()
+        return Record(digests.of_file(path), status.st_mtime_ns, status.st_size)
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
@@ -80,7 +68,7 @@ def recorded(path: Path) -> Record | None:
     """The record of a file; None without one, or where the record itself is damaged."""
     try:
         content = json.loads(_place(path).read_text())
-        return Record(str(content["sha256"]), Identity(*map(int, content["identity"])))
+        return Record(str(content["sha256"]), int(content["written"]), int(content["size"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -89,13 +77,13 @@ def record(path: Path) -> None:
     """Record the bytes that the file has now."""
     now = Record.of(path)
     with tables.replacing(_place(path)) as temporary:
-        temporary.write_text(json.dumps({"sha256": now.sha256, "identity": now.identity}) + "\n")
+        temporary.write_text(json.dumps(now._asdict()) + "\n")
 
 
 def verify(path: Path, trusts_replaced: bool = False) -> None:
     """Raise DamagedError if a file has not the recorded bytes; a file without record passes.
 
-    `trusts_replaced`: a file that was replaced since is recorded anew, as where DVC has put it there and verified it.
+    `trusts_replaced`: a file that was written since is recorded anew, as where DVC has put it there and verified it.
     """
     then = recorded(path)
     if then is None:
@@ -103,28 +91,44 @@ def verify(path: Path, trusts_replaced: bool = False) -> None:
     now = Record.of(path)
     if now.sha256 == then.sha256:
         return
-    if trusts_replaced and now.identity != then.identity:
+    if trusts_replaced and now.written != then.written:
         record(path)
         return
-    fault = f"{then.identity.size} bytes were written, it has {now.identity.size}"
-    if now.identity.size == then.identity.size:
+    fault = f"{then.size} bytes were written, it has {now.size}"
+    if now.size == then.size:
         fault = f"its sha256 is {now.sha256[:12]}, not {then.sha256[:12]} as when it was written"
     raise DamagedError(f"{path}: the file is damaged: {fault}; {_REMEDY}")
 
 
 def renew() -> list[str]:
-    """Record every file below data/ that was replaced since, or has no record; returns messages on damaged ones."""
+    """Record every file below data/ that was written since, or has no record; returns messages on damaged ones."""
     messages = []
     for path in files_below([DATA]):
-        then = recorded(path)
-        if then is None or then.identity != Identity.of(path):
+        if recorded(path) is None:
             record(path)
-            continue
+        try:
+            verify(path, trusts_replaced=True)
+        except DamagedError as error:
+            messages.append(str(error))
+    return messages
+
+
+def verify_all() -> None:
+    """Raise DamagedError that names every file below data/ without its recorded bytes: the end of a run of Snakemake.
+
+    A file that was damaged after the last stage that reads it would be found by nothing else. Under DVC, which may have
+    replaced files of other stages, nothing is done.
+    """
+    if "DVC_STAGE" in os.environ:
+        return
+    messages = []
+    for path in files_below([DATA]):
         try:
             verify(path)
         except DamagedError as error:
             messages.append(str(error))
-    return messages
+    if messages:
+        raise DamagedError("\n".join(messages))
 
 
 if __name__ == "__main__":

@@ -155,11 +155,24 @@ def test_adopted_files_are_recorded_and_damaged_ones_named() -> None:
     assert [message.partition(":")[0] for message in renew()] == [str(other)]
 
 
+def test_at_the_end_of_a_run_everything_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, other = table(), listing()
+    record(path)
+    record(other)
+    checksums.verify_all()
+    flip(path, 9)
+    flip(other, 9)
+    with pytest.raises(DamagedError, match=f"{other}: .*\n{path}: |{path}: .*\n{other}: "):
+        checksums.verify_all()
+    monkeypatch.setenv("DVC_STAGE", "ingest")
+    checksums.verify_all()
+
+
 def test_a_damaged_record_stops_nothing() -> None:
     path = table()
     record(path)
     (place,) = Path(".cache/checksums").rglob("*.json")
-    for content in ("", "{", "[]", '{"sha256": "a", "identity": [1]}'):
+    for content in ("", "{", "[]", '{"sha256": "a", "written": [1]}'):
         place.write_text(content)
         verify(path)
 

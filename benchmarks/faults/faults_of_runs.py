@@ -165,22 +165,25 @@ class RunFaults:
     def _judge(self, ended: Ended) -> Verdict:
         """Compare the bytes; where the run failed, do what `make reproduce` does: recover, and run again.
 
-        If the message names files to delete, they are deleted before.
+        If the message names files to delete, they are deleted before; those that are not needed are then asked for.
         """
-        message, refused = "", False
+        message = ""
+        deleted: list[str] = []
         for commands in range(3):
             if ended.code is None:
                 self._stop()
                 return Verdict("hang", commands, verdicts.first_error(ended.text))
             if ended.code == 0:
+                if absent := [name for name in deleted if not (self._place.case / name).exists()]:
+                    self._place.run([*SNAKEMAKE, *absent], self._limit)  # nothing needed them
                 if differing := self._place.differing():
                     return Verdict("silent", commands, f"{', '.join(differing[:3])} differ; {message}")
-                return Verdict("refused" if refused else "same bytes", commands, message)
+                return Verdict("refused" if deleted else "same bytes", commands, message)
             message = message or ("killed" if ended.code == -signal.SIGKILL else verdicts.first_error(ended.text))
             if verdicts.helps(ended.text):
                 for path in verdicts.named_files(ended.text, self._place.case):
                     path.unlink()
-                    refused = True
+                    deleted.append(str(path.relative_to(self._place.case)))
             self._stop()
             ended = self._place.run(SNAKEMAKE, self._limit)
         self._stop()

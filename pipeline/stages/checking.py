@@ -27,7 +27,7 @@ def checked(main: Callable[..., Any]) -> Callable[..., Any]:
         result = main(*args, **options)
         if os.environ.get("RANK", "0") == "0":
             for path in checksums.files_below(named):
-                if before.get(path) != checksums.Identity.of(path):
+                if before.get(path) != _written(path):
                     checksums.record(path)
             numba_files.record()
         return result
@@ -44,12 +44,18 @@ def _paths(values: list[Any]) -> Iterator[Path]:
             yield from _paths(list(value))
 
 
-def _verified(files: list[Path]) -> dict[Path, checksums.Identity]:
-    """The identities of files that have the recorded bytes, or no record."""
+def _verified(files: list[Path]) -> dict[Path, tuple[int, int]]:
+    """Time and size of files that have the recorded bytes, or no record."""
     for path in files:
         # DVC verifies what it puts there, and may have replaced it since Snakemake's last run.
         checksums.verify(path, trusts_replaced="DVC_STAGE" in os.environ)
-    return {path: checksums.Identity.of(path) for path in files}
+    return {path: _written(path) for path in files}
+
+
+def _written(path: Path) -> tuple[int, int]:
+    """Time, nanoseconds, and size: what a stage has written has other ones."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def _artifacts(files: Iterable[Path]) -> Iterator[Path]:

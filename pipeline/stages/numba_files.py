@@ -24,7 +24,7 @@ def remove_damaged() -> list[Path]:
             now = checksums.Record.of(path)
         except FileNotFoundError:  # another process has just deleted it
             continue
-        if now.sha256 != then.sha256 and now.identity.nanoseconds == then.identity.nanoseconds:
+        if now.sha256 != then.sha256 and now.written == then.written:
             path.unlink(missing_ok=True)
             damaged.append(path)
             print(f"{path} was damaged and is deleted; Numba compiles it anew", file=sys.stderr)
@@ -36,7 +36,7 @@ def record() -> None:
     for path in _files():
         then = checksums.recorded(path)
         try:
-            if then is None or then.identity.nanoseconds != path.stat().st_mtime_ns:
+            if then is None or then.written != path.stat().st_mtime_ns:
                 checksums.record(path)
         except FileNotFoundError:  # another process has replaced it
             continue
