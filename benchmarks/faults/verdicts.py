@@ -33,9 +33,9 @@ def errors(text: str) -> list[str]:
 
 
 def first_error(text: str) -> str:
-    """The first of these lines; without one, the last line that is not empty."""
+    """The first of these lines, a stage's own before Snakemake's; without one, the last line that is not empty."""
     lines = errors(text) or [line for line in text.splitlines() if line.strip()][-1:] or [""]
-    return lines[0][:_LONGEST]
+    return next((line for line in lines if line.startswith("error: ")), lines[0])[:_LONGEST]
 
 
 def helps(text: str) -> bool:
@@ -46,7 +46,8 @@ def helps(text: str) -> bool:
 
 
 def named_files(text: str, folder: Path) -> list[Path]:
-    """Files that the error lines name and that exist in `folder`, without its code."""
-    names = (name.strip("'\".,:;()") for line in errors(text) for name in _FILE.findall(line))
+    """Files that error lines ask to delete and that exist in `folder`, without its code."""
+    asking = [line for line in errors(text) if "delete" in line]
+    names = (name.strip("'\".,:;()") for line in asking for name in _FILE.findall(line))
     paths = [folder / name for name in dict.fromkeys(names)]
     return [path for path in paths if path.is_file() and path.relative_to(folder).parts[0] in ("data", ".cache")]
