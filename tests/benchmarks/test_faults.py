@@ -102,7 +102,7 @@ def test_only_files_of_the_run_are_deleted_by_a_remedy(tmp_path: Path) -> None:
     for name in ("data/a.parquet", "pipeline/b.json", "data/c.parquet"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    text = "error: data/a.parquet: damaged; see pipeline/b.json; delete the file\ndata/c.parquet was made"
+    text = "error: data/a.parquet: damaged; see pipeline/b.json; delete the file\nerror: data/c.parquet was made"
     assert verdicts.named_files(text, tmp_path) == [tmp_path / "data/a.parquet"]
 
 
