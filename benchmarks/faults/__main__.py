@@ -2,8 +2,8 @@
 
 Each case is a fresh copy of a tiny pipeline, a fault at a random moment or at one of its writes, and the commands that
 a user would type then. The end is judged by its bytes: those of an undisturbed run, or a message that names file and
-remedy. A row is added to reports/published/faults/faults.csv after every case, so that an interrupted call loses
-nothing; another call adds its own. gcc is needed, for the shim that makes a disk full.
+remedy. A row is added to reports/published/faults/faults.csv after every case. An interrupted call loses nothing: the
+same command goes on where it was; another seed adds other cases. gcc is needed, for the shim that makes a disk full.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def main(
     scratch: Annotated[Path | None, typer.Option(help="Folder for the copies; the system's by default.")] = None,
 ) -> None:
     """Inject faults, judge how each case ends, add the rows and publish the tally; exit code 1 if one ended wrongly."""
-    fault_table.publish_all()  # first, so that the table that rows are added to has its provenance
-    cases, wrong = _cases(runs, stages, only), 0
+    rows = fault_table.publish_all()  # first, so that the table that rows are added to has its provenance
+    rows = rows[rows["seed"] == seed]
+    cases = _again(only) if only else _missing(runs, stages, {*zip(rows["scope"], rows["number"], strict=True)})
+    wrong = 0
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         library = compiled(Path(name))
         place = Workplace(Path(name) / "copies")
@@ -56,11 +58,16 @@ def main(
         raise typer.Exit(1)
 
 
-def _cases(runs: int, stages: int, only: str) -> list[tuple[str, int]]:
-    """Scope and number of each case: those of `only`, `stage 17;run 3`, or stages first, which end sooner."""
-    if only:
-        return [(scope, int(number)) for scope, number in (case.split() for case in only.split(";"))]
-    return [*(("stage", number) for number in range(stages)), *(("run", number) for number in range(runs))]
+def _again(only: str) -> list[tuple[str, int]]:
+    """Scope and number of cases: `stage 17;run 3`."""
+    return [(scope, int(number)) for scope, number in (case.split() for case in only.split(";"))]
+
+
+def _missing(runs: int, stages: int, injected: set[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Scope and number of the cases that have not been injected: the runs spread evenly among the stages."""
+    cases = [(number / max(stages, 1), "stage", number) for number in range(stages)]
+    cases += [((number + 0.5) / max(runs, 1), "run", number) for number in range(runs)]
+    return [(scope, number) for _, scope, number in sorted(cases) if (scope, number) not in injected]
 
 
 def _add(
