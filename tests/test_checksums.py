@@ -1,5 +1,6 @@
 """What was damaged below data/ is found before it is read: any bit, any truncation, of any kind of file."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -93,6 +94,14 @@ def test_a_stage_that_failed_records_nothing() -> None:
     with pytest.raises(ValueError, match="a fault"):
         checked(main)(out=Path("data/out"))
     assert recorded(Path("data/out")) is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_with_a_remedy() -> None:
+    def main(out: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(out))
+
+    with pytest.raises(PermissionError, match="data/out'; make the folder writable and start again"):
+        checked(main)(out=Path("data/out"))
 
 
 def test_the_first_process_of_a_training_records(monkeypatch: pytest.MonkeyPatch) -> None:

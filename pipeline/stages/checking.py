@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
@@ -24,7 +25,13 @@ def checked(main: Callable[..., Any]) -> Callable[..., Any]:
         named = list(_paths([*args, *options.values()]))
         before = _verified(checksums.files_below(named))
         _verified(checksums.files_below(_artifacts(before)))
-        result = main(*args, **options)
+        try:
+            result = main(*args, **options)
+        except OSError as error:
+            if error.errno in (errno.EROFS, errno.EACCES):
+                remedy = "make the folder writable and start again, no half-written file was left"
+                raise PermissionError(f"{error}; {remedy}") from error
+            raise
         if os.environ.get("RANK", "0") == "0":
             for path in checksums.files_below(named):
                 if before.get(path) != _written(path):
