@@ -54,6 +54,7 @@ class StageFaults:
             "damaged answers": self._answers_damaged,
             "damaged machine code": self._code_damaged,
             "twice at once": self._twice,
+            "damaged checkpoint": self._checkpoint_damaged,
         }
 
     def inject(self, kind: str, rules: list[str], seed: int, number: int) -> tuple[str, str, Verdict]:
@@ -147,6 +148,18 @@ class StageFaults:
             damaged(unlinked(path), self._rng)
         return f"all *{suffix}", self._judge(job, self._run(job))
 
+    def _checkpoint_damaged(self, job: Job) -> tuple[str, Verdict]:
+        """A training is killed as soon as it has saved its state, which is then damaged."""
+        folder = self._place.case / ".cache/checkpoints"
+        process = self._place.start(stage_command(job.command))
+        while process.popen.poll() is None and not list(folder.glob("*.pt")):
+            time.sleep(0.002)
+        process.kill_group()
+        ended, moment = process.wait(_LIMIT), "no checkpoint was left"
+        for path in folder.glob("*.pt"):
+            moment = damaged(path, self._rng)
+        return moment, self._judge(job, ended)
+
     def _twice(self, job: Job) -> tuple[str, Verdict]:
         first = self._place.start(stage_command(job.command))
         moment = float(self._rng.uniform(0, job.seconds))
@@ -202,6 +215,8 @@ def _inputs(job: Job) -> list[str]:
 
 def _is_fit(kind: str, job: Job) -> bool:
     """Whether a fault of this kind can hit the job."""
+    if kind == "damaged checkpoint":
+        return job.rule == "train"
     if kind == "damaged answers":
         return job.rule == "judge"
     if kind == "damaged machine code":
