@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.report.asked import Question
 from pipeline.report.evidence import Evidence
 from pipeline.report.numbers import count
 from pipeline.report.tables import Column, Line, Table, lines, of, table, value
@@ -22,6 +23,10 @@ def kind_label(name: str) -> str:
     return "" if name == ALL else name
 
 
+QUESTIONS = {  # by claim, for the page's table of questions
+    "faults_injected": Question("How many faults were injected into runs of the pipeline?", count),
+    "faults_silent": Question("How many of these runs ended well with other bytes?", count),
+}
 KINDS: list[Column] = [
     ("Hit", of("set", scope_label)),
     ("Fault", of("method", kind_label)),
