@@ -35,7 +35,7 @@ def errors(text: str) -> list[str]:
 def first_error(text: str) -> str:
     """The first of these lines, a stage's own before Snakemake's; without one, the last line that is not empty."""
     lines = errors(text) or [line for line in text.splitlines() if line.strip()][-1:] or [""]
-    return next((line for line in lines if line.startswith("error: ")), lines[0])[:_LONGEST]
+    return next((line for line in lines if line.lower().startswith("error: ")), lines[0])[:_LONGEST]
 
 
 def helps(text: str) -> bool:
