@@ -20,7 +20,7 @@ from benchmarks.faults.verdicts import Verdict
 from benchmarks.faults.workplace import SNAKEMAKE, Ended, Process, Workplace, python
 
 _HOURS = 3600
-_DAMAGED = ("data", ".cache")  # folders whose files are damaged
+_DAMAGED = ("data", "data", ".cache")  # folders whose files are damaged, as often
 
 
 class RunFaults:
@@ -152,11 +152,11 @@ class RunFaults:
         return "train", moment, self._judge(ended)
 
     def _damage(self, rng: np.random.Generator, folders: tuple[str, ...]) -> str:
-        """Damage one of the files in these folders that are not empty; says which and how."""
+        """Damage a file, that is not empty, in one of these folders; says which and how."""
+        room = self._place.case / folders[int(rng.integers(len(folders)))]
         paths = sorted(
             path
-            for name in folders
-            for path in (self._place.case / name).rglob("*")
+            for path in room.rglob("*")
             if path.is_file() and path.stat().st_size and not path.name.endswith(".part")
         )
         path = paths[int(rng.integers(len(paths)))]
