@@ -49,6 +49,7 @@ record: $(READY) ## after Snakemake: let DVC version what was made
 .PHONY: adopt
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
 	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock: dvc repro (or dvc checkout) first" >&2; exit 1; }
+	python -m pipeline.checksums
 	snakemake --touch --forceall --quiet all
 
 .PHONY: unlock
@@ -60,7 +61,7 @@ dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name
 
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache
-	rm -rf data logs benchmarks/rules .cache/checkpoints .snakemake mlflow.db* mlruns mlartifacts dvc_plots
+	rm -rf data logs benchmarks/rules .cache/checkpoints .cache/checksums .snakemake mlflow.db* mlruns mlartifacts dvc_plots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find pipeline tests -name __pycache__ -prune -exec rm -rf {} +
 	@echo "Kept: .venv, .cache/artifacts (downloads), reports (committed), .dvc/cache and .dvcstore (versions)."

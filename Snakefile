@@ -23,6 +23,10 @@ localrules:
     track,
 
 
+onsuccess:
+    verify_all()  # a file that was damaged after its last reader had run
+
+
 rule all:
     input:
         "reports/index.html",

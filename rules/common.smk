@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import get_args
 
+from pipeline.checksums import verify_all
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
 from pipeline.config.experiments import GCC, THIS_MACHINE, Devices, Execution, Fusion, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction

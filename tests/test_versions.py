@@ -78,4 +78,5 @@ def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_pa
 def adopt(folder: Path) -> None:
     """`make adopt`, without its set-up."""
     assert "up to date" in run(folder, "dvc", "status")
+    run(folder, sys.executable, "-m", "pipeline.checksums")
     run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")

@@ -201,6 +201,12 @@ def _users_files() -> Iterator[Claim]:
             yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)
 
 
+def _faults() -> Iterator[Claim]:
+    """Faults injected into runs of the pipeline: none gives a wrong result silently."""
+    for metric, target in (("injected", ">= 300"), ("silent", "== 0")):
+        yield Claim(f"faults_{metric}", target, _of("faults", set="all", method="all", metric=metric))
+
+
 def _cluster() -> Iterator[Claim]:
     """Whole runs on a cluster, undisturbed and through its faults: files that differ from those of one machine."""
     yield Claim("cluster_different_bytes", "== 0", _of("cluster", set="all", method="slurm", metric="different_bytes"))
@@ -405,5 +411,6 @@ def _promises() -> Iterator[Claim]:
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
-    blocks = (_papers, _verified, _scaled, _operators, _imitation, _processors, _users_files, _cluster)
-    return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]
+    blocks = (_papers, _verified, _scaled, _operators, _imitation, _processors, _users_files)
+    laboratory = (_cluster, _faults, _promises)
+    return [claim for topic in (*blocks, *graphs, *laboratory) for claim in topic()]

@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from pipeline.stages import numba_files
+from pipeline.stages.checking import checked
 from pipeline.stages.command import run
 
 STAGES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef main(" in path.read_text())
@@ -20,4 +22,5 @@ if __name__ == "__main__":
         sys.exit()
     if name not in STAGES:
         sys.exit(f"error: {name!r} is no stage; there are {', '.join(STAGES)}")
-    run(import_module(f"pipeline.stages.{name}").main)
+    numba_files.remove_damaged()  # before the stage is imported, which loads some of them
+    run(checked(import_module(f"pipeline.stages.{name}").main))

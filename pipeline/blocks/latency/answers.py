@@ -1,7 +1,8 @@
 """A cache of llvm-mca's answers: each sequence of instructions is simulated once per processor model and version.
 
-The cache is an SQLite file. Its keys are hashes of version, model, iterations and sequence. It is no part of any
-result: without it, the same numbers are computed again. A run that was killed continues where it stopped.
+The cache is an SQLite file. Its keys are hashes of version, model, iterations and sequence. Each answer has a digest of
+its own: a damaged one is computed again. The cache is no part of any result: without it, the same numbers are computed
+again. A run that was killed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pipeline.config.processors import Judge
 
 CACHE = Path(".cache/llvm_mca.sqlite")
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, cycles REAL, status TEXT, message TEXT) WITHOUT ROWID"
+    "CREATE TABLE IF NOT EXISTS checked_answers "
+    "(key BLOB PRIMARY KEY, cycles REAL, status TEXT, message TEXT, digest BLOB) WITHOUT ROWID"
 )
 _KEYS_PER_QUERY = 500
 _SEQUENCES_PER_WRITE = 20_000
@@ -74,17 +76,28 @@ def _key(region: Sequence[str], machine: Judge, version: str) -> bytes:
     return hashlib.sha256(json.dumps([version, machine.cpu, machine.iterations, *region]).encode()).digest()
 
 
+def _digest(key: bytes, cycles: float | None, status: str, message: str) -> bytes:
+    """Of what a row says; damaged columns may have any type."""
+    return hashlib.sha256(json.dumps([key, cycles, status, message], default=repr).encode()).digest()
+
+
 def _read(file: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Simulation]:
     answers = {}
     for start in range(0, len(keys), _KEYS_PER_QUERY):
         part = keys[start : start + _KEYS_PER_QUERY]
-        query = f"SELECT key, cycles, status, message FROM answers WHERE key IN ({','.join('?' * len(part))})"
-        for key, cycles, status, message in file.execute(query, part):
-            answers[key] = Simulation(math.nan if cycles is None else cycles, status, message)
+        query = (
+            "SELECT key, cycles, status, message, digest FROM checked_answers "
+            f"WHERE key IN ({','.join('?' * len(part))})"
+        )
+        for key, cycles, status, message, digest in file.execute(query, part):
+            if digest == _digest(key, cycles, status, message):
+                answers[key] = Simulation(math.nan if cycles is None else cycles, status, message)
     return answers
 
 
 def _write(file: sqlite3.Connection, answers: dict[bytes, Simulation]) -> None:
-    rows = [(key, None if math.isnan(a.cycles) else a.cycles, a.status, a.message) for key, a in answers.items()]
+    rows = [(key, None if math.isnan(a.cycles) else float(a.cycles), a.status, a.message) for key, a in answers.items()]
     with file:
-        file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
+        file.executemany(
+            "INSERT OR REPLACE INTO checked_answers VALUES (?, ?, ?, ?, ?)", [(*row, _digest(*row)) for row in rows]
+        )

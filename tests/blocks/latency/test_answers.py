@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.blocks.latency import answers, llvm_mca
+from pipeline.blocks.latency.llvm_mca import Simulation
 from pipeline.config.processors import Judge
 
 ATOM = Judge(cpu="atom", iterations=1)
@@ -63,3 +64,22 @@ def test_another_file_is_named_with_the_remedy(binary: str, tmp_path: Path) -> N
     cache.write_bytes(b"no database at all" * 100)
     with pytest.raises(ValueError, match=r"answers\.sqlite cannot be used .* delete it"):
         answers.simulate(REGIONS, ATOM, binary, cache=cache)
+
+
+def test_a_damaged_answer_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, sound = tmp_path / "answers.sqlite", [Simulation(3.25, "ok"), Simulation(2.0, "ok")]
+    monkeypatch.setattr(answers, "_version", lambda binary: "19")
+    monkeypatch.setattr(llvm_mca, "simulate", lambda regions, *rest: [sound[len(region) - 1] for region in regions])
+    regions = REGIONS[1:3]
+    assert answers.simulate(regions, ATOM, "", cache=cache) == sound
+    whole, refused = cache.read_bytes(), 0
+    occupied = [place for place, byte in enumerate(whole) if byte]  # pages are mostly empty
+    for place in occupied[::2]:
+        for bit in (0, 6):
+            cache.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            try:
+                assert answers.simulate(regions, ATOM, "", cache=cache) == sound, (place, bit)
+            except ValueError as error:
+                assert "delete it" in str(error)
+                refused += 1
+    assert refused < 0.75 * len(occupied)  # most of so small a file is its schema

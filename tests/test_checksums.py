@@ -1,0 +1,199 @@
+"""What was damaged below data/ is found before it is read: any bit, any truncation, of any kind of file."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from benchmarks.faults.damage import flip, truncate
+from pipeline import checksums, tables
+from pipeline.checksums import DamagedError, files_below, record, recorded, renew, verify
+from pipeline.stages.checking import checked
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table() -> Path:
+    path = Path("data/twins.parquet")
+    rows = [("reasons", "a", "mov", 3, "nop")]
+    tables.write_rows([row[1:] for row in rows], "reasons", path)
+    return path
+
+
+def weights() -> Path:
+    path = Path("data/models/weights.safetensors")
+    path.parent.mkdir(parents=True)
+    save_file({"weight": torch.arange(6.0)}, path)
+    return path
+
+
+def listing() -> Path:
+    path = Path("data/raw/tiny")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps([{"path": "a.so", "size_bytes": 3}]))
+    return path
+
+
+def reading(path: Path) -> None:
+    """A stage that reads the file."""
+
+    def main(source: Path) -> None:
+        source.read_bytes()
+
+    checked(main)(source=path)
+
+
+@pytest.mark.parametrize("make", [table, weights, listing])
+def test_every_flipped_bit_and_every_truncation_is_found(make) -> None:  # type: ignore[no-untyped-def]
+    path = make()
+    record(path)
+    whole = path.read_bytes()
+    reading(path)
+    for bit in range(8 * len(whole)):
+        flip(path, bit)
+        with pytest.raises(DamagedError, match=rf"{path}: the file is damaged.*delete the file"):
+            reading(path)
+        flip(path, bit)
+    for size in range(len(whole)):
+        truncate(path, size)
+        with pytest.raises(DamagedError, match="bytes were written"):
+            reading(path)
+        path.write_bytes(whole)
+    reading(path)
+
+
+def test_a_stage_records_what_it_wrote_and_nothing_else() -> None:
+    path, other, outside = table(), listing(), Path("reports/a.csv")
+
+    def main(source: Path, out: list[Path]) -> None:
+        for file in out:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(source.read_bytes())
+
+    first = Path("data/out/1")
+    checked(main)(source=path, out=[first, outside])
+    assert recorded(first) is not None
+    assert [recorded(file) for file in (path, other, outside)] == [None] * 3
+
+
+def test_a_stage_that_failed_records_nothing() -> None:
+    def main(out: Path) -> None:
+        out.parent.mkdir()
+        out.write_text("half")
+        raise ValueError("a fault")
+
+    with pytest.raises(ValueError, match="a fault"):
+        checked(main)(out=Path("data/out"))
+    assert recorded(Path("data/out")) is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_with_a_remedy() -> None:
+    def main(out: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(out))
+
+    with pytest.raises(PermissionError, match="data/out'; make the folder writable and start again"):
+        checked(main)(out=Path("data/out"))
+
+
+def test_the_first_process_of_a_training_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    def main(out: Path) -> None:
+        out.parent.mkdir(exist_ok=True)
+        out.write_text("weights")
+
+    monkeypatch.setenv("RANK", "1")
+    checked(main)(out=Path("data/out"))
+    assert recorded(Path("data/out")) is None
+    Path("data/out").unlink()
+    monkeypatch.setenv("RANK", "0")
+    checked(main)(out=Path("data/out"))
+    assert recorded(Path("data/out")) is not None
+
+
+def test_artifacts_that_only_the_manifest_names_are_verified() -> None:
+    artifact, manifest = listing(), Path("data/corpus/manifest.parquet")
+    row = {"source": "tiny", "program": "a.so", "artifact": str(artifact), "size_bytes": 3, "shard": 0}
+    tables.write_rows([row], "manifest", manifest)
+    record(artifact)
+    reading(manifest)
+    flip(artifact, 3)
+    with pytest.raises(DamagedError, match=str(artifact)):
+        reading(manifest)
+
+
+def test_folders_are_searched_and_half_written_files_passed_over() -> None:
+    path = table()
+    (path.parent / ".twins.parquet.x1.part").write_text("half")
+    assert files_below([Path("data"), Path("elsewhere")]) == [path]
+    assert files_below([path.absolute(), Path("..")]) == [path]
+
+
+def test_what_dvc_put_there_is_recorded_anew_and_what_a_disk_lost_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = listing()
+    record(path)
+    tables.write_rows([], "reasons", path)  # another file takes its place
+    with pytest.raises(DamagedError, match="make adopt"):
+        reading(path)
+    monkeypatch.setenv("DVC_STAGE", "ingest")
+    reading(path)
+    monkeypatch.delenv("DVC_STAGE")
+    reading(path)
+    flip(path, 77)
+    monkeypatch.setenv("DVC_STAGE", "ingest")
+    with pytest.raises(DamagedError):
+        reading(path)
+
+
+def test_adopted_files_are_recorded_and_damaged_ones_named() -> None:
+    path, other = table(), listing()
+    assert renew() == []
+    assert recorded(path) is not None
+    other.unlink()
+    other.write_text("another version")
+    assert renew() == []
+    reading(other)
+    flip(other, 5)
+    assert [message.partition(":")[0] for message in renew()] == [str(other)]
+
+
+def test_at_the_end_of_a_run_everything_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, other = table(), listing()
+    record(path)
+    record(other)
+    checksums.verify_all()
+    flip(path, 9)
+    flip(other, 9)
+    with pytest.raises(DamagedError, match=f"{other}: .*\n{path}: |{path}: .*\n{other}: "):
+        checksums.verify_all()
+    monkeypatch.setenv("DVC_STAGE", "ingest")
+    checksums.verify_all()
+
+
+def test_a_damaged_record_stops_nothing() -> None:
+    path = table()
+    record(path)
+    (place,) = Path(".cache/checksums").rglob("*.json")
+    for content in ("", "{", "[]", '{"sha256": "a", "written": [1]}'):
+        place.write_text(content)
+        verify(path)
+
+
+def test_random_bits_of_a_larger_table_are_found() -> None:
+    path = Path("data/large.parquet")
+    rng = np.random.default_rng(0)
+    tables.write_rows([("full", f"reason {k}", int(k), "nop") for k in rng.integers(1000, size=3000)], "reasons", path)
+    record(path)
+    for bit in rng.integers(8 * os.path.getsize(path), size=300).tolist():
+        flip(path, bit)
+        with pytest.raises(DamagedError):
+            checksums.verify(path)
+        flip(path, bit)
+    verify(path)
