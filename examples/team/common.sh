@@ -39,13 +39,16 @@ wait_until() { # SECONDS PID COMMAND...: until the command succeeds; false where
     done
 }
 
-stop_process() { # FILE with a process id, NAME that its command line must have: ids are used again
-    local process
-    process=$(cat "$1" 2>/dev/null) || return 0
-    if tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | grep -q -- "$2"; then
-        kill "$process"
-        for _ in $(seq 100); do kill -0 "$process" 2>/dev/null || break; sleep 0.1; done
-        kill -9 "$process" 2>/dev/null || true
+stop_process() { # FILE with the id of a process group, NAME in its first one's command: ids are used again
+    local group
+    group=$(cat "$1" 2>/dev/null) || return 0
+    if tr '\0' ' ' <"/proc/$group/cmdline" 2>/dev/null | grep -q -- "$2"; then
+        kill -- "-$group"
+        for _ in $(seq 100); do
+            kill -0 -- "-$group" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -9 -- "-$group" 2>/dev/null || true
     fi
     rm -f "$1"
 }

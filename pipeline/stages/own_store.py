@@ -104,6 +104,7 @@ def _collect(option: str, ids: list[str]) -> None:
     arguments = ["--backend-store-uri", store, "--tracking-uri", store, option, ",".join(ids)]
     with redirect_stdout(StringIO()):
         gc.main(arguments, standalone_mode=False)
+    os.environ.pop("MLFLOW_TRACKING_URI", None)  # `gc` sets it, but it was not set: this is no team's store
 
 
 def _missing(client: MlflowClient, experiment_id: str, items: list[runs.Run], artifacts: Path) -> list[runs.Run]:

@@ -86,6 +86,12 @@ def opened() -> Iterator[MlflowClient]:
             ) from error
 
 
+def experiments() -> dict[str, str]:
+    """Ids of the team's experiments, by name."""
+    with opened() as client:
+        return {experiment.name: str(experiment.experiment_id) for experiment in client.search_experiments()}
+
+
 def _client(uri: str) -> MlflowClient:
     from mlflow import MlflowClient  # takes two seconds: not for --help
 
