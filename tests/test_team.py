@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 
 from pipeline.analysis import published, rows
-from tests.copies import ENVIRONMENT, ROOT, run
+from tests.copies import ENVIRONMENT, ROOT
+from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e
 
-SCRIPTS = ROOT / "examples/team"
 METHODS = ("gcc", "list_scheduling")
 CLONES = {  # clone -> its experiment, and the value that it measured
     **dict.fromkeys(("ada", "bob", "cleo", "dan"), ("shared", 0.5)),  # the same pipeline gives all the same numbers
@@ -29,43 +31,45 @@ CLONES = {  # clone -> its experiment, and the value that it measured
     "hana": ("of_hana", 0.5),
 }
 NAMES = (*METHODS, "tables")
+EXPERIMENTS = {experiment for experiment, _ in CLONES.values()}
 SETTINGS = {"task": "reproduction", "sets": ["test_5"]}
 
 
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A scratch folder that the servers' user can enter; pytest's own is closed to others."""
-    path = Path(tempfile.mkdtemp(prefix="team-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+START, MORE, STOP = slice(0, 4), slice(4, -2), slice(-2, None)  # of the lines of docs/team.md
+
+
+class Team(NamedTuple):
+    folder: Path
+    tracking: str  # the address of MLflow's server
+    database: str
 
 
 @pytest.fixture(scope="module")
-def database(folder: Path) -> Iterator[str]:
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    """The servers, as the document's lines start and stop them."""
     if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
         pytest.skip("PostgreSQL is not installed: apt-get install -y --no-install-recommends postgresql")
     pytest.importorskip("psycopg2", reason="pip install -e '.[team]' -c constraints.txt")
+    here, block = copy_of_the_scripts(tmp_path_factory.mktemp("team") / "clone"), lines("tests/test_team.py")
+    folder = Path(typed(here, block[0], 'echo "$TEAM"').strip())
     try:
-        run(folder, str(SCRIPTS / "postgres.sh"), "start", str(folder))
-        yield (folder / "database").read_text().strip()
+        tracking = typed(here, *block[START][1:], 'echo "$MLFLOW_TRACKING_URI"', TEAM=str(folder)).splitlines()[-1]
+        yield Team(folder, tracking, (folder / "database").read_text().strip())
     finally:
-        run(folder, str(SCRIPTS / "postgres.sh"), "stop", str(folder))
+        typed(here, *block[STOP], TEAM=str(folder))
+        shutil.rmtree(folder)
+
+
+def copy_of_the_scripts(folder: Path) -> Path:
+    shutil.copytree(ROOT / "examples/team", folder / "examples/team")
+    return folder
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path, database: str) -> Iterator[str]:
-    try:
-        run(folder, str(SCRIPTS / "mlflow.sh"), "start", str(folder))
-        yield (folder / "tracking").read_text().strip()
-    finally:
-        run(folder, str(SCRIPTS / "mlflow.sh"), "stop", str(folder))
-
-
-@pytest.fixture(scope="module")
-def clones(folder: Path) -> dict[str, Path]:
+def clones(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders with a published experiment each."""
-    paths = {name: folder / "clones" / name for name in CLONES}
+    folder = tmp_path_factory.mktemp("clones")
+    paths = {name: folder / name for name in CLONES}
     for name, (experiment, value) in CLONES.items():
         place = {"experiment": experiment, "set": "test_5", "target": "gcc", "decoder": "beam", "seed": "all"}
         table = rows.results([rows.row(place, "exact_match", value, n=9, method=method) for method in METHODS])
@@ -115,7 +119,7 @@ def state(runs: dict[str, list[Any]]) -> Any:
 
 
 def none_lost_none_double(runs: dict[str, list[Any]]) -> None:
-    assert set(runs) == {"shared", "of_gil", "of_hana"}
+    assert set(runs) == EXPERIMENTS
     for experiment, values in (("shared", (0.5, 0.6)), ("of_gil", (0.5,)), ("of_hana", (0.5,))):
         items = runs[experiment]
         assert {run.info.status for run in items} == {"FINISHED"}
@@ -133,9 +137,55 @@ def none_lost_none_double(runs: dict[str, list[Any]]) -> None:
     assert sorted(map(sorted, held)) == sorted([["ada", "bob", "cleo", "dan"], ["eve", "finn"]] * len(NAMES))
 
 
-def test_eight_clones_log_at_once_and_none_is_lost_or_double(clones: dict[str, Path], server: str) -> None:
-    track_all_at_once(clones, server)
-    first = logged(server)
+def test_eight_clones_log_at_once_and_none_is_lost_or_double(clones: dict[str, Path], team: Team) -> None:
+    track_all_at_once(clones, team.tracking)
+    first = logged(team.tracking)
     none_lost_none_double(first)
-    track_all_at_once(clones, server)
-    assert state(logged(server)) == state(first)
+    track_all_at_once(clones, team.tracking)
+    assert state(logged(team.tracking)) == state(first)
+
+
+def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_path: Path) -> None:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(team.tracking)
+    tables = [run for run in logged(team.tracking)["shared"] if run.info.run_name == "tables"]
+    for run in tables:
+        fetched = client.download_artifacts(run.info.run_id, "tables/results.csv", str(tmp_path))
+        assert pd.read_csv(fetched).value.iloc[0] in (0.5, 0.6)
+    forgotten = client.create_run(tables[0].info.experiment_id)
+    client.log_text(forgotten.info.run_id, "text", "file.txt")
+    client.delete_run(forgotten.info.run_id)
+    assert list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}"))
+    gc = next(line for line in lines("tests/test_team.py")[MORE] if line.startswith("mlflow gc"))
+    variables = {"TEAM": str(team.folder), "MLFLOW_TRACKING_URI": team.tracking}
+    typed(tmp_path, gc, **variables)
+    assert client.get_run(forgotten.info.run_id).info.lifecycle_stage == "deleted"  # it was not 30 days old
+    typed(tmp_path, gc.replace("30d", "0d"), **variables)
+    assert not list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}/**/*.txt"))
+    kept = [client.list_artifacts(run.info.run_id) for run in tables]
+    assert all(kept)
+
+
+def test_the_dashboard_is_the_teams(team: Team) -> None:
+    dashboard = next(line for line in lines("tests/test_team.py")[MORE] if "dashboard" in line)
+    printed = typed(ROOT, dashboard, MLFLOW_TRACKING_URI=team.tracking)
+    assert all(re.search(rf"^{name} +table: {team.tracking}/#/experiments/\d+", printed, re.M) for name in EXPERIMENTS)
+
+
+def test_a_database_without_a_server_will_do(clones: dict[str, Path], team: Team, tmp_path: Path) -> None:
+    """Its tables are made by whoever is first; artifacts lie where a variable says."""
+    import psycopg2
+
+    with contextlib.closing(psycopg2.connect(team.database)) as connection:
+        connection.autocommit = True
+        connection.cursor().execute("CREATE DATABASE direct")
+    direct = team.database.rpartition("/")[0] + "/direct"
+    some = {name: clones[name] for name in ("ada", "bob", "eve")}
+    root = (tmp_path / "artifacts").as_uri()
+    track_all_at_once(some, direct, MLFLOW_DEFAULT_ARTIFACT_ROOT=root)
+    runs = logged(direct)["shared"]
+    assert sorted(run.info.run_name for run in runs) == sorted(2 * NAMES)
+    assert all(
+        (tmp_path / "artifacts/shared" / run.info.run_id).exists() for run in runs if run.info.run_name == "tables"
+    )
