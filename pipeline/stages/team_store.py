@@ -4,8 +4,8 @@ No lock serialises the writers, because a server offers none. Instead every writ
 corrects what is wrong with them, and ends after a look at which nothing was wrong:
 
 - A run of its own that it did not finish, because it was killed, is deleted.
-- Of finished runs with equal content, the one that was started first stays; the others are marked, then deleted. Every
-  writer takes the same for the first, and whoever finishes last sees all of them: so one stays, and no content is lost.
+- Of finished runs with equal content, the one that was started first stays; the others are deleted. Every writer takes
+  the same for the first, and whoever finishes last sees all of them: so one stays, and no content is lost.
 - A writer holds the finished runs that its tables say, by a tag of its own, and drops others.
 - A run is `current` while anybody holds it, `superseded` afterwards. No finished run is deleted but for an equal one.
 - What is missing is logged.
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 VARIABLE, ROOT = "MLFLOW_TRACKING_URI", "MLFLOW_DEFAULT_ARTIFACT_ROOT"
 _HOLDER = "holder."  # a tag of this kind for every folder whose tables say the run; its value is the folder
-_EQUAL = "equal_to"  # a tag of a surplus run: the one that stays
 _LOOKS = 100  # each follows a correction: a team needs fewer
 _FORESTALLED = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE", "BAD_REQUEST")  # say the stores
 _OPENING = 0x5C4ED  # PostgreSQL's number of our lock: tables are made by one process
@@ -228,20 +227,14 @@ def _look(
         holders.pop(mine, None)
         if content in wanted:
             holders[mine] = folder
-        else:
-            held = [run.info.run_id for run in equal if mine in run.data.tags]
-            corrections += [_correct(client.delete_tag, held_id, mine) for held_id in held]
+        elif mine in tags:
+            corrections.append(_correct(client.delete_tag, run_id, mine))
         right = holders | {"state": "current" if holders else "superseded"}
         if content in wanted and tags.get("writer") == folder:  # of its writer alone: others may have other sources
             right |= wanted[content].state
         for key, value in right.items():
             if tags.get(key) != value:
                 corrections.append(_correct(client.set_tag, run_id, key, value))
-        for (
-            run
-        ) in others:  # first marked: who held it before the mark is seen after it, and whoever comes later sees it
-            if _EQUAL not in run.data.tags:
-                corrections.append(_correct(client.set_tag, run.info.run_id, _EQUAL, run_id))
-            elif holders.keys() <= tags.keys():
-                corrections.append(_correct(client.delete_run, run.info.run_id))
+        for run in others:
+            corrections.append(_correct(client.delete_run, run.info.run_id))
     return corrections, [item for content, item in wanted.items() if content not in by_content]
