@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import psutil
 import pytest
 
 from pipeline.analysis import published, rows
@@ -50,13 +51,13 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
         pytest.skip("PostgreSQL is not installed: apt-get install -y --no-install-recommends postgresql")
     pytest.importorskip("psycopg2", reason="pip install -e '.[team]' -c constraints.txt")
-    here, block = copy_of_the_scripts(tmp_path_factory.mktemp("team") / "clone"), lines("tests/test_team.py")
-    folder = Path(typed(here, block[0], 'echo "$TEAM"').strip())
+    clone, block = copy_of_the_scripts(tmp_path_factory.mktemp("team") / "clone"), lines("tests/test_team.py")
+    folder = Path(typed(clone, block[0], 'echo "$TEAM"').strip())
     try:
-        tracking = typed(here, *block[START][1:], 'echo "$MLFLOW_TRACKING_URI"', TEAM=str(folder)).splitlines()[-1]
+        tracking = typed(clone, *block[START][1:], 'echo "$MLFLOW_TRACKING_URI"', TEAM=str(folder)).splitlines()[-1]
         yield Team(folder, tracking, (folder / "database").read_text().strip())
     finally:
-        typed(here, *block[STOP], TEAM=str(folder))
+        typed(clone, *block[STOP], TEAM=str(folder))
         shutil.rmtree(folder)
 
 
@@ -130,11 +131,11 @@ def none_lost_none_double(runs: dict[str, list[Any]]) -> None:
         )
         assert Counter(measured) == expected
         assert sum(run.info.run_name == "tables" for run in items) == len(values)
-    held = [
+    folders = [
         {value.rpartition("/")[2] for key, value in run.data.tags.items() if key.startswith("holder.")}
         for run in runs["shared"]
     ]
-    assert sorted(map(sorted, held)) == sorted([["ada", "bob", "cleo", "dan"], ["eve", "finn"]] * len(NAMES))
+    assert sorted(map(sorted, folders)) == sorted([["ada", "bob", "cleo", "dan"], ["eve", "finn"]] * len(NAMES))
 
 
 def test_eight_clones_log_at_once_and_none_is_lost_or_double(clones: dict[str, Path], team: Team) -> None:
@@ -163,14 +164,30 @@ def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_
     assert client.get_run(forgotten.info.run_id).info.lifecycle_stage == "deleted"  # it was not 30 days old
     typed(tmp_path, gc.replace("30d", "0d"), **variables)
     assert not list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}/**/*.txt"))
-    kept = [client.list_artifacts(run.info.run_id) for run in tables]
-    assert all(kept)
+    listings = [client.list_artifacts(run.info.run_id) for run in tables]
+    assert all(listings)
 
 
 def test_the_dashboard_is_the_teams(team: Team) -> None:
     dashboard = next(line for line in lines("tests/test_team.py")[MORE] if "dashboard" in line)
     printed = typed(ROOT, dashboard, MLFLOW_TRACKING_URI=team.tracking)
     assert all(re.search(rf"^{name} +table: {team.tracking}/#/experiments/\d+", printed, re.M) for name in EXPERIMENTS)
+
+
+def test_the_servers_listen_on_loopback_alone_and_not_as_root(team: Team) -> None:
+    group = int((team.folder / "mlflow.pid").read_text())
+    postmaster = int((team.folder / "postgres/data/postmaster.pid").read_text().splitlines()[0])
+    assert psutil.Process(postmaster).username() != "root"
+    for process in (postmaster, group):
+        family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+        listening = {
+            connection.laddr.ip
+            for member in family
+            for connection in member.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
+    assert (team.folder / "database").stat().st_mode & 0o77 == 0
 
 
 def test_a_database_without_a_server_will_do(clones: dict[str, Path], team: Team, tmp_path: Path) -> None:

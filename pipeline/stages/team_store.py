@@ -219,22 +219,22 @@ def _look(
             by_content[str(run.info.run_name), tags["fingerprint"]].append(run)
         elif tags.get("writer") == folder:  # killed while logging: no other process of this folder writes now
             corrections.append(_correct(client.delete_run, run.info.run_id))
-    wanted = {(item.name, item.fingerprint): item for item in items}
+    items_here = {(item.name, item.fingerprint): item for item in items}
     for content, equal in by_content.items():
         first, *others = sorted(equal, key=lambda run: (run.info.start_time, run.info.run_id))
         tags, run_id = first.data.tags, first.info.run_id
         holders = {key: value for run in equal for key, value in run.data.tags.items() if key.startswith(_HOLDER)}
         holders.pop(mine, None)
-        if content in wanted:
+        if content in items_here:
             holders[mine] = folder
         elif mine in tags:
             corrections.append(_correct(client.delete_tag, run_id, mine))
         right = holders | {"state": "current" if holders else "superseded"}
-        if content in wanted and tags.get("writer") == folder:  # of its writer alone: others may have other sources
-            right |= wanted[content].state
+        if content in items_here and tags.get("writer") == folder:  # of its writer alone: others may have other sources
+            right |= items_here[content].state
         for key, value in right.items():
             if tags.get(key) != value:
                 corrections.append(_correct(client.set_tag, run_id, key, value))
         for run in others:
             corrections.append(_correct(client.delete_run, run.info.run_id))
-    return corrections, [item for content, item in wanted.items() if content not in by_content]
+    return corrections, [item for content, item in items_here.items() if content not in by_content]

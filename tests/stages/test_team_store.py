@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -120,7 +121,7 @@ def shown(store: Store, state: str) -> Counter[tuple[str, str]]:
     )
 
 
-def held(store: Store, folder: str) -> Counter[tuple[str, str]]:
+def held_by(store: Store, folder: str) -> Counter[tuple[str, str]]:
     """What the folder holds, by its own tag."""
     return Counter(
         (run.info.run_name, run.data.tags["fingerprint"])
@@ -145,12 +146,12 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     killed = set(choices.sample(sorted(writers), choices.randint(0, len(writers) // 2)))
     interleaved(store, writers, choices, killed)
     for name in {*writers} - killed:
-        assert held(store, name).keys() == expected({name: writers[name]}).keys()  # a killed one left equal runs
+        assert held_by(store, name).keys() == expected({name: writers[name]}).keys()  # a killed one left equal runs
     assert not expected({name: writers[name] for name in {*writers} - killed}) - shown(store, "current")
     interleaved(store, writers, choices, set())  # the killed ones take up their work
     assert shown(store, "current") == expected(writers) and not shown(store, "logging")
     for name, items in writers.items():
-        assert held(store, name) == expected({name: items})
+        assert held_by(store, name) == expected({name: items})
 
     before = {name: (vars(run.info).copy(), dict(run.data.tags)) for name, run in store.runs.items()}
     interleaved(store, writers, choices, set())
@@ -160,3 +161,41 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     interleaved(store, changed, choices, set())
     assert shown(store, "current") == expected(changed)
     assert shown(store, "superseded") == expected(writers) - expected(changed), "nothing that was logged is removed"
+
+
+def test_a_password_is_not_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(team_store.VARIABLE, "mysql://me:secret@host/database")
+    with pytest.raises(ValueError, match="mysql://host/database: neither") as raised:
+        team_store.address()
+    assert "secret" not in str(raised.value)
+    pytest.importorskip("psycopg2", reason="pip install -e '.[team]' -c constraints.txt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(team_store.VARIABLE, "postgresql://me:secret@127.0.0.1:1/database")
+    with pytest.raises(ValueError, match="PostgreSQL does not answer") as raised, team_store.opened():
+        pass
+    assert "secret" not in str(raised.value)
+
+
+def test_where_artifacts_of_a_database_go_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(team_store.VARIABLE, "postgresql://host/database")
+    monkeypatch.delenv(team_store.ROOT, raising=False)
+    with pytest.raises(ValueError, match=r"MLFLOW_DEFAULT_ARTIFACT_ROOT .*`mlflow server`"):
+        team_store._location("quick")
+    monkeypatch.setenv(team_store.ROOT, "s3://bucket/mlflow/")
+    assert team_store._location("quick") == "s3://bucket/mlflow/quick"
+
+
+def test_a_server_that_keeps_artifacts_to_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(team_store.VARIABLE, "http://server")
+    store = Store(lambda: None)
+    store.create_experiment("quick", None, {})
+    assert store.experiment is not None
+    store.experiment.artifact_location = "/home/somebody/mlruns/1"
+    with pytest.raises(ValueError, match="a folder that others do not see"):
+        team_store.track(store, "quick", {}, [], dict)  # type: ignore[arg-type]
+
+
+def test_the_store_is_this_folders_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("", "http://server:5000", "postgresql+psycopg2://host/database"):
+        monkeypatch.setenv(team_store.VARIABLE, value)
+        assert team_store.address() == (value or None)
