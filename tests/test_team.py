@@ -160,8 +160,6 @@ def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_
     assert list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}"))
     gc = next(line for line in lines("tests/test_team.py")[MORE] if line.startswith("mlflow gc"))
     variables = {"TEAM": str(team.folder), "MLFLOW_TRACKING_URI": team.tracking}
-    typed(tmp_path, gc, **variables)
-    assert client.get_run(forgotten.info.run_id).info.lifecycle_stage == "deleted"  # it was not 30 days old
     typed(tmp_path, gc.replace("30d", "0d"), **variables)
     assert not list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}/**/*.txt"))
     listings = [client.list_artifacts(run.info.run_id) for run in tables]
@@ -198,7 +196,7 @@ def test_a_database_without_a_server_will_do(clones: dict[str, Path], team: Team
         connection.autocommit = True
         connection.cursor().execute("CREATE DATABASE direct")
     direct = team.database.rpartition("/")[0] + "/direct"
-    some = {name: clones[name] for name in ("ada", "bob", "eve")}
+    some = {name: clones[name] for name in ("ada", "eve")}
     root = (tmp_path / "artifacts").as_uri()
     track_all_at_once(some, direct, MLFLOW_DEFAULT_ARTIFACT_ROOT=root)
     runs = logged(direct)["shared"]

@@ -89,7 +89,7 @@ def test_a_colleague_fetches_the_data_by_ssh_and_computes_nothing(killed: Path, 
         *push_and_clone, pull, report = more
         typed(folder, *push_and_clone, TEAM=team)
         assert not (colleague / "data").exists()
-        stored = next(path for path in Path(team, "store/files/md5").rglob("*") if path.is_file())
+        stored = next(path for path in Path(team, "store/files/md5").rglob("*") if path.is_file() and not path.suffix)
         content = stored.read_bytes()
         stored.chmod(0o644)
         stored.write_bytes(bytes([content[0] ^ 1]) + content[1:])
