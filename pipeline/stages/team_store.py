@@ -71,6 +71,7 @@ def opened() -> Iterator[MlflowClient]:
     uri = address()
     assert uri is not None
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")  # MLflow's 7 take minutes to say that nobody answers
     from mlflow.exceptions import MlflowException
 
