@@ -9,17 +9,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pandas as pd
 import psutil
 import pytest
 
 from pipeline.analysis import published, rows
-from tests.copies import ENVIRONMENT, ROOT
+from tests.copies import ENVIRONMENT, ROOT, run
 from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e
@@ -151,8 +153,8 @@ def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_
 
     client = MlflowClient(team.tracking)
     tables = [run for run in logged(team.tracking)["shared"] if run.info.run_name == "tables"]
-    for run in tables:
-        fetched = client.download_artifacts(run.info.run_id, "tables/results.csv", str(tmp_path))
+    for table in tables:
+        fetched = client.download_artifacts(table.info.run_id, "tables/results.csv", str(tmp_path))
         assert pd.read_csv(fetched).value.iloc[0] in (0.5, 0.6)
     forgotten = client.create_run(tables[0].info.experiment_id)
     client.log_text(forgotten.info.run_id, "text", "file.txt")
@@ -162,7 +164,7 @@ def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_
     variables = {"TEAM": str(team.folder), "MLFLOW_TRACKING_URI": team.tracking}
     typed(tmp_path, gc.replace("30d", "0d"), **variables)
     assert not list(team.folder.glob(f"artifacts/*/{forgotten.info.run_id}/**/*.txt"))
-    listings = [client.list_artifacts(run.info.run_id) for run in tables]
+    listings = [client.list_artifacts(table.info.run_id) for table in tables]
     assert all(listings)
 
 
@@ -172,20 +174,47 @@ def test_the_dashboard_is_the_teams(team: Team) -> None:
     assert all(re.search(rf"^{name} +table: {team.tracking}/#/experiments/\d+", printed, re.M) for name in EXPERIMENTS)
 
 
+def listening(process: int) -> set[str]:
+    """Addresses at which the process and its children listen."""
+    family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+    addresses = set()
+    for member in family:
+        with contextlib.suppress(psutil.NoSuchProcess):  # of a connection that has ended
+            connections = member.net_connections("inet")
+            addresses |= {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
+    return addresses
+
+
 def test_the_servers_listen_on_loopback_alone_and_not_as_root(team: Team) -> None:
     group = int((team.folder / "mlflow.pid").read_text())
     postmaster = int((team.folder / "postgres/data/postmaster.pid").read_text().splitlines()[0])
     assert psutil.Process(postmaster).username() != "root"
-    for process in (postmaster, group):
-        family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
-        listening = {
-            connection.laddr.ip
-            for member in family
-            for connection in member.net_connections("inet")
-            if connection.status == psutil.CONN_LISTEN
-        }
-        assert listening == {"127.0.0.1"}
+    assert listening(postmaster) == listening(group) == {"127.0.0.1"}
     assert (team.folder / "database").stat().st_mode & 0o77 == 0
+
+
+def test_sshd_lets_in_its_key_alone_and_gives_files_alone() -> None:
+    if not Path("/usr/sbin/sshd").exists():
+        pytest.skip("sshd is not installed: apt-get install -y --no-install-recommends openssh-server")
+    script = str(ROOT / "examples/team/sshd.sh")
+    with tempfile.TemporaryDirectory(prefix="team-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        try:
+            run(folder, script, "start", name)
+            server = int((folder / "sshd/pid").read_text())
+            assert psutil.Process(server).username() != "root" and listening(server) == {"127.0.0.1"}
+            address = urlsplit((folder / "remote").read_text().strip())
+            checked = [f"-oUserKnownHostsFile={folder}/known_hosts", "-oStrictHostKeyChecking=yes", "-oBatchMode=yes"]
+            place = ["-p", str(address.port), f"{address.username}@127.0.0.1"]
+            ours = [*checked, "-oIdentitiesOnly=yes", f"-i{folder}/key"]
+            assert "This service allows sftp connections only" in run(folder, "ssh", *ours, *place, "id", fails=True)
+            run(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{name}/other")
+            others = [*checked, "-oIdentitiesOnly=yes", f"-i{folder}/other"]
+            assert "Permission denied" in run(folder, "ssh", *others, *place, "id", fails=True)
+        finally:
+            run(folder, script, "stop", name)
+        assert not psutil.pid_exists(server)
 
 
 def test_a_database_without_a_server_will_do(clones: dict[str, Path], team: Team, tmp_path: Path) -> None:
