@@ -16,8 +16,11 @@ if workflow.local_exec and workflow.resource_settings.nodes is not None:
 include: "rules/common.smk"
 
 
+# Where jobs go to other machines, these stay: one needs the network, one writes MLflow's store in this folder.
 localrules:
     all,
+    fetch,
+    track,
 
 
 rule all:

@@ -1,5 +1,6 @@
 """What the rules share: the parameters, how a stage is called, and which files a job reads."""
 
+import csv
 import json
 import os
 import re
@@ -31,7 +32,11 @@ NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.
 shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
 
-guard(sys.argv)
+if workflow.is_main_process:  # a job on another machine begins while the files of others have no record yet
+    guard(sys.argv)
+
+with open(os.path.join(workflow.basedir, "rules/resources.csv"), newline="") as lines:
+    DECLARED = {line["rule"]: line for line in csv.DictReader(lines)}
 
 
 wildcard_constraints:
@@ -87,7 +92,7 @@ def flags(values):
 
 
 def complete(rules):
-    """Give each rule that runs a stage its param `options`, a log and a benchmark, unless it has its own.
+    """Give each rule that runs a stage its param `options`, a log and a benchmark, unless it has its own; and resources.
 
     logs/<rule>/<wildcards>.log, benchmarks/rules/<rule>/<wildcards>.tsv: wildcards in the sequence of the output's path.
     """
@@ -103,6 +108,27 @@ def complete(rules):
             stage_rule.set_log(f"logs/{place}.log")
         if not stage_rule.benchmark:
             stage_rule.benchmark = f"benchmarks/rules/{place}.tsv"
+        chosen = workflow.resource_settings._parsed_overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
+        needs = resources_of(stage_rule.name)
+        stage_rule.resources.update({name: value for name, value in needs.items() if name not in chosen})
+
+
+def resources_of(rule):
+    """Memory (MB), time (minutes) and GPUs, if any, of a rule, for schedulers of clusters; its cores are its threads.
+
+    A job that was killed for its memory or its time gets twice as much at the next attempt. `launcher` runs a stage:
+    Python, or what starts it as several processes (profiles/slurm/).
+    """
+    if rule not in DECLARED:
+        raise ValueError(f"rules/resources.csv has no line for rule {rule}: python -m benchmarks.rule_costs adds it")
+    needs = DECLARED[rule]
+    memory, minutes, gpus = (int(needs[name]) for name in ("mem_mb", "minutes", "gpus"))
+    return {
+        "mem_mb": lambda wildcards, attempt: memory * 2 ** (attempt - 1),
+        "runtime": lambda wildcards, attempt: minutes * 2 ** (attempt - 1),
+        "launcher": "python",
+        **({"gpu": gpus} if gpus else {}),  # some plugins take 0 for a wish
+    }
 
 
 def options_and(**more):
@@ -116,7 +142,7 @@ def stage(name, *params, **more):
     """The shell command of a stage: its inputs and outputs, then the params of these names, then more options."""
     values = {key: f"{{params.{key}:q}}" for key in params} | more
     words = "".join(f" --{key.replace('_', '-')} {value}" for key, value in values.items())
-    return f"python -m pipeline.stages {name} {{params.options}}{words} 2> >(tee {{log}} >&2)"
+    return f"{{resources.launcher}} -m pipeline.stages {name} {{params.options}}{words} 2> >(tee {{log}} >&2)"
 
 
 def unique(paths):

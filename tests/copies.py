@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -35,10 +35,10 @@ COMMITTED = ["ingest", "devices", "exact_flow"]  # published here, and kept: to 
 PUBLISHED = ["dag_verification", "imitation", "processors", "hardware", "this_machine"]
 
 
-def run(folder: Path, *command: str, fails: bool = False) -> str:
+def run(folder: Path, *command: str, fails: bool = False, environment: Mapping[str, str] = ENVIRONMENT) -> str:
     """stdout and stderr of a command that must succeed, or fail."""
     finished = subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert (finished.returncode != 0) == fails, (
         f"{' '.join(command)}: exit code {finished.returncode}\n{finished.stdout[-4000:]}"

@@ -175,9 +175,18 @@ def _without_texts(value: object) -> object:
 
 
 def taken_over(
-    provenance: Provenance, before: dict[str, str], now: dict[str, str], proven: set[str], commit: str
+    provenance: Provenance,
+    before: dict[str, str],
+    now: dict[str, str],
+    proven: set[str],
+    commit: str,
+    changes: str = "names and words",
+    evidence: str = "numbers unchanged",
 ) -> Provenance:
-    """The provenance with the digests of `now` for sources that were current `before` and are `proven` to be equal."""
+    """The provenance with the digests of `now` for sources that were current `before` and are `proven` to be equal.
+
+    changes, evidence: what a note says of the sources and of the numbers.
+    """
     if isinstance(provenance.sources, str):
         return provenance
     changed = {
@@ -187,9 +196,7 @@ def taken_over(
     }
     if not changed:
         return provenance
-    note = (
-        f"names and words of {len(changed)} sources changed in commit {commit}: digests taken over, numbers unchanged"
-    )
+    note = f"{changes} of {len(changed)} sources changed in commit {commit}: digests taken over, {evidence}"
     return provenance.model_copy(update={"sources": provenance.sources | changed, "notes": [*provenance.notes, note]})
 
 
@@ -220,19 +227,23 @@ def covering(sources: dict[str, set[str]], unproven: set[str]) -> list[str]:
 
 def publish_tiny(folder: Path, names: list[str]) -> dict[str, dict[str, str]]:
     """Publish experiments of a checkout with the present params.test.yaml: experiment -> its tables -> SHA-256."""
-    shutil.copy2(ROOT / "params.test.yaml", folder / "params.yaml")
     shutil.rmtree(folder / "reports/published")
-    targets = [f"data/published/{name}.done" for name in names]
+    run_tiny(folder, [f"data/published/{name}.done" for name in names])
+    published = [folder / "reports/published" / name for name in names]
+    return {
+        path.name: {table.name: digests.of_file(table) for table in sorted(path.glob("*.csv"))} for path in published
+    }
+
+
+def run_tiny(folder: Path, targets: list[str]) -> None:
+    """Make files of a checkout on the tiny corpus, with the present params.test.yaml."""
+    shutil.copy2(ROOT / "params.test.yaml", folder / "params.yaml")
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(folder),
     }
     subprocess.run(["snakemake", "-j2", "--quiet", "all", "--", *targets], cwd=folder, env=environment, check=True)
-    published = [folder / "reports/published" / name for name in names]
-    return {
-        path.name: {table.name: digests.of_file(table) for table in sorted(path.glob("*.csv"))} for path in published
-    }
 
 
 def main() -> None:

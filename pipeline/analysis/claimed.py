@@ -193,6 +193,11 @@ def _users_files() -> Iterator[Claim]:
             yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)
 
 
+def _cluster() -> Iterator[Claim]:
+    """Whole runs on a cluster, undisturbed and through its faults: files that differ from those of one machine."""
+    yield Claim("cluster_different_bytes", "== 0", _of("cluster", set="all", method="slurm", metric="different_bytes"))
+
+
 def _devices() -> Iterator[Claim]:
     """Schedules of computation graphs on several devices, by methods without a network; the speed of the simulator."""
     unseen = _of("devices", set="unseen_real", metric="makespan", judge="simulator", comparison="ratio")
@@ -392,5 +397,5 @@ def _promises() -> Iterator[Claim]:
 def claims() -> list[Claim]:
     """All of them; later ones are added here by name."""
     graphs = (_devices, _policies, _placement, _fusion, _compiled, _collection)
-    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files)
+    blocks = (_papers, _verified, _operators, _imitation, _processors, _users_files, _cluster)
     return [claim for topic in (*blocks, *graphs, _promises) for claim in topic()]

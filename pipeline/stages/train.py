@@ -9,10 +9,12 @@ from pipeline.blocks.models.pocsnet_training import train
 from pipeline.blocks.problems import token_blocks
 from pipeline.config.pocsnet import Training
 from pipeline.config.section import section
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     seed: options.Seed,
@@ -34,6 +36,8 @@ def main(
     checkpoint, state = resumed(code, f"{settings}\n{seed}\n{sampler}", inputs, chosen.steps)
     parts = token_blocks.load(["training", "development"], dags, splits, tokens, vocabulary)
     model, rows = train(parts["training"], parts["development"], chosen, seed, state, checkpoint.save, sampler)
+    if not processes.is_first():
+        return
     model.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()

@@ -12,10 +12,12 @@ from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.models.fusing.fusing_files import save
 from pipeline.graphs.models.fusing.fusing_training import train
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     seed: options.Seed,
@@ -34,6 +36,8 @@ def main(
     code = ["pipeline.graphs.models.fusing.fusing_training"]
     checkpoint, state = resumed(code, f"{settings}\n{seed}", inputs, chosen.updates, "update")
     network, rows = train(learned, _problems(development), chosen, seed, state, checkpoint.save)
+    if not processes.is_first():
+        return
     save(network, weights)
     tables.write_rows(rows, "whole_graph_history", history)
     checkpoint.remove()

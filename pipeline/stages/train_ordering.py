@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain
 from pathlib import Path
 
 import pandas as pd
-from torch import distributed
 
 from pipeline import tables
 from pipeline.blocks.latency.costs import processor
@@ -18,10 +16,12 @@ from pipeline.blocks.problems.processors import with_targets
 from pipeline.blocks.problems.sample import load
 from pipeline.config.ordering import Ordering, modules
 from pipeline.config.section import section
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     seed: options.Seed,
@@ -44,14 +44,10 @@ def main(
     several processes, which share the settings' threads.
     """
     chosen = section(Ordering, settings)
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1:
-        distributed.init_process_group("gloo")
     optional = chain(machine or [], best_training or [], best_development or [])
     inputs = [encodings, instructions, dags, training, development, *optional]
     code = ["pipeline.blocks.models.ordering_training", *modules(chosen)]
-    threads = max(1, chosen.threads // world)
-    checkpoint, state = resumed(code, f"{settings}\n{seed}", inputs, chosen.steps, threads=threads)
+    checkpoint, state = resumed(code, f"{settings}\n{seed}", inputs, chosen.steps, threads=chosen.threads)
     block_store, distinct = store.load(instructions, dags), descriptions.load(encodings)
     learned, measured = load(training, block_store), load(development, block_store)
     if machine:
@@ -60,7 +56,7 @@ def main(
         samples = [learned, measured]
         block_store, distinct, (learned, measured) = with_targets(block_store, distinct, chips, samples, orders)
     network, rows = train(block_store, distinct, learned, measured, chosen, seed, state, checkpoint.save)
-    if world > 1 and distributed.get_rank() > 0:
+    if not processes.is_first():
         return
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)

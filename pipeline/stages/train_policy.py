@@ -16,10 +16,12 @@ from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.models.policy import save
 from pipeline.graphs.models.policy_training import train
 from pipeline.graphs.problems.problem import Problem
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     machines: Annotated[
@@ -47,6 +49,8 @@ def main(
     code = ["pipeline.graphs.models.policy_training"]
     checkpoint, state = resumed(code, f"{settings}\n{machines}\n{seed}", inputs, chosen.steps)
     policy, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
+    if not processes.is_first():
+        return
     save(policy, weights)
     tables.write_rows(rows, "policy_history", history)
     checkpoint.remove()

@@ -11,10 +11,12 @@ from pipeline.config.section import section
 from pipeline.config.slot_network import SlotNetwork
 from pipeline.graphs.models.best_orders import read_best_orders
 from pipeline.graphs.models.slot_training import Example, train
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     seed: options.Seed,
@@ -35,6 +37,8 @@ def main(
         for path in inputs
     )
     network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, state, checkpoint.save)
+    if not processes.is_first():
+        return
     network.save(weights)
     tables.write(pd.DataFrame(rows), "history", history)
     checkpoint.remove()

@@ -20,10 +20,12 @@ from pipeline.graphs.devices.limits import memory_limit
 from pipeline.graphs.models.whole_graph.files import save
 from pipeline.graphs.models.whole_graph.training import train
 from pipeline.graphs.problems.problem import Problem
+from pipeline.learning import processes
 from pipeline.stages import options
 from pipeline.stages.training import resumed
 
 
+@processes.group()
 def main(
     settings: options.Settings,
     device: Annotated[list[str], typer.Option(help="JSON of each set's device, the development set's last.")],
@@ -54,6 +56,8 @@ def main(
     code, key = ["pipeline.graphs.models.whole_graph.training"], f"{settings}\n{device}\n{links}\n{seed}"
     checkpoint, state = resumed(code, key, inputs, chosen.updates, "update")
     network, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
+    if not processes.is_first():
+        return
     save(network, weights)
     tables.write_rows(rows, "whole_graph_history", history)
     checkpoint.remove()

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import distributed
 from tqdm import tqdm
 
 from pipeline.blocks.dag.topology import count_violations
@@ -90,7 +89,7 @@ def train(
     The training ends early after settings.patience measurements without a lower loss on the development blocks.
     Raises Diverged if the loss is not finite.
     """
-    rank, world = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    rank, world = processes.place()
     threads = torch.get_num_threads()
     torch.manual_seed(seed)
     chosen = np.arange(len(training.rows))
@@ -145,7 +144,8 @@ def train(
             mean = processes.mean(total, terms)
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-            measured = measure(network, store, encodings, development)
+            # The first process's, because all of them have to end at the same step.
+            measured = processes.of_first(measure(network, store, encodings, development))
             torch.set_num_threads(threads)  # decoding sets the number of OpenMP's threads to numba's
             earlier = [row["loss"] for row in history if row["split"] == "development"]
             if measured["loss"] < min(earlier, default=np.inf):

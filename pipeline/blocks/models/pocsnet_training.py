@@ -1,4 +1,7 @@
-"""Training of POCSNet: new random input orders in each step, cross-entropy to GCC's order; resumable."""
+"""Training of POCSNet: new random input orders in each step, cross-entropy to GCC's order; resumable.
+
+Several processes (`torchrun`) share every batch; numbers are those of one process up to rounding.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from pipeline.blocks.models.pocsnet import POCSNet, assign
 from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.dags import Sampler
 from pipeline.config.pocsnet import Training
+from pipeline.learning import processes
+from pipeline.learning.batch_norm import share_statistics
 from pipeline.learning.diverged import Diverged
 from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.matching import hungarian
@@ -85,10 +90,14 @@ def train(
 
     Every batch shows its blocks in new legal orders from `sampler` (POCSNet, section 4). Every measurement calls
     `save` with the whole state; a training that resumes from it ends with the same numbers.
-    Raises Diverged if the loss or the assignments are not finite.
+    Raises Diverged if the loss or the assignments are not finite, ValueError if a batch has fewer blocks than there are
+    processes.
     """
+    if len(_batch(len(training.block_ids), settings.batch_size, 0, seed)) < processes.place()[1]:
+        raise ValueError("a batch has fewer blocks than there are processes; start fewer, or raise batch_size")
     torch.manual_seed(seed)
     model = POCSNet(training.input_order.shape[1], training.trie.n_tokens, settings)
+    share_statistics(model)
     optimiser, decay = _optimiser(model, settings)
     history: list[dict[str, Any]] = []
     first = 0
@@ -98,21 +107,27 @@ def train(
         decay.load_state_dict(resume["decay"])
         history, first = list(resume["history"]), resume["step"]
     every = max(1, settings.steps // _MEASUREMENTS)
-    progress = trange(first, settings.steps, initial=first, total=settings.steps, file=sys.stderr, mininterval=5)
+    progress = trange(
+        first, settings.steps, initial=first, total=settings.steps, file=sys.stderr, mininterval=5,
+        disable=not processes.is_first(),
+    )  # fmt: skip
     losses: list[torch.Tensor] = []
     for step in progress:
         items = _batch(len(training.block_ids), settings.batch_size, step, seed)
         orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
+        weight = len(processes.share(items)) / len(items)  # of the process's mean loss in the batch's
+        orders, items = processes.share(orders), processes.share(items)
         problems = training.shown(orders, items)
         logits = model.logits(problems, training.trie)
-        loss = loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
+        loss = weight * loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
         optimiser.zero_grad()
         loss.backward()
+        processes.sum_gradients(model)
         optimiser.step()
         decay.step()
         losses.append(loss.detach())
         if (step + 1) % every == 0 or step + 1 == settings.steps:
-            mean = float(torch.stack(losses).mean())
+            mean = float(processes.summed(torch.stack(losses)).mean())
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
             measured = measure(model, development)
@@ -122,14 +137,8 @@ def train(
             history.append({"step": step + 1, "split": "development", **measured, "learning_rate": rate})
             progress.set_postfix(loss=f"{mean:.3f}", exact=f"{measured['exact_match']:.3f}", refresh=False)
             losses = []
-            save(
-                {
-                    "model": model.state_dict(),
-                    "optimiser": optimiser.state_dict(),
-                    "decay": decay.state_dict(),
-                    "history": history,
-                    "step": step + 1,
-                }
-            )
+            states = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "decay": decay.state_dict()}
+            if processes.is_first():
+                save({**states, "history": history, "step": step + 1})
     model.eval()
     return model, history

@@ -1,4 +1,8 @@
-"""Training of a policy that builds schedules; it resumes at any measurement, and ends with the same bytes."""
+"""Training of a policy that builds schedules; it resumes at any measurement, and ends with the same bytes.
+
+Several processes (`torchrun`) draw the same trajectories and share their gradients; numbers are those of one process up
+to rounding.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,11 @@ from pipeline.graphs.models import ppo_loss
 from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake, condition, draw_strengths, temperature
 from pipeline.graphs.models.flow_loss import log_partition_variance
 from pipeline.graphs.models.policy import Policy, make
-from pipeline.graphs.models.rollout import log_probabilities, trajectories
+from pipeline.graphs.models.rollout import trajectories
+from pipeline.graphs.models.shared_trajectories import log_probabilities
 from pipeline.graphs.models.topoformer import GraphView, graph_view
 from pipeline.graphs.problems.problem import Problem
+from pipeline.learning import processes
 from pipeline.learning.diverged import Diverged
 from pipeline.learning.rates import warmed_cosine
 
@@ -71,7 +77,10 @@ def train(
     interval = max(1, settings.steps // settings.measurements)
     views: dict[int, GraphView] = {}
     steps = range(first, settings.steps)
-    progress = tqdm(steps, "training", settings.steps, initial=first, file=sys.stderr, mininterval=5)
+    progress = tqdm(
+        steps, "training", settings.steps, initial=first, file=sys.stderr, mininterval=5,
+        disable=not processes.is_first(),
+    )  # fmt: skip
     numbers: list[tuple[float, float, float]] = []
     for step in progress:
         rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
@@ -85,6 +94,7 @@ def train(
         for step_loss in losses:
             optimiser.zero_grad()
             step_loss.backward()
+            processes.sum_gradients(policy)
             norms.append(float(torch.nn.utils.clip_grad_norm_(policy.parameters(), _CLIP)))
             optimiser.step()
             loss = float(step_loss.detach())
@@ -99,7 +109,8 @@ def train(
             progress.set_postfix(loss=f"{loss:.3g}", best=f"{history[-1]['best']:.4f}", refresh=False)
             numbers = []
             state = {"model": policy.state_dict(), "optimiser": optimiser.state_dict()}
-            save({**state, "history": history, "step": step + 1})
+            if processes.is_first():
+                save({**state, "history": history, "step": step + 1})
     return policy.eval(), history
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from pipeline.graphs.models.policy import Policy
-from pipeline.graphs.models.rollout import Trajectories, log_probabilities
+from pipeline.graphs.models.rollout import Trajectories
+from pipeline.graphs.models.shared_trajectories import log_probabilities
 
 PASSES = 3
 _CLIP = 0.2

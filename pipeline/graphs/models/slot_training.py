@@ -1,4 +1,7 @@
-"""Training of a network of slots on best known orders; it resumes at any measurement."""
+"""Training of a network of slots on best known orders; it resumes at any measurement.
+
+Several processes (`torchrun`) share every batch; numbers are those of one process up to rounding.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pipeline.config.slot_network import SlotNetwork as Settings
 from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.views import Batch, View, batch, view
 from pipeline.graphs.problems.problem import Problem
+from pipeline.learning import processes
 from pipeline.learning.diverged import Diverged
 from pipeline.learning.rates import warmed_cosine
 from pipeline.operators.decoding import hungarian, is_legal
@@ -67,21 +71,28 @@ def train(
         history, first, best = list(resume["history"]), resume["step"], resume["best"]
     interval = max(1, settings.steps // settings.measurements)
     batches = islice(_batches(_sizes(training), settings.batch, seed), first, settings.steps)
-    progress = tqdm(batches, "training", settings.steps, initial=first, unit="step", file=sys.stderr, mininterval=5)
+    progress = tqdm(
+        batches, "training", settings.steps, initial=first, unit="step", file=sys.stderr, mininterval=5,
+        disable=not processes.is_first(),
+    )  # fmt: skip
     losses: list[float] = []
     for step, items in enumerate(progress, first):
         rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
         for group in optimiser.param_groups:
             group["lr"] = rate
-        loss, _ = _loss(network, *_batch_of(training, items))
-        torch.set_num_threads(threads)  # the projection has set OpenMP to numba's number of threads
         optimiser.zero_grad()
-        loss.backward()
+        share, value = processes.share(items), 0.0
+        if len(share):  # a batch may have fewer graphs than there are processes
+            loss = _loss(network, *_batch_of(training, share))[0] * (len(share) / len(items))
+            torch.set_num_threads(threads)  # the projection has set OpenMP to numba's number of threads
+            loss.backward()
+            value = float(loss.detach())
+        processes.sum_gradients(network)
         torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
         optimiser.step()
-        losses.append(float(loss.detach()))
+        losses.append(value)
         if (step + 1) % interval == 0 or step + 1 == settings.steps:
-            mean = float(np.mean(losses))
+            mean = float(np.mean(processes.summed(torch.tensor(losses, dtype=torch.float64)).numpy()))
             if not np.isfinite(mean):
                 raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
             measured = measure(network, development)
@@ -94,7 +105,8 @@ def train(
             progress.set_postfix(loss=f"{mean:.4f}", development=f"{measured['loss']:.4f}", refresh=False)
             losses = []
             state = {"model": network.state_dict(), "best": best, "optimiser": optimiser.state_dict()}
-            save({**state, "history": history, "step": step + 1})
+            if processes.is_first():
+                save({**state, "history": history, "step": step + 1})
     network.load_state_dict(best)
     return network.eval(), history
 

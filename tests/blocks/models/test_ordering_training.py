@@ -1,18 +1,13 @@
-"""Training of an imitator: learning, resuming, stopping; several processes give the result of one."""
+"""Training of an imitator: learning, resuming, stopping."""
 
 from __future__ import annotations
 
 import io
-from functools import partial
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch import distributed
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from pipeline.blocks.models.inputs import Vocabulary
 from pipeline.blocks.models.ordering_network import OrderingNetwork
@@ -134,51 +129,3 @@ def test_batches_contain_every_block_once() -> None:
         assert max(map(len, batches)) == 2
     different = [by_length(lengths, 10, np.random.default_rng(seed)) for seed in (0, 1)]
     assert [list(batch) for batch in different[0]] != [list(batch) for batch in different[1]]
-
-
-class _Stop(Exception):
-    """Stops the training after the gradients of the first step."""
-
-
-def _gradients_of_one_step() -> np.ndarray:
-    """The optimiser's input in the first step: the gradients of all weights, concatenated."""
-    gradients: list[np.ndarray] = []
-
-    def take(optimiser: torch.optim.Optimizer, args: object, kwargs: object) -> None:
-        weights = optimiser.param_groups[0]["params"]
-        gradients.extend(w.grad.numpy().ravel().copy() for w in weights if w.grad is not None)
-        raise _Stop
-
-    hook = register_optimizer_step_pre_hook(take)
-    try:
-        with pytest.raises(_Stop):
-            train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS, 0)
-    finally:
-        hook.remove()
-    return np.concatenate(gradients)
-
-
-def _process_of_two(rank: int, folder: Path) -> None:
-    distributed.init_process_group("gloo", f"file://{folder}/store", rank=rank, world_size=2)
-    np.save(folder / f"together_{rank}.npy", _gradients_of_one_step())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distributed, "all_reduce", lambda tensor: None)
-        np.save(folder / f"apart_{rank}.npy", _gradients_of_one_step())
-    distributed.destroy_process_group()
-
-
-def test_two_processes_give_the_result_of_one(tmp_path: Path) -> None:
-    forking = get_context("fork")  # a new process would need seconds to import torch
-    processes = [forking.Process(target=_process_of_two, args=(rank, tmp_path), daemon=True) for rank in (0, 1)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0]
-    alone = _gradients_of_one_step()
-    # The sums have another order, so they differ by a few roundings of float32 of the largest entry.
-    close = partial(np.testing.assert_allclose, desired=alone, rtol=1e-4, atol=1e-5 * abs(alone).max())
-    for rank in (0, 1):
-        close(np.load(tmp_path / f"together_{rank}.npy"))
-        with pytest.raises(AssertionError):  # each process computes only its own share
-            close(np.load(tmp_path / f"apart_{rank}.npy"))

@@ -1,4 +1,8 @@
-"""Training of GO's head for fusion on many graphs; it resumes at any measurement, and ends with the same bytes."""
+"""Training of GO's head for fusion on many graphs; it resumes at any measurement, and ends with the same bytes.
+
+Several processes (`torchrun`) draw the same rounds, and each learns from its share of an update's graphs; numbers are
+those of one process up to rounding.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.fusing_search import Fused, Judge, best_default, better, draw_round, judged, search
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import LONGEST_STEP
+from pipeline.learning import processes
 from pipeline.learning.diverged import Diverged
 
 _MEASURED = 200  # evaluations of each development graph
@@ -41,6 +46,7 @@ def train(
     """
     if not training or not development:
         raise ValueError(f"{len(training)} training and {len(development)} development graphs; both need at least one")
+    rank, world = processes.place()
     torch.manual_seed(seed)
     network = Fusing(settings.settings)
     optimiser = torch.optim.Adam(network.parameters(), settings.settings.learning_rate)
@@ -61,18 +67,22 @@ def train(
         ((objective + settings.decay * size) / settings.problems).backward()
 
     updates = range(first, settings.updates)
-    for update in tqdm(updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5):
+    for update in tqdm(
+        updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5, disable=rank > 0
+    ):
         rng = np.random.default_rng([seed, update])
         optimiser.zero_grad()
-        for k in rng.integers(len(graphs), size=settings.problems).tolist():
+        for position, k in enumerate(rng.integers(len(graphs), size=settings.problems).tolist()):
             state, count = live.get(k, (None, 0))
             if state is None or count % settings.restart == 0:
                 turn = count // settings.restart
                 state = default(training[k]) if turn % 2 else judge(training[k], _nothing_fused(training[k]))
-            drawn = draw_round(network, graphs[k], state, search_settings, search_settings.samples, rng, learn, judge)
+            learns = learn if position % world == rank else None
+            drawn = draw_round(network, graphs[k], state, search_settings, search_settings.samples, rng, learns, judge)
             after = better(state, drawn)
             gains.append(1 - after.seconds / state.seconds)
             live[k] = after, count + 1
+        processes.sum_gradients(network)
         torch.nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
         optimiser.step()
         if (update + 1) % interval == 0 or update + 1 == settings.updates:
@@ -84,7 +94,8 @@ def train(
             gains = []
             saved_states = {k: (torch.from_numpy(state.levels), count) for k, (state, count) in live.items()}
             states = {"model": network.state_dict(), "optimiser": optimiser.state_dict()}
-            save({**states, "history": history, "live": saved_states, "update": update + 1})
+            if rank == 0:
+                save({**states, "history": history, "live": saved_states, "update": update + 1})
     return network.eval(), history
 
 

@@ -1,4 +1,8 @@
-"""Training of GO's network on many graphs; it resumes at any measurement, and ends with the same bytes."""
+"""Training of GO's network on many graphs; it resumes at any measurement, and ends with the same bytes.
+
+Several processes (`torchrun`) draw the same rounds, and each learns from its share of an update's problems; numbers are
+those of one process up to rounding.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from pipeline.graphs.models.whole_graph.network import WholeGraph
 from pipeline.graphs.models.whole_graph.search import INVALID, LONGEST_STEP, State, better, draw_round, losses, search
 from pipeline.graphs.models.whole_graph.surroundings import Surroundings
 from pipeline.graphs.problems.problem import Problem
+from pipeline.learning import processes
 from pipeline.learning.diverged import Diverged
 
 _MEASURED = 200  # evaluations of each development problem
@@ -41,6 +46,7 @@ def train(
         raise ValueError(
             f"{len(training)} training and {len(development)} development problems; both need at least one"
         )
+    rank, world = processes.place()
     torch.manual_seed(seed)
     network = WholeGraph(settings.settings)
     optimiser = torch.optim.Adam(network.parameters(), settings.settings.learning_rate)
@@ -61,19 +67,23 @@ def train(
     def learn(objective: torch.Tensor, size: torch.Tensor) -> None:
         ((objective + settings.decay * size) / settings.problems).backward()
 
-    for update in tqdm(updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5):
+    for update in tqdm(
+        updates, "training", settings.updates, initial=first, file=sys.stderr, mininterval=5, disable=rank > 0
+    ):
         rng = np.random.default_rng([seed, update])
         optimiser.zero_grad()
-        for k in rng.integers(len(problems), size=settings.problems).tolist():
+        for position, k in enumerate(rng.integers(len(problems), size=settings.problems).tolist()):
             state, count = live.get(k, (None, 0))
             if state is None or count >= settings.restart:
                 state, count = _state(problems[k]), 0
+            learns = learn if position % world == rank else None
             drawn = draw_round(
-                network, state, search_settings, search_settings.placing, search_settings.samples, rng, learn
+                network, state, search_settings, search_settings.placing, search_settings.samples, rng, learns
             )
             after = better(state, drawn)
             gains.append(1 - after.loss / state.loss)
             live[k] = after, count + 1
+        processes.sum_gradients(network)
         torch.nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
         optimiser.step()
         if (update + 1) % interval == 0 or update + 1 == settings.updates:
@@ -85,7 +95,8 @@ def train(
             gains = []
             saved_states = {k: (*map(torch.from_numpy, _arrays(state)), count) for k, (state, count) in live.items()}
             states = {"model": network.state_dict(), "optimiser": optimiser.state_dict()}
-            save({**states, "history": history, "live": saved_states, "update": update + 1})
+            if rank == 0:
+                save({**states, "history": history, "live": saved_states, "update": update + 1})
     return network.eval(), history
 
 

@@ -1,0 +1,194 @@
+"""`python -m benchmarks.cluster`: the whole DAG on Slurm beside a local run, and Slurm's faults during a run.
+
+The tiny corpus of the tests, in fresh copies of the repository:
+- `whole`: all jobs on Slurm; every table, weight and page is compared with the same run on this machine alone;
+- `node_killed`: the node that trains dies in mid-job, with its processes; it comes back a minute later;
+- `over_memory`: trainings are declared with less memory than they need, and killed for it;
+- `controller_restarted`: slurmctld is killed and started anew while jobs run;
+- `two_tasks`: trainings as one job of two tasks, under torchrun, beside the same two processes without Slurm;
+- `task_killed`: the same, and one of the tasks is killed.
+Each must end with the same bytes. It publishes `cluster`. Needs slurm-wlm and munge (Debian).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import psutil
+import typer
+import yaml
+
+from benchmarks.cluster.trial import TrialCluster
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline.analysis.rows import Quantity, Row, results, row
+from tests.copies import ENVIRONMENT, copy_of_repository, digests
+
+_STEPS = 400  # of trainings that are hit in the middle
+_MEMORY_MB = 300  # less than a training needs
+_PATIENCE_SECONDS = 900
+Fault = Callable[[TrialCluster, subprocess.Popen[str], Path], str]
+
+
+def snakemake(*more: str) -> list[str]:
+    """The command line of a run on Slurm."""
+    return ["snakemake", "--profile", "profiles/slurm", "--resources", "mem_mb=5500", *more]
+
+
+def as_tasks(rule: str) -> list[str]:
+    """Options that run a training rule as one job of two tasks."""
+    launcher = "profiles/slurm/as_tasks.sh"
+    return ["--set-resources", f"{rule}:mpi=srun", f"{rule}:tasks=2", f"{rule}:launcher={launcher}"]
+
+
+def process(words: list[str]) -> psutil.Process | None:
+    """A process whose command line holds these words."""
+    for candidate in psutil.process_iter():
+        try:
+            if set(words) <= set(candidate.cmdline()):
+                return candidate
+        except (psutil.Error, OSError):
+            continue  # it has ended
+    return None
+
+
+def training_begun(run: subprocess.Popen[str], folder: Path) -> psutil.Process:
+    """Wait until a training has saved a checkpoint; returns its process. Raises TimeoutError where none does."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline and run.poll() is None:
+        if any((folder / ".cache/checkpoints").glob("*.pt")):
+            training = process(["pipeline.stages", "train"])
+            if training is not None:
+                return training
+        time.sleep(0.05)
+    raise TimeoutError("no training began")
+
+
+def node_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
+    """The node of a training dies, and comes back."""
+    node = training_begun(run, folder).environ()["SLURMD_NODENAME"]
+    cluster.kill_node(node)
+    time.sleep(60)
+    cluster.start()
+    return node
+
+
+def controller_restarted(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
+    """The controller dies while a training runs, and comes back."""
+    training_begun(run, folder)
+    cluster.restart_controller()
+    return "slurmctld"
+
+
+def task_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
+    """One process of a training dies."""
+    training_begun(run, folder).kill()
+    return "a task"
+
+
+def undisturbed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
+    return "nothing"
+
+
+SCENARIOS: dict[str, tuple[Fault, bool]] = {
+    "whole": (undisturbed, False),  # what happens, and whether trainings are jobs of two tasks
+    "node_killed": (node_killed, False),
+    "over_memory": (undisturbed, False),
+    "controller_restarted": (controller_restarted, False),
+    "two_tasks": (undisturbed, True),
+    "task_killed": (task_killed, True),
+}
+
+
+def copy(folder: Path, scenario: str) -> Path:
+    """A copy of the repository with the tiny corpus, little of it, and trainings that last."""
+    folder.mkdir(parents=True)
+    copy_of_repository(folder, smallest=True)
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    params["bases"] = {
+        name: base | ({"steps": _STEPS} if "steps" in base else {}) for name, base in params["bases"].items()
+    }
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    if scenario == "over_memory":
+        table = folder / "rules/resources.csv"
+        needs = pd.read_csv(table, keep_default_na=False)
+        needs.loc[needs["rule"] == "train", "mem_mb"] = _MEMORY_MB
+        needs.to_csv(table, index=False)
+    return folder
+
+
+def local(folder: Path, tasks: bool) -> dict[str, str]:
+    """Digests of a run on this machine alone; `tasks`: every training by two processes."""
+    command = ["snakemake", "-j2"]
+    if tasks:
+        command += ["--set-resources", "train:launcher=torchrun --nproc-per-node 2"]
+    subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    return digests(folder)
+
+
+def on_slurm(scenario: str, folder: Path, expected: dict[str, str]) -> list[Row]:
+    """Run a scenario in a copy of the repository; rows of table `results`."""
+    fault, tasks = SCENARIOS[scenario]
+    log = folder / "run.log"
+    with TrialCluster(folder.with_name(f"slurm_{scenario}")) as cluster, log.open("w") as output:
+        began = time.monotonic()
+        command = snakemake(*(as_tasks("train") if tasks else []))
+        run = subprocess.Popen(
+            command, cwd=folder, env=cluster.environment(ENVIRONMENT), text=True, stdout=output, stderr=output
+        )
+        hit = fault(cluster, run, folder)
+        code, seconds = run.wait(), time.monotonic() - began
+    said, files = log.read_text(), digests(folder)
+    differing = sorted({name for name, _ in files.items() ^ expected.items()})
+    figures = {
+        "different_bytes": len(differing),
+        "files": len(files),
+        "exit_code": code,
+        "slurm_jobs": said.count("has been submitted with SLURM jobid"),
+        "restarted_jobs": said.count("Trying to restart"),
+    }
+    print(f"{scenario}: {hit} was hit; {seconds:.0f} s; {figures} {differing[:3]}", flush=True)
+    if code:
+        print(said[-3000:], file=sys.stderr)
+    place = {"experiment": "cluster", "set": scenario, "method": "slurm", "seed": "all"}
+    rows = [row(place, Quantity(metric, unit="count"), float(value)) for metric, value in figures.items()]
+    return [*rows, row(place, Quantity("wall_seconds", unit="seconds"), seconds)]
+
+
+def main(
+    only: Annotated[list[str] | None, typer.Option(help="Scenarios; by default all, which are published.")] = None,
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "cluster",
+    scratch: Annotated[Path | None, typer.Option(help="New folder for the copies, which stay; else they go.")] = None,
+) -> None:
+    """Run the scenarios on Slurm, compare each with a run on this machine alone, and publish."""
+    rows: list[Row] = []
+    references: dict[str, dict[str, str]] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = scratch or Path(temporary)
+        for scenario in only or list(SCENARIOS):
+            tasks = SCENARIOS[scenario][1]
+            kind = "tasks" if tasks else "alone"
+            if kind not in references:
+                references[kind] = local(copy(folder / f"local_{kind}", kind), tasks)
+            rows += on_slurm(scenario, copy(folder / scenario, scenario), references[kind])
+    different = sum(line["value"] for line in rows if line["metric"] == "different_bytes")
+    place = {"experiment": "cluster", "set": "all", "method": "slurm", "seed": "all"}
+    rows.append(row(place, Quantity("different_bytes", unit="count"), different, n=len(SCENARIOS)))
+    if only is None:
+        profile = yaml.safe_load(Path("profiles/slurm/config.yaml").read_text())
+        settings = {"steps": _STEPS, "memory_mb": _MEMORY_MB, "profile": profile}
+        publish(
+            output, {"results": results(rows)}, settings, ["benchmarks.cluster.__main__", "benchmarks.cluster.trial"]
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

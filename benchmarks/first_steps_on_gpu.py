@@ -1,0 +1,303 @@
+"""The first step of every network on a GPU beside a CPU: the same numbers, and steps per second.
+
+    python -m benchmarks.first_steps_on_gpu
+
+It needs a GPU of CUDA; without one it ends with code 1 before any work. Networks have the sizes of params.yaml, and
+learn from made-up problems: no table is needed. Both devices begin with the same weights and the same drawn
+trajectories, orders and moves, which are made on the CPU.
+Compared: the loss and the gradient of the first step; the difference of a gradient is that of the largest entry.
+Timed: steps after three others, for two seconds each: forwards, backwards, Adam. Drawing is not timed.
+
+It publishes the experiment `first_steps_on_gpu`: loss_difference and gradient_difference, relative, and
+steps_per_second on both devices; method: the network; seed `all`. It ends with code 1 if a difference is more than
+0.001, or if a network does not run there.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import torch
+import typer
+from torch import Tensor, nn
+
+from benchmarks.publishing import PUBLISHED, publish
+from pipeline.analysis.rows import Quantity, results, row
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.models.pocsnet import POCSNet
+from pipeline.blocks.models.pocsnet_training import loss_of
+from pipeline.blocks.problems.relations import relations
+from pipeline.config.params import Params, load
+from pipeline.graphs.compilers.rates import Rates
+from pipeline.graphs.devices.completion import Completion
+from pipeline.graphs.environment.batched import Environment
+from pipeline.graphs.models import policy as policies
+from pipeline.graphs.models.conditions import PLAIN, condition
+from pipeline.graphs.models.flow_loss import log_partition_variance
+from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_search import draw_moves, judged
+from pipeline.graphs.models.fusing.numbers import Fusible, plan_numbers
+from pipeline.graphs.models.rollout import log_probabilities, trajectories
+from pipeline.graphs.models.slot_network import SlotNetwork
+from pipeline.graphs.models.topoformer import graph_view
+from pipeline.graphs.models.views import batch
+from pipeline.graphs.models.whole_graph import moves
+from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.search import State
+from pipeline.graphs.models.whole_graph.surroundings import standing
+from pipeline.operators.losses import fenchel_young
+from pipeline.operators.orders import partial_orders
+from tests.blocks.models import imitated
+from tests.blocks.models import made as made_blocks
+from tests.graphs.compilers.made import drawn as drawn_fusion
+from tests.graphs.models import small_jobs, small_policies
+from tests.graphs.problems import drawn
+
+_TOLERANCE = 1e-3
+_SECONDS = 2.0  # of each timing
+_WARMING = 3  # steps
+
+
+class Start(NamedTuple):
+    """A network on the CPU, and its loss from inputs that are moved to a device."""
+
+    network: nn.Module
+    loss: Callable[[Any, str], Tensor]
+
+
+class Comparison(NamedTuple):
+    """What a network's first step differs by, and the steps per second on the CPU and on the device."""
+
+    loss_difference: float
+    gradient_difference: float
+    cpu: float
+    device: float
+
+
+def _model(parameters: Params, experiment: str, name: str) -> Any:
+    """A network's settings."""
+    return vars(parameters.experiments[experiment])["models"][name]
+
+
+def pocsnet(parameters: Params) -> Start:
+    settings = _model(parameters, "quick", "popocs")
+    blocks = made_blocks.blocks(settings.batch_size)
+    problems = blocks.shown(blocks.input_order)
+    paths = torch.from_numpy(blocks.trie.paths[problems.instructions.ravel()])
+    inputs = paths, torch.from_numpy(blocks.trie.last_token), torch.from_numpy(blocks.input_order).long()
+    orders = partial_orders(problems.precedes)
+
+    def loss(network: POCSNet, device: str) -> Tensor:
+        paths_there, last_token, slots = (part.to(device) for part in inputs)
+        embedded = network.encoder(paths_there, last_token).view(len(problems), -1)
+        return loss_of(network, network.mlp(embedded).view(-1, network.n, network.n), orders, slots)
+
+    return Start(POCSNet(blocks.input_order.shape[1], blocks.trie.n_tokens, settings), loss)
+
+
+def ordering(parameters: Params) -> Start:
+    settings = _model(parameters, "imitation", "attention_pointer")
+    encoder = settings.encoder.model_copy(update={"dropout": 0.0, "token_dropout": 0.0})  # devices draw differently
+    store, encodings, sample = imitated.corpus(settings.batch_instructions // 20, 20, 20)
+    shown = np.stack(sample.orders)
+    problems = store.problems(sample.rows, shown)
+    related, target = relations(problems, encodings.compared), np.argsort(shown, axis=1)
+    vocabulary = Vocabulary.of(encodings, store.instructions_of(sample.rows), 1)
+    bags = vocabulary.bags(encodings)
+
+    def loss(network: OrderingNetwork, device: str) -> Tensor:
+        with torch.device("cpu"):  # the network moves its own inputs
+            total, choices = network.head.loss(network.embed(problems, related, bags), problems, related, target)
+            return total / choices
+
+    return Start(
+        OrderingNetwork(vocabulary, settings.model_copy(update={"encoder": encoder, "precision": "float32"})), loss
+    )
+
+
+def policy(parameters: Params) -> Start:
+    settings = _model(parameters, "gflownet", "gflownet")
+    problem, sigma = small_policies.problem(0, 50, 4), 0.1
+    network = policies.make(settings)
+    view, conditions = graph_view(problem), condition(problem, sigma, PLAIN, settings.trajectories)
+    environment = Environment(problem, settings.trajectories, settings.sequence)
+    with torch.no_grad():
+        tails, generator = torch.from_numpy(problem.tails.copy()), torch.Generator().manual_seed(0)
+        rollouts = trajectories(network, network.read(view), environment, tails, conditions, generator)
+    log_rewards = (problem.seconds.sum() / environment.makespan - problem.devices) / sigma
+
+    def loss(network: policies.Policy, device: str) -> Tensor:
+        graph = network.read(moved(view, device))
+        logs = log_probabilities(network, graph, moved(rollouts, device), conditions.to(device))
+        rewards = log_rewards.to(device, logs.forward.dtype)
+        return sigma * log_partition_variance(rewards, logs.forward, logs.backward)
+
+    return Start(network, loss)
+
+
+def slots(parameters: Params) -> Start:
+    settings = _model(parameters, "devices", "popocs")
+    examples = small_jobs.examples(settings.batch, (30,))
+    graphs = batch([example.graph_view for example in examples])
+    truth = torch.from_numpy(np.argsort(np.stack([example.order for example in examples]), 1))
+
+    def loss(network: SlotNetwork, device: str) -> Tensor:
+        scores = network.scores(moved(graphs, device))
+        with torch.no_grad():
+            matrix = network.constrain(scores, graphs.orders)
+        return fenchel_young(scores, matrix, truth.to(device)) / scores.shape[1]
+
+    return Start(SlotNetwork(settings), loss)
+
+
+def whole_graph(parameters: Params) -> Start:
+    settings = _model(parameters, "placement_transfer", "generalised").settings
+    rng = np.random.default_rng(0)
+    state = State.begin(Completion(drawn.problem(rng, 500, 4, 0.01)))
+    inputs, network = standing(state.surroundings, state.decisions, state.evaluated), WholeGraph(settings)
+    labels = np.arange(500)[None].repeat(settings.samples, 0)
+    groups, counts = np.full(settings.samples, 500), np.full(settings.samples, settings.most_moves)
+    with torch.no_grad():
+        scores = network(state.surroundings, inputs)
+    decisions = moves.draw(scores, labels, groups, counts, settings.placing, settings.uniform, rng)
+    advantage = torch.from_numpy(rng.standard_normal(settings.samples)).float()
+
+    def loss(network: WholeGraph, device: str) -> Tensor:
+        scores = network(moved(state.surroundings, device), moved(inputs, device))
+        logs = moves.log_probabilities(scores, moved(decisions, device), settings.uniform)
+        return scores.size - (logs * advantage.to(device)).mean()
+
+    return Start(network, loss)
+
+
+def fusing(parameters: Params) -> Start:
+    settings = _model(parameters, "fusion", "fusing").settings
+    rng = np.random.default_rng(0)
+    problem = drawn_fusion(300, rng, Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0))
+    state, fusible, network = judged(problem, np.zeros(problem.n, np.int8)), Fusible.of(problem), Fusing(settings)
+    inputs = plan_numbers(fusible, state.levels, state.plan)
+    with torch.no_grad():
+        scores = network(fusible, inputs)
+    decisions = draw_moves(scores, problem, settings, settings.samples, rng)
+    advantage = torch.from_numpy(rng.standard_normal(settings.samples)).float()
+
+    def loss(network: Fusing, device: str) -> Tensor:
+        scores = network(moved(fusible, device), inputs.to(device))
+        logs = moves.log_probabilities(scores, moved(decisions, device), settings.uniform)
+        return scores.size - (logs * advantage.to(device)).mean()
+
+    return Start(network, loss)
+
+
+STARTS: dict[str, Callable[[Params], Start]] = {
+    "pocsnet": pocsnet,
+    "ordering": ordering,
+    "policy": policy,
+    "slots": slots,
+    "whole_graph": whole_graph,
+    "fusing": fusing,
+}
+
+
+def moved(value: Any, device: str) -> Any:
+    """A value whose tensors, also those in tuples and dataclasses, are on a device."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(moved(part, device) for part in value))
+    if is_dataclass(value) and not isinstance(value, type):
+        tensors = {f.name: getattr(value, f.name) for f in fields(value) if isinstance(getattr(value, f.name), Tensor)}
+        return replace(value, **{name: tensor.to(device) for name, tensor in tensors.items()}) if tensors else value
+    return value
+
+
+def compared(start: Start, device: str, seconds: float = _SECONDS) -> Comparison:
+    """The network's steps on the CPU and on the device, from the same weights."""
+    copies = {"cpu": start.network, device: deepcopy(start.network).to(device)}
+    if device == "cpu":
+        copies |= {"cpu": deepcopy(start.network)}
+    first = [
+        _first(network, start.loss, place) for network, place in ((start.network, "cpu"), (copies[device], device))
+    ]
+    (loss, gradient), (loss_there, gradient_there) = first
+    return Comparison(
+        abs(loss_there - loss) / abs(loss),
+        float((gradient_there - gradient).abs().max() / gradient.abs().max()),
+        _steps_per_second(copies["cpu"], start.loss, "cpu", seconds),
+        _steps_per_second(copies[device], start.loss, device, seconds),
+    )
+
+
+def _first(network: nn.Module, loss: Callable[[Any, str], Tensor], device: str) -> tuple[float, Tensor]:
+    """The loss, and the gradient of all weights, on the CPU."""
+    network.train()
+    with torch.device(device):  # where the networks make tensors of their own
+        value = loss(network, device)
+    value.backward()
+    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in network.parameters()]
+    return float(value.detach()), torch.cat([gradient.flatten() for gradient in gradients]).cpu()
+
+
+def _steps_per_second(network: nn.Module, loss: Callable[[Any, str], Tensor], device: str, seconds: float) -> float:
+    optimiser = torch.optim.Adam(network.parameters(), 1e-6)  # so small that all steps are alike
+
+    def now() -> float:
+        if device != "cpu":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+    count, start = -_WARMING, now()
+    while count < 1 or now() - start < seconds:
+        optimiser.zero_grad()
+        with torch.device(device):
+            loss(network, device).backward()
+        optimiser.step()
+        count += 1
+        if count == 0:
+            start = now()
+    return count / (now() - start)
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "first_steps_on_gpu",
+) -> None:
+    """Compare the devices."""
+    if not torch.cuda.is_available():
+        print("no GPU of CUDA is here: there is nothing to compare", file=sys.stderr)
+        raise typer.Exit(1)
+    torch.backends.cudnn.allow_tf32 = False  # products of float32 like the CPU's
+    device, parameters, rows, misses = torch.cuda.get_device_name(), load(), [], []
+    for name, start in STARTS.items():
+        torch.manual_seed(0)
+        try:
+            comparison = compared(start(parameters), "cuda")
+        except RuntimeError as error:  # torch's, such as tensors on two devices: the other networks still count
+            print(f"{name}: {error}", file=sys.stderr)
+            misses.append(name)
+            continue
+        print(f"{name}: {comparison}")
+        place = {"experiment": output.name, "method": name, "target": "cpu"}
+        for metric in ("loss_difference", "gradient_difference"):
+            rows.append(row(place, Quantity(metric, unit="1"), getattr(comparison, metric), seed="all"))
+        for target, speed in (("cpu", comparison.cpu), ("gpu", comparison.device)):
+            quantity = Quantity("steps_per_second", unit="steps/s")
+            rows.append(row(place | {"target": target}, quantity, speed, seed="all"))
+        if not max(comparison[:2]) <= _TOLERANCE:
+            misses.append(name)
+    settings = {"device": device, "seconds": _SECONDS, "threads": torch.get_num_threads()}
+    publish(output, {"results": results(rows)}, settings, ["benchmarks.first_steps_on_gpu"])
+    if misses:
+        print(f"more than {_TOLERANCE} apart, or with an error: {', '.join(misses)}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,41 @@
+"""Whole runs on a Slurm of two nodes beside runs on one machine (published by benchmarks/cluster)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.report.evidence import Evidence
+from pipeline.report.numbers import count
+from pipeline.report.tables import Column, lines, of, table, value
+
+EXPERIMENT, ALL = "cluster", "all"
+_SCENARIOS = {
+    "whole": "nothing; all jobs of the whole DAG",
+    "node_killed": "the node of a training died with its processes",
+    "over_memory": "trainings had less memory than they need",
+    "controller_restarted": "Slurm's controller died and came back",
+    "two_tasks": "nothing; every training was one job of two tasks",
+    "task_killed": "one task of a training died",
+}
+
+
+def scenario_label(name: str) -> str:
+    """What happened: `node_killed` -> `the node of a training died with its processes`."""
+    return _SCENARIOS.get(name, name)
+
+
+SCENARIOS: list[Column] = [
+    ("What happened during the run", of("set", scenario_label)),
+    ("Exit code", value(count, "exit_code")),
+    ("Jobs of Slurm", value(count, "slurm_jobs")),
+    ("Started again", value(count, "restarted_jobs")),
+    ("Files compared", value(count, "files")),
+    ("Files that differ", value(count, "different_bytes")),
+    ("Seconds", value(count, "wall_seconds")),
+]
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The table of the runs; it is empty if none was made."""
+    rows = evidence.of(EXPERIMENT)
+    return {"runs": table(SCENARIOS, lines(rows[rows["set"] != ALL], ["set"], {"set": list(_SCENARIOS)}), right=1)}

@@ -1,0 +1,92 @@
+"""A training by two real processes: killed, it ends with an error, and the same command continues it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from pipeline import tables
+from pipeline.graphs.corpus import synthetic
+from pipeline.graphs.corpus.graph_table import write_graphs
+from pipeline.stages import job_examples
+from pipeline.wiring import ROOT
+from tests.graphs.models.small_jobs import SETTINGS
+
+pytestmark = pytest.mark.e2e  # every start of two processes takes some ten seconds
+
+LONG = SETTINGS.model_copy(update={"steps": 600, "measurements": 150})
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline.stages"]
+OUTPUTS = ("weights.safetensors", "history.parquet")
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    rng = np.random.default_rng(0)
+    graphs = [synthetic.draw("layered", n, rng, f"layered_{k}") for k, n in enumerate([8, 12, 8, 12, 8])]
+    write_graphs(folder / "graphs.parquet", graphs)
+    table = folder / "examples.parquet"
+    job_examples.main('{"most_operations": 12, "seconds": 0.02}', "null", 3, folder / "graphs.parquet", table)
+    return table
+
+
+def start(folder: Path, examples: Path, how: list[str], **variables: str) -> subprocess.Popen[bytes]:
+    """The stage train_slot_network in a folder, by `python <how>`."""
+    options = {"--settings": LONG.model_dump_json(), "--seed": "0", "--training": examples, "--development": examples}
+    options |= {"--weights": OUTPUTS[0], "--history": OUTPUTS[1]}
+    words = [str(word) for option in options.items() for word in option]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    with (folder / "messages").open("ab") as messages:
+        command = [sys.executable, *how, "train_slot_network", *words]
+        return subprocess.Popen(command, cwd=folder, env=environment, stderr=messages)
+
+
+def kill(launcher: subprocess.Popen[bytes], rank: int, checkpoint: Path, after: float) -> None:
+    """Kill one process of torchrun's as soon as a checkpoint is newer than `after`."""
+    deadline = time.monotonic() + 120
+    while not any(path.stat().st_mtime > after for path in checkpoint.glob("*.pt")):
+        assert launcher.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    ranks = {child.environ().get("RANK"): child for child in psutil.Process(launcher.pid).children()}
+    ranks[str(rank)].send_signal(signal.SIGKILL)
+
+
+def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(examples: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    for rank in (1, 0):
+        launcher = start(killed, examples, TORCHRUN)
+        kill(launcher, rank, killed / ".cache/checkpoints", time.time())
+        assert launcher.wait(120) != 0
+        assert not any((killed / name).exists() for name in OUTPUTS)
+    assert start(killed, examples, TORCHRUN).wait(120) == 0
+    messages = (killed / "messages").read_text()
+    assert messages.count("resuming at step") == 2  # the second and the third command; one process of each says so
+    assert not list((killed / ".cache/checkpoints").glob("*.pt"))
+
+    with socket.create_server(("localhost", 0)) as server:
+        port = str(server.getsockname()[1])
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port}  # as a Slurm job may set them
+    tasks = [start(whole, examples, ["-m", "pipeline.stages"], RANK=str(rank), **shared) for rank in (0, 1)]
+    assert [task.wait(120) for task in tasks] == [0, 0]
+    assert tables.read("history", whole / OUTPUTS[1])["step"].max() == LONG.steps
+    for name in OUTPUTS:
+        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_a_wrong_environment_is_one_message(examples: Path, tmp_path: Path) -> None:
+    task = start(tmp_path, examples, ["-m", "pipeline.stages"], WORLD_SIZE="2", RANK="0")
+    assert task.wait(120) == 1
+    message = (tmp_path / "messages").read_text()
+    assert message.startswith("error: WORLD_SIZE is '2', but MASTER_ADDR, MASTER_PORT is not set; start all processes")
+    assert len(message.splitlines()) == 1
