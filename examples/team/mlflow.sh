@@ -15,7 +15,7 @@ port=$(free_port)
 trap 'stop_process "$folder/mlflow.pid" mlflow' ERR INT TERM
 cd "$folder"
 setsid mlflow server --host 127.0.0.1 --port "$port" --workers 2 --artifacts-destination "$folder/artifacts" \
-    --uvicorn-opts "--log-level warning" >"$folder/mlflow.log" 2>&1 </dev/null &
+    --uvicorn-opts "--log-level warning --timeout-graceful-shutdown 1" >"$folder/mlflow.log" 2>&1 </dev/null &
 echo $! >"$folder/mlflow.pid"
 answers() { python3 -c "import urllib.request as r; r.urlopen('http://127.0.0.1:$port/health', timeout=2)" 2>/dev/null; }
 wait_until 120 $! answers || { tail -n 20 "$folder/mlflow.log" >&2; false; }
