@@ -29,7 +29,7 @@ reproduce: $(READY) llvm npm unlock ## the main job: everything from the downloa
 	@echo "The runs on the dashboard: make dashboard"
 
 .PHONY: test
-test: $(READY) llvm g++ ## lint, types, unit tests, then the whole pipeline on a tiny corpus
+test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the whole pipeline on a tiny corpus
 	ruff check .
 	ruff format --check .
 	mypy
@@ -40,6 +40,12 @@ test: $(READY) llvm g++ ## lint, types, unit tests, then the whole pipeline on a
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard: prints each experiment's address and serves, until Ctrl-C
 	@python -m pipeline.stages dashboard
+
+.PHONY: audit
+audit: ## are holes known of the packages of constraints.txt, or were they withdrawn? (SECURITY.md)
+	@test -x .cache/audit/bin/pip-audit || { $(PYTHON) -m venv .cache/audit \
+		&& .cache/audit/bin/pip install --disable-pip-version-check -q pip-audit==2.10.1; }
+	@.cache/audit/bin/python -m tests.audit
 
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made
@@ -88,6 +94,22 @@ g++:
 	@{ command -v g++ >/dev/null && ls $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h >/dev/null 2>&1; } \
 		|| $(call APT,g++ python3-dev) \
 		|| echo "g++ or Python.h is missing and cannot be installed from here: TorchInductor's tests are skipped. As root: apt-get install -y --no-install-recommends g++ python3-dev" >&2
+
+# A team's servers (docs/team.md): the tests start their own on loopback, and are skipped, with the reason, without them.
+.PHONY: postgres
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(call APT,postgresql) \
+		|| echo "PostgreSQL is missing and cannot be installed from here: its tests are skipped. As root: apt-get install -y --no-install-recommends postgresql" >&2
+
+.PHONY: sshd
+sshd:
+	@test -x /usr/sbin/sshd || $(call APT,openssh-server) \
+		|| echo "sshd is missing and cannot be installed from here: its tests are skipped. As root: apt-get install -y --no-install-recommends openssh-server" >&2
+
+.PHONY: slurm
+slurm:
+	@{ test -x /usr/sbin/slurmctld && test -x /usr/sbin/munged; } || $(call APT,slurm-wlm munge) \
+		|| echo "Slurm is missing and cannot be installed from here: its test is skipped. As root: apt-get install -y --no-install-recommends slurm-wlm munge" >&2
 
 # ffprobe comes from the npm registry, through npm: the system's, or else one from PyPI in the virtual environment.
 .PHONY: npm

@@ -14,7 +14,7 @@ import pytest
 from tests import readme
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "BENCHMARK.md")] + sorted(
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "BENCHMARK.md", "SECURITY.md")] + sorted(
     page
     for folder in ("docs", "pipeline", "examples", "benchmarks", "tests")
     for page in (ROOT / folder).rglob("*.md")

@@ -1,4 +1,4 @@
-"""The whole pipeline on the tiny corpus: killed and taken up, and by DVC, with the same bytes."""
+"""The whole pipeline on the tiny corpus: killed and taken up, by DVC, and by a colleague, with the same bytes."""
 
 import shutil
 import signal
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.copies import ENVIRONMENT, EVALUATED, copy_of_repository, digests, planned, run
+from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e
 
@@ -73,6 +74,39 @@ def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(killed: Path, tmp_pa
     adopt(folder)  # now the other parameter is what the files are made of
     run(folder, "git", "checkout", "-q", "params.yaml")
     assert set(planned(folder)) == {"judge"} | EVALUATED
+
+
+def test_a_colleague_fetches_the_data_by_ssh_and_computes_nothing(killed: Path, tmp_path: Path) -> None:
+    """The lines of docs/team.md."""
+    if not Path("/usr/sbin/sshd").exists():
+        pytest.skip("sshd is not installed: apt-get install -y --no-install-recommends openssh-server")
+    pytest.importorskip("dvc_ssh", reason="pip install -e '.[team]' -c constraints.txt")
+    folder, colleague = tmp_path / "mine", tmp_path / "colleague"
+    shutil.copytree(killed, folder, symlinks=True)
+    start, *more, stop = lines("tests/test_versions.py")
+    team = typed(folder, start, 'echo "$TEAM"').splitlines()[-1]
+    try:
+        *push_and_clone, pull, report = more
+        typed(folder, *push_and_clone, TEAM=team)
+        assert not (colleague / "data").exists()
+        stored = next(path for path in Path(team, "store/files/md5").rglob("*") if path.is_file() and not path.suffix)
+        content = stored.read_bytes()
+        stored.chmod(0o644)
+        stored.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        assert "failed to pull" in run(colleague, "dvc", "pull", "--remote", "team", fails=True)
+        stored.write_bytes(content)
+
+        typed(colleague, pull)
+        assert digests(colleague) == digests(folder)
+        assert planned(colleague) == {}
+        for page in (colleague / "reports").glob("index.*"):
+            page.unlink()
+        assert set(planned(colleague)) == {"report", "track", "all"}
+        typed(colleague, report)
+        assert digests(colleague) == digests(folder)
+    finally:
+        typed(folder, stop, TEAM=team)
+        shutil.rmtree(team)
 
 
 def adopt(folder: Path) -> None:

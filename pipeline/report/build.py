@@ -38,7 +38,7 @@ from pipeline.report.processors import agreement, cycles, fresh, hardware
 from pipeline.report.provenance import numbers_line, provenance
 from pipeline.report.rendering import folded
 from pipeline.report.reproduction import paper_tables
-from pipeline.report.scale import cluster, curve, plan
+from pipeline.report.scale import cluster, curve, faults, plan
 from pipeline.report.templates import template
 
 _FOLDER = Path(__file__).parent
@@ -65,7 +65,7 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
         *(collection, costs_of_fusion),
     ),
     "corpus": (composition, verification, ingest),
-    "scale": (curve, plan, cluster),
+    "scale": (curve, plan, cluster, faults),
 }
 SECTIONS: dict[str, dict[str, Section]] = {
     page: {

@@ -125,8 +125,8 @@ PAGES = (  # the first one links to all further pages
         "scale",
         "From one machine to many",
         "How do time and memory grow up to 30 million blocks on one machine, and what would a billion blocks and a "
-        "million graphs take on how many nodes, and does a cluster give the same numbers?",
-        ("blocks_scale", "graphs_stored", "cluster"),
+        "million graphs take on how many nodes? Does a cluster give the same numbers, and does a fault ever change one?",
+        ("blocks_scale", "graphs_stored", "cluster", "faults"),
     ),
 )
 FILES = tuple(f"{page.name}.{kind}" for page in PAGES for kind in ("html", "md"))

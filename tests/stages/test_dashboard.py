@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.analysis import runs
-from pipeline.stages import dashboard, experiment_tags, track
+from pipeline.stages import dashboard, experiment_tags, own_store
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
 BROWSER = (CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
@@ -43,11 +43,11 @@ def test_without_runs_it_says_what_to_do() -> None:
 
 
 def test_experiments_are_printed_as_the_report_orders_them(capsys: pytest.CaptureFixture[str]) -> None:
-    with sqlite3.connect(track.STORE) as store:
+    with sqlite3.connect(own_store.STORE) as store:
         store.execute("CREATE TABLE experiments (name, experiment_id, lifecycle_stage)")
         names = ("Default", "unheard_of", "imitation", "quick")
         store.executemany("INSERT INTO experiments VALUES (?, ?, 'active')", [(name, name) for name in names])
-    dashboard._announce("http://server")
+    dashboard._announce("http://server", dashboard._experiments())
     lines = capsys.readouterr().out.splitlines()[:-1]
     assert [line.split()[0] for line in lines] == ["quick", "imitation", "unheard_of"]
     assert all(experiment_tags.address("http://server", "quick", mode) in lines[0] for mode in ("TABLE", "CHART"))
@@ -57,11 +57,9 @@ def test_experiments_are_printed_as_the_report_orders_them(capsys: pytest.Captur
 def addresses() -> Iterator[list[str]]:
     """Printed addresses of a store with one experiment, which is served meanwhile; Ctrl-C ends it without an error."""
     methods = [_run(name, float(place)) for place, name in enumerate(["slow", "fast"])]
-    with track._client() as client:
+    with own_store.opened() as client:
         tags = experiment_tags.tags("quick", {"task": "reproduction", "sets": ["test_5"]}, methods)
-        experiment_id = track._experiment(client, "quick", tags)
-        for run in methods:
-            track._log(client, experiment_id, run, {"git_commit": "unknown"})
+        own_store.track(client, "quick", tags, methods, lambda: {"git_commit": "unknown"})
     command = [sys.executable, "-m", "pipeline.stages", "dashboard", "--port", str(dashboard._free(0))]
     path = {"PYTHONPATH": str(Path(dashboard.__file__).parents[2]), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     with subprocess.Popen(

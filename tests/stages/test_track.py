@@ -11,7 +11,7 @@ from mlflow.entities import ViewType
 from pipeline import places, tables
 from pipeline.analysis import provenance, published, rows
 from pipeline.report.pages import FILES
-from pipeline.stages import experiment_tags, track
+from pipeline.stages import experiment_tags, own_store, track
 
 MODELS = {"popocs": {"learning_rate": 0.1}, "sinkhorn": {"learning_rate": 0.2}}
 METHODS = {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}
@@ -81,7 +81,7 @@ def names(listing: bytes) -> list[str]:
 
 
 def client() -> MlflowClient:
-    return MlflowClient(f"sqlite:///{track.STORE.resolve()}")
+    return MlflowClient(f"sqlite:///{own_store.STORE.resolve()}")
 
 
 def everything(experiment: str) -> list:

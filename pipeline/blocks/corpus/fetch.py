@@ -93,8 +93,7 @@ def _download_member(source: NpmSource, folder: Path) -> Path:
                 raise FetchError(
                     f"{specification}: {source.include[0]} is not a regular file; correct include in params.yaml"
                 )
-            with member.open("wb") as out:
-                shutil.copyfileobj(content, out)
+            member.write_bytes(content.read(source.bytes + 1))  # a member that unpacks to more cannot fill the disk
     except KeyError as error:
         raise FetchError(
             f"{specification}: the package does not contain {source.include[0]}; correct include in params.yaml"

@@ -150,6 +150,15 @@ def test_member_of_an_npm_package(network: Callable[..., Network], tmp_path: Pat
     assert not list(tmp_path.rglob("escaped"))
 
 
+def test_a_member_that_unpacks_to_more_than_is_pinned_does_not_fill_the_disk(
+    network: Callable[..., Network], tmp_path: Path
+) -> None:
+    network("thing-1.0.tgz", package(**{"package/bin/thing": bytes(1 << 24)}))
+    with pytest.raises(FetchError, match=f"expected {len(CONTENT)} bytes, found {len(CONTENT) + 1}; "):
+        fetch(npm(), tmp_path / "out", tmp_path / "cache")
+    assert not (tmp_path / "out").exists() and cached_files(tmp_path / "cache") == []
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
