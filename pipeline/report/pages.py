@@ -125,7 +125,7 @@ PAGES = (  # the first one links to all further pages
         "scale",
         "From one machine to many",
         "How do time and memory grow up to 30 million blocks on one machine, and what would a billion blocks and a "
-        "million graphs take on how many nodes? Does a cluster give the same numbers, and does a fault ever change one?",
+        "million graphs take on how many nodes? Does a cluster give the same numbers, does a fault change one?",
         ("blocks_scale", "graphs_stored", "cluster", "faults"),
     ),
 )
