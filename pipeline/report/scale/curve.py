@@ -57,7 +57,7 @@ RULES: list[Column] = [
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables and figure; they are empty if the benchmark was not run."""
     sizes = evidence.table("scale_sizes").sort_values("blocks")
-    steps = np.log(sizes[["blocks", "processor_seconds"]].astype(float)).diff()
+    steps = sizes[["blocks", "processor_seconds"]].astype(float).apply(np.log).diff()
     sizes = sizes.assign(power=steps["processor_seconds"] / steps["blocks"])
     rules = evidence.table("scale_rules")
     return {
