@@ -31,7 +31,7 @@ from pipeline.blocks.corpus.ingest import Ingestion
 from pipeline.blocks.corpus.unique import groups
 from pipeline.blocks.dag.bulk import COLUMNS, Builder
 from pipeline.config.corpus import Corpus
-from pipeline.stages import deduplicate, ingest, manifest
+from pipeline.stages import deduplicate, ingest, join_partitions, manifest
 from tests.blocks.corpus.malformed import inputs, sound_files
 
 LIMIT_SECONDS = 20  # per input; the slowest takes a fraction of a second
@@ -72,12 +72,12 @@ def _by_stages(corpus: Corpus, listing: dict[str, Path], folder: Path) -> set[st
     """The programs that the stages, run on two shards, say they skipped; checks their tables."""
     settings = corpus.model_dump_json()
     manifest.main(settings, list(listing.values()), folder / "manifest.parquet")
-    parts = [(folder / f"b{shard}.parquet", folder / f"s{shard}.parquet") for shard in range(corpus.shards)]
-    for shard, (blocks, skipped) in enumerate(parts):
-        ingest.main(settings, shard, folder / "manifest.parquet", blocks, skipped)
-    deduplicate.main(
-        [b for b, _ in parts], [s for _, s in parts], folder / "blocks.parquet", folder / "skipped.parquet"
-    )
+    parts, skipped = ([folder / f"{letter}{shard}.parquet" for shard in range(corpus.shards)] for letter in "bs")
+    for shard, (blocks, names) in enumerate(zip(parts, skipped, strict=True)):
+        ingest.main(settings, shard, folder / "manifest.parquet", [blocks], names)
+    whole = folder / "partition.parquet"
+    deduplicate.main(parts, 1, whole)
+    join_partitions.main([whole], skipped, folder / "blocks.parquet", folder / "skipped.parquet")
     assert not list(folder.glob(".*")), "a half-written table was left"
     assert tables.read("blocks", folder / "blocks.parquet")["block_id"].is_unique
     return set(tables.read("skipped", folder / "skipped.parquet")["program"])

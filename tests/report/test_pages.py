@@ -177,7 +177,7 @@ def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
         "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`, "
         "`workload_splits`",
         "`fusion`, `fusion_joint`, `fusion_development`, `inductor`, `xla_fusions`, `data_collection`, `fusion_cost`",
-        "`graphs_stored`, `cluster`",
+        "`graphs_stored`, `cluster`, `faults`",
     ]
 
 
@@ -235,7 +235,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
             *(f"python -m benchmarks.{n}" for n in ("own_cycles", "own_speed", "own_blocks", "own_assembly")),
             "python -m benchmarks.mutated_files",
             *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
-            *(f"python -m benchmarks.{n}" for n in ("simulator_speed", "blocks_scale", "cluster")),
+            *(f"python -m benchmarks.{n}" for n in ("simulator_speed", "blocks_scale", "cluster", "faults")),
             *(
                 f"python -m benchmarks.{n}"
                 for n in ("placing_speed", "whole_graph_scale", "cost_model", "workload_splits", *of_fusion)
