@@ -39,6 +39,8 @@ def main(
     rows = rows[rows["seed"] == seed]
     cases = _again(only) if only else _missing(runs, stages, {*zip(rows["scope"], rows["number"], strict=True)})
     wrong = 0
+    if not cases:
+        return
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         library = compiled(Path(name))
         place = Workplace(Path(name) / "copies")
