@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.report.asked import Question, answered
 from pipeline.report.evidence import Evidence
 from pipeline.report.numbers import count
 from pipeline.report.tables import Column, lines, of, table, value
 
 EXPERIMENT, ALL = "cluster", "all"
+QUESTIONS = {  # by claim
+    "cluster_different_bytes": Question("How many files differ between a run on Slurm and one without?", count),
+}
 _SCENARIOS = {
     "whole": "nothing; all jobs of the whole DAG",
     "node_killed": "the node of a training died with its processes",
@@ -36,6 +40,7 @@ SCENARIOS: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The table of the runs; it is empty if none was made."""
+    """The claim, and the table of the runs; it is empty if none was made."""
     rows = evidence.of(EXPERIMENT)
-    return {"runs": table(SCENARIOS, lines(rows[rows["set"] != ALL], ["set"], {"set": list(_SCENARIOS)}), right=1)}
+    runs = table(SCENARIOS, lines(rows[rows["set"] != ALL], ["set"], {"set": list(_SCENARIOS)}), right=1)
+    return {"questions": answered(evidence.claims, QUESTIONS), "runs": runs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.report.asked import Question
+from pipeline.report.asked import Question, answered
 from pipeline.report.evidence import Evidence
 from pipeline.report.numbers import count
 from pipeline.report.tables import Column, Line, Table, lines, of, table, value
@@ -23,7 +23,7 @@ def kind_label(name: str) -> str:
     return "" if name == ALL else name
 
 
-QUESTIONS = {  # by claim, for the page's table of questions
+QUESTIONS = {  # by claim
     "faults_injected": Question("How many faults were injected into runs of the pipeline?", count),
     "faults_silent": Question("How many of these runs ended well with other bytes?", count),
 }
@@ -42,8 +42,9 @@ KINDS: list[Column] = [
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The tally of all cases; it is empty if none was injected."""
-    return {"kinds": _tally(lines(evidence.of(EXPERIMENT), ["set", "method"], {"set": ["run", "stage", ALL]}))}
+    """The claims, and the tally of all cases; it is empty if none was injected."""
+    kinds = _tally(lines(evidence.of(EXPERIMENT), ["set", "method"], {"set": ["run", "stage", ALL]}))
+    return {"questions": answered(evidence.claims, QUESTIONS), "kinds": kinds}
 
 
 def _tally(kinds: list[Line]) -> Table:
