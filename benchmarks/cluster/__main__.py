@@ -4,7 +4,7 @@ The tiny corpus of the tests, in fresh copies of the repository:
 - `whole`: all jobs on Slurm; every table, weight and page is compared with the same run on this machine alone;
 - `node_killed`: the node that trains dies in mid-job, with its processes; it comes back a minute later;
 - `over_memory`: trainings are declared with less memory than they need, and killed for it;
-- `controller_restarted`: slurmctld is killed and started anew while jobs run;
+- `controller_restarted`: slurmctld is killed while jobs run, and started anew a minute later;
 - `two_tasks`: trainings as one job of two tasks, under torchrun, beside the same two processes without Slurm;
 - `task_killed`: the same, and one of the tasks is killed.
 Each must end with the same bytes. It publishes `cluster`. Needs slurm-wlm and munge (Debian).
@@ -33,6 +33,7 @@ from tests.copies import ENVIRONMENT, copy_of_repository, digests
 _STEPS = 400  # of trainings that are hit in the middle
 _MEMORY_MB = 300  # less than a training needs
 _PATIENCE_SECONDS = 900
+_OUTAGE_SECONDS = 60  # of a node or of the controller
 Fault = Callable[[TrialCluster, subprocess.Popen[str], Path], str]
 
 
@@ -74,7 +75,7 @@ def node_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path)
     """The node of a training dies, and comes back."""
     node = training_begun(run, folder).environ()["SLURMD_NODENAME"]
     cluster.kill_node(node)
-    time.sleep(60)
+    time.sleep(_OUTAGE_SECONDS)
     cluster.start()
     return node
 
@@ -82,7 +83,7 @@ def node_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path)
 def controller_restarted(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
     """The controller dies while a training runs, and comes back."""
     training_begun(run, folder)
-    cluster.restart_controller()
+    cluster.restart_controller(_OUTAGE_SECONDS)
     return "slurmctld"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -41,9 +42,10 @@ class TrialCluster:
             "PATH": f"{self._folder / 'bin'}:{base['PATH']}:/usr/sbin",
         }
 
-    def restart_controller(self) -> None:
-        """kill -9, then start it anew; running jobs go on meanwhile."""
+    def restart_controller(self, seconds: float) -> None:
+        """kill -9, then start it anew after so many seconds; running jobs go on meanwhile."""
         os.kill(self._pid("slurmctld"), signal.SIGKILL)
+        time.sleep(seconds)
         self.start()
 
     def kill_node(self, node: str) -> None:

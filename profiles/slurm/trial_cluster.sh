@@ -15,7 +15,7 @@ PATH=$PATH:/usr/sbin:/sbin
 CORES=${CORES:-4}                # of each node, so many or not
 MEMORY_MB=${MEMORY_MB:-6000}     # of each node
 
-runs() { [ -f "$folder/$1.pid" ] && kill -0 "$(cat "$folder/$1.pid")" 2>/dev/null; }
+runs() { [ -f "$folder/$1.pid" ] && grep -qs '^State:.[^Z]' "/proc/$(cat "$folder/$1.pid")/status"; }
 
 free_ports() {  # as many ports as asked for, none of them in use now
     python3 - "$1" <<'END'
@@ -41,6 +41,7 @@ configure() {
         printf '#!/bin/sh\nSLURM_CONF=${SLURM_CONF:-%q} exec %q "$@"\n' "$configuration" "$(command -v $program)" > "$folder/bin/$program"
         chmod +x "$folder/bin/$program"
     done
+    cp "$(dirname "$(realpath "$0")")/without_accounting/sacct" "$folder/bin"
     printf 'export SLURM_CONF=%q PATH=%q:$PATH\n' "$configuration" "$folder/bin" > "$folder/environment"
     cat > "$configuration" <<END
 ClusterName=trial
@@ -70,7 +71,7 @@ SchedulerParameters=sched_interval=1,sched_min_interval=0,defer_batch
 SlurmdTimeout=10
 ReturnToService=2
 JobRequeue=1
-MinJobAge=300
+MinJobAge=3600
 KillWait=2
 MpiDefault=none
 MailProg=/bin/true
