@@ -62,7 +62,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     rules = evidence.table("scale_rules")
     return {
         "questions": answered(evidence.claims, QUESTIONS),
-        "sizes": table(SIZES, records(sizes), right=0),
+        "sizes": table(SIZES, records(sizes), right=1),
         "rules": table(RULES, records(rules[rules["blocks"] == rules["blocks"].max()]), right=1),
         "figures": drawings(scale_blocks=(growth, sizes)),
     }

@@ -94,4 +94,4 @@ def _graphs(graphs: list[GraphWork]) -> Table:
         ]
         for work in graphs
     ]
-    return Table(head, lines, right=0)
+    return Table(head, lines, right=1)
