@@ -50,4 +50,5 @@ def named_files(text: str, folder: Path) -> list[Path]:
     asking = [line for line in text.splitlines() if "delete" in line]
     names = (name.strip("'\".,:;()") for line in asking for name in _FILE.findall(line))
     paths = [folder / name for name in dict.fromkeys(names)]
-    return [path for path in paths if path.is_file() and path.relative_to(folder).parts[0] in ("data", ".cache")]
+    inside = [path for path in paths if path.is_relative_to(folder)]  # a traceback names files of packages, too
+    return [path for path in inside if path.is_file() and path.relative_to(folder).parts[0] in ("data", ".cache")]

@@ -116,3 +116,11 @@ def test_a_mended_case_counts_once_and_as_it_ended_last() -> None:
     results = fault_table.tally(cases)
     values = results[results["set"] == "all"].set_index("metric")["value"]
     assert values[["injected", "mended", "silent", "refused", "same_bytes"]].tolist() == [2, 1, 0, 1, 1]
+
+
+def test_files_of_packages_are_not_deleted(tmp_path: Path) -> None:
+    """A message may hold a traceback, with lines that speak of deletion."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.parquet").touch()
+    text = f"error: {Path(__file__)}: delete\nerror: data/a.parquet is damaged; delete the file and run again"
+    assert verdicts.named_files(text, tmp_path) == [tmp_path / "data/a.parquet"]
