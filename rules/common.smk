@@ -110,14 +110,15 @@ def complete(rules):
         if not stage_rule.benchmark:
             stage_rule.benchmark = f"benchmarks/rules/{place}.tsv"
         chosen = workflow.resource_settings._parsed_overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
-        needs = resources_of(stage_rule.name)
+        tasks = chosen["tasks"].value if "tasks" in chosen else 1
+        needs = resources_of(stage_rule.name, tasks)
         stage_rule.resources.update({name: value for name, value in needs.items() if name not in chosen})
 
 
-def resources_of(rule):
+def resources_of(rule, tasks):
     """Memory (MB), time (minutes) and GPUs, if any, of a rule, for schedulers of clusters; its cores are its threads.
 
-    A job that was killed for its memory or its time gets twice as much at the next attempt. `launcher` runs a stage:
+    Each of its tasks holds what one process holds. A job that was killed for its memory or its time gets twice as much at the next attempt. `launcher` runs a stage:
     Python, or what starts it as several processes (profiles/slurm/).
     """
     if rule not in DECLARED:
@@ -125,7 +126,7 @@ def resources_of(rule):
     needs = DECLARED[rule]
     memory, minutes, gpus = (int(needs[name]) for name in ("mem_mb", "minutes", "gpus"))
     return {
-        "mem_mb": lambda wildcards, attempt: memory * 2 ** (attempt - 1),
+        "mem_mb": lambda wildcards, attempt: memory * tasks * 2 ** (attempt - 1),
         "runtime": lambda wildcards, attempt: minutes * 2 ** (attempt - 1),
         "launcher": "python",
         **({"gpu": gpus} if gpus else {}),  # some plugins take 0 for a wish

@@ -5,20 +5,23 @@ The tiny corpus of the tests, in fresh copies of the repository:
 - `node_killed`: the node that trains dies in mid-job, with its processes; it comes back a minute later;
 - `over_memory`: trainings are declared with less memory than they need, and killed for it;
 - `controller_restarted`: slurmctld is killed while jobs run, and started anew a minute later;
-- `two_tasks`: trainings as one job of two tasks, under torchrun, beside the same two processes without Slurm;
-- `task_killed`: the same, and one of the tasks is killed.
-Each must end with the same bytes. It publishes `cluster`. Needs slurm-wlm and munge (Debian).
+- `snakemake_killed`: Snakemake is killed while jobs run, and started again as docs/cluster.md says;
+- `two_tasks`: a training of each kind as one job of two tasks, beside the same two processes without Slurm;
+- `task_killed`: the whole DAG with such trainings, and one of the tasks is killed.
+Each must end with the same bytes; a run that fails is given its command once more. It publishes `cluster`. Needs
+slurm-wlm and munge (Debian).
 """
 
 from __future__ import annotations
 
+import getpass
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import pandas as pd
 import psutil
@@ -34,7 +37,24 @@ _STEPS = 400  # of trainings that are hit in the middle
 _MEMORY_MB = 300  # less than a training needs
 _PATIENCE_SECONDS = 900
 _OUTAGE_SECONDS = 60  # of a node or of the controller
+_TRAININGS = {  # one of each rule that trains
+    "train": "quick/models/full/popocs/0",
+    "train_ordering": "imitation/models/full/attention_pointer/0",
+    "train_policy": "gflownet/networks/gflownet/0",
+    "train_slot_network": "devices/networks/popocs/0",
+    "train_whole_graph": "placement_transfer/networks/generalised/0",
+    "train_fusing": "fusion/networks/fusing/0",
+}
+_WEIGHTS = [f"data/experiments/{folder}/weights.safetensors" for folder in _TRAININGS.values()]
 Fault = Callable[[TrialCluster, subprocess.Popen[str], Path], str]
+
+
+class Scenario(NamedTuple):
+    """What happens during a run, what is made, and by how many processes each training."""
+
+    fault: Fault
+    targets: tuple[str, ...] = ()  # empty: everything
+    tasks: int = 1
 
 
 def snakemake(*more: str) -> list[str]:
@@ -42,17 +62,16 @@ def snakemake(*more: str) -> list[str]:
     return ["snakemake", "--profile", "profiles/slurm", "--resources", "mem_mb=5500", *more]
 
 
-def as_tasks(rule: str) -> list[str]:
-    """Options that run a training rule as one job of two tasks."""
-    launcher = "profiles/slurm/as_tasks.sh"
-    return ["--set-resources", f"{rule}:mpi=srun", f"{rule}:tasks=2", f"{rule}:launcher={launcher}"]
+def trainings_by(launcher: str, *more: str) -> list[str]:
+    """Options that set the launcher, and other resources, of every rule that trains."""
+    return ["--set-resources", *(f"{rule}:{entry}" for rule in _TRAININGS for entry in (f"launcher={launcher}", *more))]
 
 
-def process(words: list[str]) -> psutil.Process | None:
-    """A process whose command line holds these words."""
+def process(words: list[str], folder: Path) -> psutil.Process | None:
+    """A process in this folder whose command line holds these words."""
     for candidate in psutil.process_iter():
         try:
-            if set(words) <= set(candidate.cmdline()):
+            if set(words) <= set(candidate.cmdline()) and candidate.cwd() == str(folder):
                 return candidate
         except (psutil.Error, OSError):
             continue  # it has ended
@@ -64,7 +83,7 @@ def training_begun(run: subprocess.Popen[str], folder: Path) -> psutil.Process:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline and run.poll() is None:
         if any((folder / ".cache/checkpoints").glob("*.pt")):
-            training = process(["pipeline.stages", "train"])
+            training = process(["pipeline.stages", "train"], folder)
             if training is not None:
                 return training
         time.sleep(0.05)
@@ -87,6 +106,21 @@ def controller_restarted(cluster: TrialCluster, run: subprocess.Popen[str], fold
     return "slurmctld"
 
 
+def snakemake_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
+    """Snakemake dies while a training runs; then what docs/cluster.md says: scancel, make unlock."""
+    training_begun(run, folder)
+    run.kill()
+    run.wait()
+    environment = cluster.environment(ENVIRONMENT)
+    subprocess.run(["scancel", "-u", getpass.getuser()], env=environment, check=True)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while subprocess.call([sys.executable, "-m", "pipeline.recovery"], cwd=folder, env=environment):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the jobs did not end")
+        time.sleep(1)
+    return "Snakemake"
+
+
 def task_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path) -> str:
     """One process of a training dies."""
     training_begun(run, folder).kill()
@@ -97,13 +131,14 @@ def undisturbed(cluster: TrialCluster, run: subprocess.Popen[str], folder: Path)
     return "nothing"
 
 
-SCENARIOS: dict[str, tuple[Fault, bool]] = {
-    "whole": (undisturbed, False),  # what happens, and whether trainings are jobs of two tasks
-    "node_killed": (node_killed, False),
-    "over_memory": (undisturbed, False),
-    "controller_restarted": (controller_restarted, False),
-    "two_tasks": (undisturbed, True),
-    "task_killed": (task_killed, True),
+SCENARIOS = {
+    "whole": Scenario(undisturbed),
+    "node_killed": Scenario(node_killed),
+    "over_memory": Scenario(undisturbed),
+    "controller_restarted": Scenario(controller_restarted),
+    "snakemake_killed": Scenario(snakemake_killed),
+    "two_tasks": Scenario(undisturbed, tuple(_WEIGHTS), tasks=2),
+    "task_killed": Scenario(task_killed, tasks=2),
 }
 
 
@@ -124,42 +159,44 @@ def copy(folder: Path, scenario: str) -> Path:
     return folder
 
 
-def local(folder: Path, tasks: bool) -> dict[str, str]:
-    """Digests of a run on this machine alone; `tasks`: every training by two processes."""
+def local(folder: Path, targets: tuple[str, ...], tasks: int) -> dict[str, str]:
+    """Digests of a run on this machine alone; `tasks`: processes of each training."""
     command = ["snakemake", "-j2"]
-    if tasks:
-        command += ["--set-resources", "train:launcher=torchrun --nproc-per-node 2"]
-    subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    if tasks > 1:
+        command += trainings_by(f"torchrun --standalone --nproc-per-node {tasks}")
+    subprocess.run([*command, "--", *targets], cwd=folder, env=ENVIRONMENT, check=True, capture_output=True)
     return digests(folder)
 
 
-def on_slurm(scenario: str, folder: Path, expected: dict[str, str]) -> list[Row]:
+def on_slurm(name: str, folder: Path, expected: dict[str, str]) -> list[Row]:
     """Run a scenario in a copy of the repository; rows of table `results`."""
-    fault, tasks = SCENARIOS[scenario]
+    scenario = SCENARIOS[name]
+    options = trainings_by("profiles/slurm/as_tasks.sh", "mpi=srun", f"tasks={scenario.tasks}")
+    command = snakemake(*(options if scenario.tasks > 1 else []), "--", *scenario.targets)
     log = folder / "run.log"
-    with TrialCluster(folder.with_name(f"slurm_{scenario}")) as cluster, log.open("w") as output:
+    with TrialCluster(folder.with_name(f"slurm_{name}")) as cluster, log.open("w") as output:
         began = time.monotonic()
-        command = snakemake(*(as_tasks("train") if tasks else []))
-        run = subprocess.Popen(
-            command, cwd=folder, env=cluster.environment(ENVIRONMENT), text=True, stdout=output, stderr=output
-        )
-        hit = fault(cluster, run, folder)
-        code, seconds = run.wait(), time.monotonic() - began
+        environment = cluster.environment(ENVIRONMENT)
+        run = subprocess.Popen(command, cwd=folder, env=environment, text=True, stdout=output, stderr=output)
+        hit = scenario.fault(cluster, run, folder)
+        code, commands = run.wait(), 1
+        if code:
+            code, commands = subprocess.call(command, cwd=folder, env=environment, stdout=output, stderr=output), 2
+        seconds = time.monotonic() - began
     output_text, files = log.read_text(), digests(folder)
     differing = sorted({name for name, _ in files.items() ^ expected.items()})
     figures = {
         "different_bytes": len(differing),
         "files": len(files),
         "exit_code": code,
+        "commands": commands,
         "slurm_jobs": output_text.count("has been submitted with SLURM jobid"),
         "restarted_jobs": output_text.count("Trying to restart"),
     }
-    print(f"{scenario}: {hit} was hit; {seconds:.0f} s; {figures} {differing[:3]}", flush=True)
+    print(f"{name}: {hit} was hit; {seconds:.0f} s; {figures} {differing[:3]}", flush=True)
     if code:
         print(output_text[-3000:], file=sys.stderr)
-    place = {"experiment": "cluster", "set": scenario, "method": "slurm", "seed": "all"}
+    place = {"experiment": "cluster", "set": name, "method": "slurm", "seed": "all"}
     rows = [row(place, Quantity(metric, unit="count"), float(value)) for metric, value in figures.items()]
     return [*rows, row(place, Quantity("wall_seconds", unit="seconds"), seconds)]
 
@@ -171,15 +208,14 @@ def main(
 ) -> None:
     """Run the scenarios on Slurm, compare each with a run on this machine alone, and publish."""
     rows: list[Row] = []
-    references: dict[str, dict[str, str]] = {}
+    references: dict[tuple[tuple[str, ...], int], dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = scratch or Path(temporary)
-        for scenario in only or list(SCENARIOS):
-            tasks = SCENARIOS[scenario][1]
-            kind = "tasks" if tasks else "alone"
+        for name in only or list(SCENARIOS):
+            kind = SCENARIOS[name].targets, SCENARIOS[name].tasks
             if kind not in references:
-                references[kind] = local(copy(folder / f"local_{kind}", kind), tasks)
-            rows += on_slurm(scenario, copy(folder / scenario, scenario), references[kind])
+                references[kind] = local(copy(folder / f"alone_{name}", "alone"), *kind)
+            rows += on_slurm(name, copy(folder / name, name), references[kind])
     different = sum(line["value"] for line in rows if line["metric"] == "different_bytes")
     place = {"experiment": "cluster", "set": "all", "method": "slurm", "seed": "all"}
     rows.append(row(place, Quantity("different_bytes", unit="count"), different, n=len(SCENARIOS)))

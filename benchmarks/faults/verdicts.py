@@ -48,7 +48,7 @@ def helps(text: str) -> bool:
 def named_files(text: str, folder: Path) -> list[Path]:
     """Files that a message asks to delete and that exist in `folder`, without its code."""
     asking = [line for line in text.splitlines() if "delete" in line]
-    names = (name.strip("'\".,:;()") for line in asking for name in _FILE.findall(line))
+    names = (name.rstrip(".") for line in asking for name in _FILE.findall(line))
     paths = [folder / name for name in dict.fromkeys(names)]
     inside = [path for path in paths if path.is_relative_to(folder)]  # a traceback names files of packages, too
     return [path for path in inside if path.is_file() and path.relative_to(folder).parts[0] in ("data", ".cache")]

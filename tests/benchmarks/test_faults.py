@@ -99,11 +99,13 @@ def test_a_message_helps_if_it_names_file_and_remedy(text: str, helpful: bool) -
 
 
 def test_only_files_of_the_run_are_deleted_by_a_remedy(tmp_path: Path) -> None:
-    for name in ("data/a.parquet", "pipeline/b.json", "data/c.parquet"):
+    for name in ("data/a.parquet", "pipeline/b.json", "data/c.parquet", ".cache/d.sqlite"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     text = "error: data/a.parquet: damaged; see pipeline/b.json; delete the file\nerror: data/c.parquet was made"
     assert verdicts.named_files(text, tmp_path) == [tmp_path / "data/a.parquet"]
+    text = "error: .cache/d.sqlite cannot be used (it is malformed); delete it and run again.\n"
+    assert verdicts.named_files(text, tmp_path) == [tmp_path / ".cache/d.sqlite"]
 
 
 def test_a_mended_case_counts_once_and_as_it_ended_last() -> None:

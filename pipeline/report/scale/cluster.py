@@ -18,7 +18,8 @@ _SCENARIOS = {
     "node_killed": "the node of a training died with its processes",
     "over_memory": "trainings had less memory than they need",
     "controller_restarted": "Slurm's controller died and came back",
-    "two_tasks": "nothing; every training was one job of two tasks",
+    "snakemake_killed": "Snakemake was killed; its jobs were ended, and the command given again",
+    "two_tasks": "nothing; a training of each kind, each one job of two tasks",
     "task_killed": "one task of a training died",
 }
 
@@ -30,6 +31,7 @@ def scenario_label(name: str) -> str:
 
 SCENARIOS: list[Column] = [
     ("What happened during the run", of("set", scenario_label)),
+    ("Commands", value(count, "commands")),
     ("Exit code", value(count, "exit_code")),
     ("Jobs of Slurm", value(count, "slurm_jobs")),
     ("Started again", value(count, "restarted_jobs")),
