@@ -1,14 +1,17 @@
-"""The whole pipeline on the tiny corpus: killed and taken up, by DVC, and by a colleague, with the same bytes."""
+"""The pipeline on the tiny corpus: killed and taken up, by DVC, by a colleague, and on Slurm, with the same bytes."""
 
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from benchmarks.cluster.trial import TrialCluster
 from tests.copies import ENVIRONMENT, EVALUATED, copy_of_repository, digests, planned, run
 from tests.team_lines import lines, typed
 
@@ -107,6 +110,35 @@ def test_a_colleague_fetches_the_data_by_ssh_and_computes_nothing(killed: Path, 
     finally:
         typed(folder, stop, TEAM=team)
         shutil.rmtree(team)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialCluster]:
+    daemons = ("slurmctld", "slurmd", "munged")
+    missing = [name for name in daemons if not shutil.which(name, path="/usr/sbin:/sbin:/usr/bin")]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} missing: apt-get install slurm-wlm munge")
+    pytest.importorskip("snakemake_executor_plugin_slurm", reason="pip install -c constraints.txt -e '.[cluster]'")
+    with TrialCluster(tmp_path_factory.mktemp("slurm")) as started:
+        yield started
+
+
+def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
+    killed: Path, cluster: TrialCluster, tmp_path: Path
+) -> None:
+    """Single jobs, a group of two, and a job that is killed for its memory and started again."""
+    folder = copy_of_repository(tmp_path / "slurm", smallest=True)
+    table = folder / "rules/resources.csv"
+    needs = pd.read_csv(table, keep_default_na=False)
+    needs.loc[needs["rule"] == "dags", "mem_mb"] = 150  # the interpreter and its libraries need more
+    needs.to_csv(table, index=False)
+    options = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500", "--"]
+    targets = ["data/sets/test_5.parquet", "data/dags/released/full.parquet"]
+    output = run(folder, "snakemake", *options, *targets, environment=cluster.environment(ENVIRONMENT))
+    made = digests(folder, "data")
+    assert set(targets) < made.keys() and made.items() <= digests(killed, "data").items()
+    assert "Group job tables" in output
+    assert output.count("Trying to restart") >= 1
 
 
 def adopt(folder: Path) -> None:

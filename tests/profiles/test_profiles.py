@@ -1,11 +1,9 @@
-"""Profiles of clusters name rules that exist; every rule declares what it needs; Slurm runs jobs and groups of jobs."""
+"""Profiles of clusters name rules that exist; every rule declares what it needs."""
 
 from __future__ import annotations
 
 import importlib
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from benchmarks.cluster.trial import TrialCluster
 from benchmarks.rule_costs import COLUMNS, declared, lines, measured
-from tests.copies import ENVIRONMENT, copy_of_repository, digests, run
 
 ROOT = Path(__file__).parents[2]
 CLUSTERS = ["slurm", "kubernetes"]
@@ -84,31 +80,3 @@ def test_costs_are_read_from_snakemakes_measurements(tmp_path: Path) -> None:
     large = pd.DataFrame([declared("dags", costs.loc["dags"], "large") | {"mem_mb": 9000}])
     renewed = {line["rule"]: line for line in lines(["dags", "tokens", "train"], large, costs, "small")}
     assert renewed["dags"]["run"] == "large" and renewed["tokens"]["run"] == "small" and renewed["train"]["jobs"] == 0
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialCluster]:
-    daemons = ("slurmctld", "slurmd", "munged")
-    missing = [name for name in daemons if not shutil.which(name, path="/usr/sbin:/sbin:/usr/bin")]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} missing: apt-get install slurm-wlm munge")
-    pytest.importorskip("snakemake_executor_plugin_slurm", reason="pip install -c constraints.txt -e '.[cluster]'")
-    with TrialCluster(tmp_path_factory.mktemp("slurm")) as started:
-        yield started
-
-
-@pytest.mark.e2e
-def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(cluster: TrialCluster, tmp_path: Path) -> None:
-    """Single jobs, a group of two, and a job that is killed for its memory and started again."""
-    targets = ["data/sets/test_5.parquet", "data/dags/released/full.parquet"]
-    local, remote = (copy_of_repository(tmp_path / name, smallest=True) for name in ("local", "remote"))
-    run(local, "snakemake", "-j2", *targets)
-    table = remote / "rules/resources.csv"
-    needs = pd.read_csv(table, keep_default_na=False)
-    needs.loc[needs["rule"] == "dags", "mem_mb"] = 150  # the interpreter and its libraries need more
-    needs.to_csv(table, index=False)
-    profile_of = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500", "--"]
-    output = run(remote, *("snakemake", *profile_of, *targets), environment=cluster.environment(ENVIRONMENT))
-    assert digests(remote, "data") == digests(local, "data")
-    assert "Group job tables" in output
-    assert output.count("Trying to restart") >= 1
