@@ -135,7 +135,6 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     missing = answers[answers["holds"] == "not measured"].index
     awaited = ("quick", "paper_test_5_paper_valid", "hardware_series", "reorder_lost", "devices", "simulator")
     awaited += (
-        "cluster",
         "gflownet",
         "environment_speedup",
         "go_",
