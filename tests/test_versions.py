@@ -135,8 +135,8 @@ def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
     options = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500", "--"]
     targets = ["data/sets/test_5.parquet", "data/dags/released/full.parquet"]
     output = run(folder, "snakemake", *options, *targets, environment=cluster.environment(ENVIRONMENT))
-    made = digests(folder, "data")
-    assert set(targets) < made.keys() and made.items() <= digests(killed, "data").items()
+    files = digests(folder, "data")
+    assert set(targets) < files.keys() and files.items() <= digests(killed, "data").items()
     assert "Group job tables" in output
     assert output.count("Trying to restart") >= 1
 
