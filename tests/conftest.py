@@ -1,6 +1,7 @@
 """Fixtures of more than one room, and how all tests are run: small tensors, and two cores that others use too."""
 
 import os
+from pathlib import Path
 
 # Threads that wait must sleep: where cores are shared, those that spin keep the others from what they wait for.
 os.environ["OMP_WAIT_POLICY"] = "passive"
@@ -11,9 +12,11 @@ import pipeline  # noqa: F401, I001 - first: it says which processor code is com
 import numba
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from pipeline.blocks.latency import llvm_mca
+from tests.copies import run_with_two_kills
 
 settings.register_profile(
     "suite",
@@ -39,3 +42,17 @@ def binary() -> str:
     if path is None:
         pytest.skip(f"llvm-mca {llvm_mca.VERSION} is not installed: {llvm_mca.INSTALL}")
     return path
+
+
+@pytest.fixture(scope="session")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was killed twice, made once for all processes of pytest-xdist. Not to be changed."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    done = folder / "killed.done"
+    with FileLock(folder / "killed.lock"):
+        if not done.exists():
+            run_with_two_kills(folder / "killed")
+            done.touch()
+    return folder / "killed"

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -89,6 +91,23 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     run(folder, "git", "add", "-A")
     run(folder, "git", "commit", "-q", "-m", "copy")
     return folder
+
+
+def run_with_two_kills(folder: Path) -> None:
+    """In a new copy of the repository at `folder`: everything on one core, where Snakemake is killed twice."""
+    copy_of_repository(folder, smallest=True)
+    for moment in ("data/tokens/tokens.parquet", "data/experiments/quick/models/*/*/0/weights.safetensors"):
+        process = subprocess.Popen(
+            ["snakemake", "-j1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not list(folder.glob(moment)) and process.poll() is None:
+            time.sleep(0.2)
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(1)  # into the next job
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert "Removed the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
+    run(folder, "snakemake", "-j1")
 
 
 def digests(folder: Path, *rooms: str) -> dict[str, str]:
