@@ -13,44 +13,54 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything is made by DVC, and committed."""
     folder = copy_of_repository(tmp_path_factory.mktemp("dvc") / "dvc", smallest=True)
     run(folder, "dvc", "repro")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-q", "-m", "made")
     return folder
 
 
 def test_dvc_gives_the_same_bytes_and_agrees_with_snakemake(repeated: Path, killed: Path) -> None:
-    folder, first = repeated, digests(repeated)
-    assert first == digests(killed)  # one core and two kills, and one process after the other by DVC
-    assert "up to date" in run(folder, "dvc", "status")
-    run(folder, "git", "add", "-A")
-    run(folder, "git", "commit", "-q", "-m", "made")
+    assert digests(repeated) == digests(killed)  # one process after the other by DVC, and one core with two kills
+    adopt(repeated)
+    assert planned(repeated) == {}
 
-    adopt(folder)
-    assert planned(folder) == {}
 
-    run(folder, "dvc", "push")
-    shutil.rmtree(folder / "data")
-    shutil.rmtree(folder / ".dvc/cache")
-    run(folder, "dvc", "pull")
-    assert digests(folder) == first
+@pytest.fixture(scope="module")
+def fetched(repeated: Path) -> Path:
+    """All data was pushed, deleted and pulled."""
+    run(repeated, "dvc", "push")
+    shutil.rmtree(repeated / "data")
+    shutil.rmtree(repeated / ".dvc/cache")
+    run(repeated, "dvc", "pull")
+    return repeated
 
-    # DVC has replaced the files: Snakemake must not take them for its own.
-    assert "make adopt" in run(folder, "snakemake", "-n", fails=True)
-    adopt(folder)
-    assert planned(folder) == {}
 
-    run(folder, "dvc", "exp", "run", "-S", "judges.atom.iterations=2")
-    assert "judges.atom.iterations" in run(folder, "dvc", "params", "diff")
-    assert "cycles" in run(folder, "dvc", "metrics", "diff")
-    assert "exact_match" in run(folder, "dvc", "metrics", "show")
-    run(folder, "dvc", "plots", "show")
-    same = {name for name, digest in digests(folder).items() if first.get(name) == digest}
+def test_what_was_pushed_comes_back(fetched: Path, killed: Path) -> None:
+    assert digests(fetched) == digests(killed)
+
+
+def test_snakemake_takes_no_fetched_file_for_its_own(fetched: Path) -> None:
+    assert "make adopt" in run(fetched, "snakemake", "-n", fails=True)
+    adopt(fetched)
+    assert planned(fetched) == {}
+
+
+def test_an_experiment_makes_what_its_parameter_changes(fetched: Path) -> None:
+    before = digests(fetched)
+    run(fetched, "dvc", "exp", "run", "-S", "judges.atom.iterations=2")
+    assert "judges.atom.iterations" in run(fetched, "dvc", "params", "diff")
+    assert "cycles" in run(fetched, "dvc", "metrics", "diff")
+    assert "exact_match" in run(fetched, "dvc", "metrics", "show")
+    run(fetched, "dvc", "plots", "show")
+    same = {name for name, digest in digests(fetched).items() if before.get(name) == digest}
     assert "data/experiments/quick/judged/test_5/haswell_100.parquet" in same
     assert "data/experiments/quick/judged/test_5/atom.parquet" not in same
 
-    adopt(folder)  # now the other parameter is what the files are made of
-    run(folder, "git", "checkout", "-q", "params.yaml")
-    assert set(planned(folder)) == {"judge"} | EVALUATED
+    adopt(fetched)  # now the other parameter is what the files are made of
+    run(fetched, "git", "checkout", "-q", "params.yaml")
+    assert set(planned(fetched)) == {"judge"} | EVALUATED
 
 
 def adopt(folder: Path) -> None:
