@@ -16,7 +16,7 @@ from pipeline.analysis.claims import table
 from pipeline.analysis.provenance import Provenance, differs, state
 from pipeline.analysis.rows import results as rows_of
 from pipeline.analysis.rows import row
-from pipeline.report.pages import PAGES
+from pipeline.report.pages import EXPERIMENTS
 from pipeline.stages import options
 
 
@@ -42,11 +42,10 @@ def main(
 
 def _unmarked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:
     """Row of results: published folders that are older than their sources or settings though no page says so."""
-    shown = {name for page in PAGES for name in page.experiments}
     silent = []
     for folder in folders:
         source, settings = Provenance.read(folder / published.PROVENANCE), settings_now.get(folder.name)
-        mark = state(source, settings) if folder.name in shown else "current"
+        mark = state(source, settings) if folder.name in EXPERIMENTS else "current"
         silent.append(mark == "current" and differs(source, settings))
     place = {"experiment": "published", "seed": "all", "unit": "count"}
     return rows_of([row(place, NOT_MARKED, float(sum(silent)), n=len(silent))] if silent else [])
