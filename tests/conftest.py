@@ -50,9 +50,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    done = folder / "killed.done"
+    complete = folder / "killed.done"
     with FileLock(folder / "killed.lock"):
-        if not done.exists():
+        if not complete.exists():
             run_with_two_kills(folder / "killed")
-            done.touch()
+            complete.touch()
     return folder / "killed"
