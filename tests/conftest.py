@@ -29,6 +29,11 @@ settings.register_profile(
 settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take minutes begin first, so that no process waits for them at the end."""
+    items.sort(key=lambda item: item.path.name not in ("test_dvc.py", "test_end_to_end.py"))
+
+
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """Compiled kernels set the number of OpenMP's threads, which is that of torch as well."""
