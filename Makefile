@@ -35,7 +35,7 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 	mypy
 	mypy examples/*.py
 	pytest -q -n 2 --dist loadfile -m "not e2e"
-	pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m e2e
+	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e
 
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard: prints each experiment's address and serves, until Ctrl-C
