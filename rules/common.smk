@@ -118,8 +118,8 @@ def complete(rules):
 def resources_of(rule, tasks):
     """Memory (MB), time (minutes) and GPUs, if any, of a rule, for schedulers of clusters; its cores are its threads.
 
-    Each of its tasks holds what one process holds. A job that was killed for its memory or its time gets twice as much at the next attempt. `launcher` runs a stage:
-    Python, or what starts it as several processes (profiles/slurm/).
+    Each of its tasks holds what one process holds. A job that was killed for its memory or its time gets twice as much
+    at the next attempt. `launcher` runs a stage: Python, or what starts it as several processes (profiles/slurm/).
     """
     if rule not in DECLARED:
         raise ValueError(f"rules/resources.csv has no line for rule {rule}: python -m benchmarks.rule_costs adds it")
