@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.blocks.formats import regions, source_lines
-from pipeline.blocks.formats.listing import Listing, branch_targets
+from pipeline.blocks.formats.assembly_places import Places
+from pipeline.blocks.formats.listing import Listing
 from pipeline.blocks.formats.source_lines import Location, Row, Shown, State
 from pipeline.blocks.formats.statements import PADDING, Kind, Source
 
@@ -165,7 +166,7 @@ class _Walk:
                 elif statement.word in PADDING:
                     self._pad(line)
                 self._cut, self._comments = True, []
-            elif kind == Kind.DIRECTIVE:
+            elif kind in (Kind.DIRECTIVE, Kind.ASSIGNMENT):
                 self._cut, self._comments = True, []
                 self._awkward |= bool(self._pending)
                 self._uncertain |= bool(self._pending)
@@ -193,14 +194,12 @@ def throws_without_calls(source: Source) -> bool:
     return False
 
 
-def layout(source: Source, part: Listing) -> Layout:
+def layout(source: Source, part: Listing, places: Places) -> Layout:
     """The blocks of a file and what surrounds their instructions."""
     result = _Walk(source, part).run()
     _restrict(result, source, part)
-    targets = branch_targets(part)
-    for index, offsets in targets.items():
-        rows = part.section == index
-        result.breaks[rows] |= np.isin(part.begin[rows], offsets)
+    result.breaks |= places.entered
+    result.movable &= ~places.named & ~np.array([bool(reason) for reason in places.alone], bool)
     joined = np.zeros(len(result.breaks), bool)  # with the instruction before
     joined[1:] = ~result.breaks[1:] & result.movable[1:] & result.movable[:-1]
     edges = np.flatnonzero(np.diff(np.r_[False, joined, False].astype(np.int8)))
