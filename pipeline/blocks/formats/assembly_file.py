@@ -17,7 +17,8 @@ from iced_x86 import Decoder, Register
 
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats.assembler import Refused, assemble
-from pipeline.blocks.formats.assembly_blocks import Layout, layout, throws_without_calls
+from pipeline.blocks.formats.assembly_blocks import layout
+from pipeline.blocks.formats.assembly_exceptions import OF_LANGUAGE, OF_OPTION, compiled_to_throw, language, may_throw
 from pipeline.blocks.formats.assembly_functions import frames
 from pipeline.blocks.formats.assembly_names import names
 from pipeline.blocks.formats.assembly_places import Places, places
@@ -25,6 +26,7 @@ from pipeline.blocks.formats.assembly_proof import failing_blocks
 from pipeline.blocks.formats.assembly_text import text_with_orders
 from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
 from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
+from pipeline.blocks.formats.preprocessor import preprocessor_line
 from pipeline.blocks.formats.source_lines import Shown
 from pipeline.blocks.formats.statements import Kind, Source, scan
 
@@ -47,6 +49,7 @@ class AssemblyFile:
         is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
         marks = frames(source, part, code_places.named | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
+        marks[may_throw(source, part)] |= int(Mark.FIXED)
         self.blocks: list[CodeBlock] = [
             CodeBlock(
                 self._place(block), b"".join(part.code(k) for k in block), marks[block.start : block.stop].tobytes()
@@ -131,9 +134,10 @@ def _faults(source: Source, part: Listing) -> list[Fault]:
     if source.foreign_mode:
         reason = "it contains code for 16 or 32 bits in a macro, a condition or inline assembly"
         return [Fault(whole, reason, "move that code to a file of its own")]
-    if throws_without_calls(source):
-        reason = "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed"
-        return [Fault(whole, reason, "compile it without that option")]
+    if throwing := language(source):
+        return [Fault(whole, OF_LANGUAGE.format(throwing), "none is needed")]
+    if compiled_to_throw(source):
+        return [Fault(whole, OF_OPTION, "compile it without that option")]
     understood = set(part.line.tolist())
     inline: list[int] = []
     other: list[int] = []
@@ -197,7 +201,13 @@ def _is_32_bit(part: Listing) -> bool:
 
 def read(content: bytes, name: str) -> AssemblyFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
-    source = scan(content.decode("latin-1"))
+    text = content.decode("latin-1")
+    if (line := preprocessor_line(text, name)) is not None:
+        raise Unreadable(
+            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({text.splitlines()[line].strip()})",
+            f"give its output: gcc -E {name} -o FILE.s",
+        )
+    source = scan(text)
     if any(statement.word == ".include" for statement in source.statements):
         raise Unreadable(
             f"{name} includes another file, which cannot be seen", "put the text of that file in its place"
