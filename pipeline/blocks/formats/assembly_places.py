@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind, Register
+from iced_x86 import Decoder, FlowControl, Instruction, OpKind
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from pipeline.blocks.formats.assembler import relocation_symbols, relocation_types
 from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_names import Names
-from pipeline.blocks.formats.computed_jumps import computed_jumps
+from pipeline.blocks.formats.computed_jumps import computed_jumps, may_write_return
 from pipeline.blocks.formats.elf_symbols import is_thunk
 from pipeline.blocks.formats.listing import Listing, branches
 from pipeline.blocks.formats.statements import DEBUG_SECTION, Kind, Source
@@ -357,16 +357,9 @@ def _kinds(part: Listing) -> _Kinds:
     indirect = np.array([e.flow_control in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL) for e in examples])
     by_register = indirect & np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)
     returns = np.array([e.flow_control == FlowControl.RETURN for e in examples], bool)[number]
-    writes = np.array([_may_write_return(e) for e in examples], bool)[number]
+    writes = np.array([may_write_return(e) for e in examples], bool)[number]
     returns[1:] &= writes[:-1]
     return _Kinds(jumps[number], by_register[number], returns)
-
-
-def _may_write_return(instruction: Instruction) -> bool:
-    """Whether it may write the word at the top of the stack."""
-    at_top = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
-    into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
-    return instruction.mnemonic == Mnemonic.PUSH or (into_memory and at_top)
 
 
 def _run(

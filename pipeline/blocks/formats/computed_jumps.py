@@ -170,6 +170,13 @@ def computed_jumps(
     return rows
 
 
+def may_write_return(instruction: Instruction) -> bool:
+    """Whether an instruction may write the word at the top of the stack, to which a return after it leads."""
+    at_top = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
+    into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
+    return instruction.mnemonic == Mnemonic.PUSH or (into_memory and at_top)
+
+
 def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
     """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
     at_stack = last.memory_base == Register.RSP and last.memory_displacement == 0
