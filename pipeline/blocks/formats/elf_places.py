@@ -72,7 +72,8 @@ def named(
     ]  # fmt: skip
     begins = np.r_[functions.begin, symbols.typed, _after_ends(code, symbols.labels)]
     everywhere = []
-    for positions in (np.concatenate(places), np.r_[pointers, _distances_in_data(image, content, code, symbols)]):
+    distances = _distances_in_data(image, content, functions, code, symbols, verdict)
+    for positions in (np.concatenate(places), np.r_[pointers, distances]):
         inside = positions[(positions >= 0) & (positions < size)]
         everywhere.append(np.unique(inside[~np.isin(inside, begins)]))
     return Named(*everywhere)
@@ -97,22 +98,33 @@ def _of_distances(image: Image, relocations: Relocations, chosen: np.ndarray) ->
     return np.concatenate([target - (place - base) for base in (place, run, image.bases[relocations.section[rows]])])
 
 
-def _distances_in_data(image: Image, content: bytes, code: Code, symbols: Symbols) -> np.ndarray:
-    """What four bytes of data in a linked file lead to, as a distance from themselves or from a place before them."""
+def _distances_in_data(
+    image: Image, content: bytes, functions: Functions, code: Code, symbols: Symbols, verdict: Verdict
+) -> np.ndarray:
+    """What four bytes of data in a linked file lead to, as a distance from themselves or from a place before them.
+
+    An entry of a table of a switch is known by its target: an instruction of the function that refers to the table.
+    """
     positions = [np.zeros(0, np.int64)]
     if image.relocatable:
         return positions[0]
-    anchors = np.unique(np.r_[code.refers[code.refers != NOWHERE], symbols.places])
+    referring = np.flatnonzero(code.refers != NOWHERE)
+    anchors = np.unique(np.r_[code.refers[referring], symbols.places, image.bases[image.bases != NOWHERE]])
+    user = np.full(len(anchors), -1, np.int64)  # component of a function that refers to each anchor
+    user[np.searchsorted(anchors, code.refers[referring])] = verdict.component[code.function[referring]]
+    user[~np.isin(user, verdict.component[code.function[np.isin(code.flow, (Flow.INDIRECT, Flow.CHOSEN))]])] = -1
     for section, base in zip(image.sections, image.bases.tolist(), strict=True):
         code_section = bool(section["sh_flags"] & 4)
         if base == NOWHERE or code_section or section["sh_type"] != "SHT_PROGBITS" or section.name.startswith(_SKIPPED):
             continue
         distance = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 4)
         place = base + np.arange(len(distance))
-        nearest = np.searchsorted(anchors, place, "right") - 1
-        anchor = anchors[nearest.clip(min=0)] if len(anchors) else np.zeros_like(place)
-        for start in (place, np.where(nearest >= 0, np.maximum(anchor, base), base), np.int64(base)):
-            target = distance + start
+        anchor = np.searchsorted(anchors, place, "right") - 1  # the section's begin is one
+        target = distance + anchors[anchor]
+        into = function_at(functions, target)
+        is_entry = (into >= 0) & (code.at(target) >= 0) & (verdict.component[into] == user[anchor])
+        for start in (place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)):
+            target = distance[~is_entry] + start
             positions.append(target[(target >= 0) & (target < len(image.code))])
     return np.concatenate(positions)
 
