@@ -17,7 +17,7 @@ from pipeline.blocks.formats.assembly_functions import Function, functions
 from pipeline.blocks.formats.statements import DEBUG_SECTION, SECTIONS, Kind, Source, Statement
 
 _TOKEN = re.compile(
-    r"%\w+|@\w+|0[xX][0-9a-fA-F]+|\d+[bf](?![\w.$])|\d+(?![\w.$])|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:]"
+    r"%\w+|@\w+|\$?\d\w*|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:']"
 )
 _BY_REGISTERS = re.compile(r"\([^()]*%[^()]*\)")  # the part of an AT&T operand that names registers
 _WORD = re.compile(r"[\w.]+")
@@ -109,14 +109,28 @@ def _expression(operand: str, line: int, labels: _Labels) -> _Expression:
             named.append((label, sign))
         elif number[:1].isdigit():
             around = {*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]}
-            if not around & _MULTIPLYING:
-                constant += sign * int(number, 16 if number[:2].lower() == "0x" else 10)
-        elif number in labels.assigned:
+            value = _number(number)
+            clear &= value is not None
+            if value is not None and not around & _MULTIPLYING:
+                constant += sign * value
+        elif number in labels.assigned or number == "'":
             clear = False
         elif token in "([":
             continue  # the sign before brackets is that of the first term
         sign = 1
     return _Expression(named, constant, clear and not (has_factor and constant != 0))
+
+
+def _number(token: str) -> int | None:
+    """The value of a number as the assembler reads it; None if it is none, 0 for a label that is not there."""
+    if _NUMERIC.fullmatch(token) is not None:
+        return 0
+    prefix = token[:2].lower()
+    base = 16 if prefix == "0x" else 2 if prefix == "0b" else 8 if token[0] == "0" else 10
+    try:
+        return int(token, base)
+    except ValueError:
+        return None
 
 
 def _is_direct_jump(statement: Statement) -> bool:

@@ -45,6 +45,7 @@ class Places(NamedTuple):
 
     entered: np.ndarray  # (C,) bool: control may arrive at it from elsewhere
     named: np.ndarray  # (C,) bool: it stays where it is
+    begins: np.ndarray  # (C,) bool: a symbol says that a function begins here, or an alias of one leads here
     alone: list[str]  # (C,) why its function is left alone; empty if it is not
 
 
@@ -112,7 +113,8 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     inner = np.flatnonzero(~np.isin(addresses.key, begins))
     index, offset = finder.inside(addresses.key)
 
-    entered, named, in_middle, unclear = np.zeros((4, size), bool)
+    entered, named, begun, in_middle, unclear = np.zeros((5, size), bool)
+    begun[finder.at(begins)[finder.inside(begins)[1] == 0]] = True
     for keys in (arrivals, addresses.key):
         entered[finder.at(keys)[finder.inside(keys)[1] == 0]] = True
     arrived, distance = finder.inside(arrivals)
@@ -134,7 +136,7 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
         for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
             alone[k] = alone[k] or reason
-    return Places(entered, named, alone)
+    return Places(entered, named, begun, alone)
 
 
 def _begins_like_function(source: Source, part: Listing, types: np.ndarray) -> np.ndarray:
