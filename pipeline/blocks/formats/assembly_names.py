@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -233,9 +233,10 @@ def names(source: Source) -> Names:
 
 
 def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterator[int]:
-    """Lines of assignments that may give a place in code a name which the object does not show."""
+    """Lines of assignments that may give a place in code a name which the object does not show, or not any more."""
+    times = Counter(s.word for s in source.statements if s.kind == Kind.ASSIGNMENT)
     for line, statement in enumerate(source.statements):
-        if statement.kind == Kind.ASSIGNMENT and statement.word.startswith(".L"):
+        if statement.kind == Kind.ASSIGNMENT and (statement.word.startswith(".L") or times[statement.word] > 1):
             tokens = _TOKEN.findall(statement.operands)
             here = "." in tokens and is_code[line]
             of_label = any((label := labels.of(token, line)) is not None and is_code[label] for token in tokens)
