@@ -114,7 +114,10 @@ def _distances_in_data(
         target = distance + anchors[anchor]
         into = function_at(functions, target)
         is_entry = (into >= 0) & (code.at(target) >= 0) & (verdict.component[into] == user[anchor])
-        for start in (place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)):
+        bases = [place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)]
+        if not image.movable:  # or an address of four bytes
+            bases.append(np.int64(-image.address))
+        for start in bases:
             target = distance[~is_entry] + start
             positions.append(target[(target >= 0) & (target < len(image.code))])
     return np.concatenate(positions)
