@@ -27,7 +27,7 @@ def main(
     target: PROCESSOR = "host",
     by: METHOD = "search",
     memory: MEMORY = "tso",
-    seed: Annotated[int, typer.Option(help="Seed of the search's random choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices of search and random_legal.")] = 0,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds that a test may take; longer counts as a failure.")
     ] = 60.0,

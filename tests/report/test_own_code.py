@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.analysis import claimed, claims
-from pipeline.blocks.ordering.methods import METHODS
+from pipeline.blocks.ordering.methods import MEASURED
 from pipeline.blocks.ordering.targets import TARGETS
 from pipeline.report.own_code import answers, pace, proof, worth
 from tests.report import made, own_code
@@ -17,7 +17,7 @@ EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mut
 def test_the_names_are_those_of_the_command() -> None:
     """The page and the claims do not import the command's rooms, which are slow to import."""
     assert claimed.PROCESSORS == TARGETS
-    assert sorted(worth.METHODS) == sorted(METHODS)
+    assert sorted(worth.METHODS) == sorted(MEASURED)
 
 
 def test_the_price_of_safety_is_between_the_best_methods() -> None:
