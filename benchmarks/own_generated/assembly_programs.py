@@ -1,0 +1,87 @@
+"""Assembly programs at random: functions of segments, in several kinds of sections, and the table of what to call."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from benchmarks.own_generated import entering, naming, surrounding
+from benchmarks.own_generated.piece import Piece
+from benchmarks.own_generated.straight import Draw
+
+_DATA = [
+    ".data", ".globl generated_cell", "generated_cell: .quad 5",
+    '.section .tbss,"awT",@nobits', ".p2align 3", ".globl generated_own", "generated_own: .zero 8", ".text",
+]  # fmt: skip
+
+
+def written(rng: np.random.Generator, functions: int, with_avx2: bool) -> tuple[str, Counter[str]]:
+    """The text of a program for runtime.c, and in how many of its functions each construct occurs."""
+    lines, constructs = list(_DATA), Counter[str]()
+    table_flags = str(rng.choice(["a", "aw"]))
+    pieces = [_function(Piece(f"f{number}", Draw(rng), table_flags), with_avx2) for number in range(functions)]
+    calls: list[str] = []
+    for piece in pieces:
+        header, footer = _surroundings(piece)
+        lines += [*header, *piece.body, "ret", *footer, *piece.elsewhere]
+        for number, symbol in enumerate([piece.name, *piece.symbols]):
+            name = f".Lname_{piece.name}_{number}"
+            calls += ['.section .rodata.names,"a"', f'{name}: .asciz "{piece.name} {number}"']
+            calls += ['.section entries,"aw"', f".quad {symbol}, {name}, {piece.mask}, {int(piece.faults)}"]
+        constructs.update(piece.constructs)
+    text = "\n".join([*lines, *calls, '.section .note.GNU-stack,"",@progbits', ""])
+    return text, constructs
+
+
+def _function(piece: Piece, with_avx2: bool) -> Piece:
+    draw = piece.draw
+    if draw.chance(0.3):  # an alias behind the first instructions of the function
+        entering.alias(piece)
+    for _ in range(draw.number(1, 4)):
+        family = (entering.SEGMENTS, naming.SEGMENTS, surrounding.SEGMENTS)[draw.number(0, 3)]
+        if with_avx2 and draw.chance(0.05):
+            surrounding.wide(piece)
+        else:
+            family[draw.number(0, len(family))](piece)
+    return piece
+
+
+def _surroundings(piece: Piece) -> tuple[list[str], list[str]]:
+    """The lines before and behind the body: its section, its symbol, its unwinding."""
+    draw, name = piece.draw, piece.name
+    kind = draw.pick("text", "text", "text", "function_section", "group", "subsection", "own_section", "writable", "weak")
+    sections = {
+        "function_section": f'.section .text.{name},"ax",@progbits',
+        "group": f'.section .text.{name},"axG",@progbits,{name},comdat',
+        "subsection": f".text {draw.number(1, 4)}",
+        "own_section": f'.section generated_{draw.number(0, 3)},"ax",@progbits',
+        "writable": '.section .wtext,"awx",@progbits',
+    }
+    piece.count(f"in_{kind}")
+    header = [sections.get(kind, ".text")]
+    if kind in ("group", "weak"):
+        header.append(f".weak {name}")
+    elif draw.chance(0.6):
+        header.append(f".globl {name}")
+    if draw.chance(0.7):
+        header.append(".p2align 4")
+    if draw.chance(0.1):
+        piece.count("no_type")
+    else:
+        header.append(f".type {name}, @function")
+    header.append(f"{name}:")
+    footer = []
+    if draw.chance(0.95):
+        header.append(".cfi_startproc")
+        footer.append(".cfi_endproc")
+    else:
+        piece.count("no_unwinding")
+        piece.body = [line for line in piece.body if not line.startswith(".cfi")]
+    if draw.chance(0.5):
+        header.append("endbr64")
+    if draw.chance(0.9):
+        footer.append(f".size {name}, .-{name}")
+    else:
+        piece.count("no_size")
+    return header, footer
