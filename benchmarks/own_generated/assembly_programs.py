@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,17 +11,24 @@ from benchmarks.own_generated import entering, naming, surrounding
 from benchmarks.own_generated.piece import Piece
 from benchmarks.own_generated.straight import Draw
 
+Segment = Callable[[Piece], None]
+# Constructs for which a reader may leave the whole file alone are in few programs.
+RARE: dict[Segment, float] = {surrounding.region: 0.12, naming.alternative: 0.12, naming.jump_label: 0.12}
 _DATA = [
     ".data", ".globl generated_cell", "generated_cell: .quad 5",
     '.section .tbss,"awT",@nobits', ".p2align 3", ".globl generated_own", "generated_own: .zero 8", ".text",
 ]  # fmt: skip
 
 
-def written(rng: np.random.Generator, functions: int, with_avx2: bool) -> tuple[str, Counter[str]]:
-    """The text of a program for runtime.c, and in how many of its functions each construct occurs."""
+def written(rng: np.random.Generator, functions: int, with_avx2: bool, signals: bool) -> tuple[str, Counter[str]]:
+    """The text of a program for runtime.c, and in how many of its functions each construct occurs.
+
+    signals: whether there may be faults and traps, whose handlers see an order of memory.
+    """
     lines, constructs = list(_DATA), Counter[str]()
     table_flags = str(rng.choice(["a", "aw"]))
-    pieces = [_function(Piece(f"f{number}", Draw(rng), table_flags), with_avx2) for number in range(functions)]
+    segments = _drawn_segments(Draw(rng), with_avx2, signals)
+    pieces = [_function(Piece(f"f{number}", Draw(rng), table_flags), segments) for number in range(functions)]
     calls: list[str] = []
     for piece in pieces:
         header, footer = _surroundings(piece)
@@ -34,16 +42,21 @@ def written(rng: np.random.Generator, functions: int, with_avx2: bool) -> tuple[
     return text, constructs
 
 
-def _function(piece: Piece, with_avx2: bool) -> Piece:
+def _drawn_segments(draw: Draw, with_avx2: bool, signals: bool) -> list[Segment]:
+    """The kinds of segments of a program: some of them, because one kind may make a reader refuse a whole file."""
+    usual = [*entering.SEGMENTS, *(naming.SEGMENTS if signals else naming.WITHOUT_SIGNALS), *surrounding.SEGMENTS]
+    usual += [surrounding.wide] * with_avx2
+    segments = [usual[draw.number(0, len(usual))] for _ in range(draw.number(4, 9))]
+    rare = [segment for segment, probability in RARE.items() if draw.chance(probability)]
+    return [*segments, *rare]
+
+
+def _function(piece: Piece, segments: list[Segment]) -> Piece:
     draw = piece.draw
-    if draw.chance(0.3):  # an alias behind the first instructions of the function
+    if entering.alias in segments and draw.chance(0.4):  # an alias behind the first instructions of the function
         entering.alias(piece)
     for _ in range(draw.number(1, 4)):
-        family = (entering.SEGMENTS, naming.SEGMENTS, surrounding.SEGMENTS)[draw.number(0, 3)]
-        if with_avx2 and draw.chance(0.05):
-            surrounding.wide(piece)
-        else:
-            family[draw.number(0, len(family))](piece)
+        segments[draw.number(0, len(segments))](piece)
     return piece
 
 

@@ -186,5 +186,6 @@ def length(piece: Piece) -> None:
 
 
 SEGMENTS = (
-    *(fixup, fixup, fixup, divided, patch, patch, kprobe, kprobe, usdt, alternative, jump_label, stack_map, bug, length),
+    *(fixup, fixup, fixup, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),
 )
+WITHOUT_SIGNALS = (patch, kprobe, length)

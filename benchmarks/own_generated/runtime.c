@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,6 +55,9 @@ static int n_probes;
 /* Of the names rax, rcx, ..., r15 as x86 numbers them, the places in a signal's context. */
 static const int places[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+sigjmp_buf *recovery;  /* where a fault that no table names goes on, if a function has said so */
+extern void raise_fault(void) __attribute__((weak));  /* throws an exception */
 
 static void mix(word value) { hash = (hash ^ value) * 0x100000001b3u; hash ^= hash >> 29; }
 static void mix_bytes(const void *bytes, word count) { for (word k = 0; k < count; k++) mix(((const uint8_t *)bytes)[k]); }
@@ -157,6 +161,11 @@ static void handle(int signal_number, siginfo_t *information, void *context) {
         registers[REG_RIP] = (word)relative(&row->fixup);
         return;
     }
+    if (recovery) {
+        mix_bytes(memory, sizeof memory);
+        siglongjmp(*recovery, 1);
+    }
+    if (raise_fault) raise_fault();
     stop(signal_number == SIGFPE ? "an arithmetic fault that no table names\n" : "a fault that no table names\n");
 }
 

@@ -209,4 +209,4 @@ def plain(piece: Piece) -> None:
     piece.add(*straight(Draw(piece.draw.rng), piece.draw.number(8, 50)))
 
 
-SEGMENTS = (loop, branch, region, macro, macro, directive, directive, frame, frame, machine, machine, machine, plain, plain)
+SEGMENTS = (loop, branch, macro, macro, directive, directive, frame, frame, machine, machine, machine, plain, plain)

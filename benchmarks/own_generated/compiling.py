@@ -1,0 +1,91 @@
+"""Sources become assembly by GCC or Clang, with options drawn at random."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.own_generated.building import tool
+from benchmarks.own_generated.straight import Draw
+
+_LEVELS = ("-O1", "-O2", "-O2", "-O3", "-Os", "-Og", "-O0")
+_BOTH = (  # options that GCC and Clang have, and their probabilities
+    ("-fno-omit-frame-pointer", 0.2),
+    ("-ffunction-sections", 0.2),
+    ("-fno-jump-tables", 0.2),
+    ("-fcf-protection", 0.2),
+    ("-fno-plt", 0.15),
+    ("-fstack-protector-all", 0.1),
+    ("-fverbose-asm", 0.1),
+    ("-mno-red-zone", 0.1),
+    ("-g", 0.05),
+    ("-fnon-call-exceptions", 0.1),
+    ("-fdata-sections", 0.1),
+    ("-funroll-loops", 0.1),
+    ("-fpatchable-function-entry=5", 0.08),
+)
+_GCC = (
+    ("-fpatchable-function-entry=6,2", 0.05),
+    ("-mindirect-branch=thunk-inline", 0.05),
+    ("-fno-reorder-blocks", 0.1),
+    ("-fno-asynchronous-unwind-tables", 0.03),
+    ("-fstack-clash-protection", 0.1),
+    ("-fno-tree-vectorize", 0.1),
+    ("-fno-schedule-insns2", 0.1),
+    ("-fschedule-insns", 0.1),
+    ("-frename-registers", 0.1),
+    ("-falign-loops=32", 0.05),
+    ("-fno-dwarf2-cfi-asm", 0.03),
+    ("-mtune=atom", 0.1),
+    ("-ftrapv", 0.05),
+)
+_MACHINES = (("haswell", "avx2"), ("skylake", "avx2"), ("x86-64-v2", "sse4_2"), ("silvermont", "sse4_2"))
+
+
+class Compiled(NamedTuple):
+    """Assembly, and how it came to be."""
+
+    text: bytes
+    words: tuple[str, ...]
+    constructs: Counter[str]
+
+
+@cache
+def features() -> frozenset[str]:
+    """What the processor of this machine has, by Linux' names."""
+    line = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
+    return frozenset(line.split(":")[1].split())
+
+
+def position(draw: Draw) -> str:
+    """How a program is linked."""
+    return draw.pick("-pie", "-no-pie")
+
+
+def options(draw: Draw, linked: str, intel: bool = True) -> list[str]:
+    """A compiler and its options. linked: `-pie` or `-no-pie`; intel: whether the syntax may be Intel's."""
+    compiler = draw.pick("gcc", "gcc", "clang")
+    words = [compiler, draw.pick(*_LEVELS), draw.pick("-fPIC", "-fPIE") if linked == "-pie" else "-fno-pic"]
+    words += [word for word, probability in _BOTH if draw.chance(probability)]
+    if compiler == "gcc":
+        words += [word for word, probability in _GCC if draw.chance(probability)]
+    else:
+        words.append("-fno-addrsig")  # GNU as does not know it
+    usable = [machine for machine, feature in _MACHINES if feature in features()]
+    if usable and draw.chance(0.25):
+        words.append(f"-march={draw.pick(*usable)}")
+    if intel and draw.chance(0.1):
+        words.append("-masm=intel")
+    return words
+
+
+def compiled(source: Path, words: list[str], more: list[str]) -> Compiled:
+    """Compile a source to assembly beside it. Raises Unbuilt."""
+    output = source.with_suffix(".s")
+    plus = {"gcc": "g++", "clang": "clang++"} if source.suffix == ".cpp" else {}
+    command = [plus.get(words[0], words[0]), *words[1:]]
+    tool([*command, *more, "-w", "-S", source.name, "-o", output.name], source.parent, words[0])
+    names = Counter(f"option_{word.lstrip('-').replace('=', '_').replace('-', '_').replace(',', '_')}" for word in words[1:])
+    return Compiled(output.read_bytes(), tuple(command), names + Counter([f"compiler_{command[0].replace('+', 'p')}"]))
