@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,26 +20,50 @@ _DATA = [
 ]  # fmt: skip
 
 
-def written(rng: np.random.Generator, functions: int, with_avx2: bool, signals: bool) -> tuple[str, Counter[str]]:
-    """The text of a program for runtime.c, and in how many of its functions each construct occurs.
+class Written(NamedTuple):
+    """A program for runtime.c."""
 
-    signals: whether there may be faults and traps, whose handlers see an order of memory.
+    text: str
+    constructs: dict[str, frozenset[str]]  # function -> what occurs in it
+    others: dict[str, str]  # a file with the table of what to call, if it is apart
+
+
+def written(
+    rng: np.random.Generator,
+    functions: int,
+    with_avx2: bool = False,
+    signals: bool = True,
+    segments: Sequence[Segment] | None = None,
+) -> Written:
+    """A program of so many functions.
+
+    signals: whether there may be faults and traps, whose handlers see an order of memory; segments: the kinds that the
+    functions have, otherwise some are drawn.
     """
-    lines, constructs = list(_DATA), Counter[str]()
+    lines = list(_DATA)
+    apart = bool(rng.random() < 0.5)  # what is called is not named in the same file, as a library's functions
     table_flags = str(rng.choice(["a", "aw"]))
-    segments = _drawn_segments(Draw(rng), with_avx2, signals)
+    if segments is None:
+        segments = _drawn_segments(Draw(rng), with_avx2, signals)
     pieces = [_function(Piece(f"f{number}", Draw(rng), table_flags), segments) for number in range(functions)]
-    calls: list[str] = []
+    calls, calls_apart = list[str](), list[str]()
     for piece in pieces:
         header, footer = _surroundings(piece)
         lines += [*header, *piece.body, "ret", *footer, *piece.elsewhere]
         for number, symbol in enumerate([piece.name, *piece.symbols]):
             name = f".Lname_{piece.name}_{number}"
-            calls += ['.section .rodata.names,"a"', f'{name}: .asciz "{piece.name} {number}"']
-            calls += ['.section entries,"aw"', f".quad {symbol}, {name}, {piece.mask}, {int(piece.faults)}"]
-        constructs.update(piece.constructs)
-    text = "\n".join([*lines, *calls, '.section .note.GNU-stack,"",@progbits', ""])
-    return text, constructs
+            rows = ['.section .rodata.names,"a"', f'{name}: .asciz "{piece.name} {number}"']
+            rows += ['.section entries,"aw"', f".quad {symbol}, {name}, {piece.mask}, {int(piece.faults)}"]
+            if apart and symbol.isidentifier():
+                lines.append(f".globl {symbol}")
+                calls_apart += rows
+                piece.count("entries_apart")
+            else:
+                calls += rows
+    stack = '.section .note.GNU-stack,"",@progbits'
+    others = {"entries.s": "\n".join([*calls_apart, stack, ""])} if apart else {}
+    constructs = {piece.name: frozenset(piece.constructs) for piece in pieces}
+    return Written("\n".join([*lines, *calls, stack, ""]), constructs, others)
 
 
 def _drawn_segments(draw: Draw, with_avx2: bool, signals: bool) -> list[Segment]:
@@ -51,7 +75,7 @@ def _drawn_segments(draw: Draw, with_avx2: bool, signals: bool) -> list[Segment]
     return [*segments, *rare]
 
 
-def _function(piece: Piece, segments: list[Segment]) -> Piece:
+def _function(piece: Piece, segments: Sequence[Segment]) -> Piece:
     draw = piece.draw
     if entering.alias in segments and draw.chance(0.4):  # an alias behind the first instructions of the function
         entering.alias(piece)
@@ -63,7 +87,9 @@ def _function(piece: Piece, segments: list[Segment]) -> Piece:
 def _surroundings(piece: Piece) -> tuple[list[str], list[str]]:
     """The lines before and behind the body: its section, its symbol, its unwinding."""
     draw, name = piece.draw, piece.name
-    kind = draw.pick("text", "text", "text", "function_section", "group", "subsection", "own_section", "writable", "weak")
+    kind = draw.pick(
+        "text", "text", "text", "function_section", "group", "subsection", "own_section", "writable", "weak"
+    )
     sections = {
         "function_section": f'.section .text.{name},"ax",@progbits',
         "group": f'.section .text.{name},"axG",@progbits,{name},comdat',

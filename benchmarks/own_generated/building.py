@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from pipeline.blocks.dag.memory_order import MemoryOrder
 
 RUNTIME = Path(__file__).with_name("runtime.c")
 _TOOL_SECONDS = 60
-_FIRST_SECONDS, _SECONDS = 1.0, 20.0  # that a plain program may run, and an ordered one, which did run before
+_FIRST_SECONDS, SECONDS = 1.0, 20.0  # that a plain program may run, and an ordered one, which did run before
 _LIMITS = ("prlimit", "--cpu=20", "--fsize=1000000", "--core=0", "--")
 
 
@@ -26,9 +26,13 @@ class Program(NamedTuple):
     text: bytes
     link: tuple[str, ...]  # the compiler's driver and its arguments
     memory: MemoryOrder
-    constructs: Counter[str]  # in how many functions each occurs
-    compiled: str  # how the text came to be, for people
-    sources: dict[str, str]  # what the text was compiled from, by file name
+    constructs: Mapping[str, frozenset[str]]  # function -> what occurs in it; WHOLE: what occurs in all of them
+    described: str  # how the text came to be, for people
+    sources: Mapping[str, str]  # what the text was compiled from, by file name
+    others: Mapping[str, str] = {}  # assembly that is linked as it is: file name -> text
+
+
+WHOLE = ""  # the whole program, as a key of constructs
 
 
 class Ran(NamedTuple):
@@ -41,17 +45,18 @@ class Ran(NamedTuple):
 TIMED_OUT = 1000
 
 
-def tool(words: list[str], folder: Path, what: str) -> None:
+def tool(words: list[str], folder: Path, step: str) -> None:
     """Run a tool in a folder. Raises Unbuilt with its first message if it fails."""
     try:
         ended = subprocess.run(
             words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TOOL_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise Unbuilt(f"{what}: no end") from None
+        raise Unbuilt(f"{step}: no end") from None
     if ended.returncode:
-        message = (ended.stderr or ended.stdout).decode("utf-8", "replace").strip().split("\n")
-        raise Unbuilt(f"{what}: {message[0][:200] if message else ''}")
+        messages = (ended.stderr or ended.stdout).decode("utf-8", "replace").strip().split("\n")
+        first = next((message for message in messages if "error" in message.lower()), messages[0])
+        raise Unbuilt(f"{step}: {first.rpartition('rror: ')[2][:200]}")
 
 
 def runtime(folder: Path) -> Path:
@@ -71,10 +76,11 @@ def assemble(text: Path) -> Path:
 
 def link(program: Program, item: Path, output: Path) -> None:
     """Link an object. Raises Unbuilt."""
-    tool([*program.link[:1], item.name, *program.link[1:], "-o", output.name], item.parent, "ld")
+    others = [Path(name).with_suffix(".o").name for name in program.others]
+    tool([*program.link[:1], item.name, *others, *program.link[1:], "-o", output.name], item.parent, "ld")
 
 
-def run(executable: Path, seconds: float = _SECONDS) -> Ran:
+def run(executable: Path, seconds: float = SECONDS) -> Ran:
     """Run a program without arguments, environment and input."""
     output = executable.with_suffix(".out")
     with output.open("wb") as sink:
@@ -106,6 +112,9 @@ def plain(program: Program, folder: Path) -> Plain:
     """Build a program as it is, and run it twice. Raises Unbuilt if it does not run, or not twice the same."""
     text = folder / "plain.s"
     text.write_bytes(program.text)
+    for name, other in program.others.items():
+        (folder / name).write_text(other)
+        assemble(folder / name)
     item, executable = assemble(text), folder / "plain"
     link(program, item, executable)
     shown = run(executable, _FIRST_SECONDS)

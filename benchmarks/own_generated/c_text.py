@@ -1,4 +1,4 @@
-"""C at random: expressions and statements over the arguments of a function and the memory, without undefined behaviour."""
+"""C at random: expressions and statements over a function's arguments and the memory, without undefined behaviour."""
 
 from __future__ import annotations
 
@@ -72,4 +72,5 @@ def function(text: CText, name: str, faults: bool, before: str = "", after: str 
     pointer = "word *pointer" if faults else "word s"
     start = f"word t = {'1' if faults else 's'}, u = a ^ b;"
     head = f"word {name}(word *memory, {pointer}, word a, word b, word c)"
-    return f"{head} {{\n{start}\n{before}\n{statements}\n{after or 'return t ^ u ^ a ^ b ^ c;'}\n}}\nENTRY({name}, {int(faults)})\n"
+    end = after or "return t ^ u ^ a ^ b ^ c;"
+    return f"{head} {{\n{start}\n{before}\n{statements}\n{end}\n}}\nENTRY({name}, {int(faults)})\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +49,7 @@ class Compiled(NamedTuple):
 
     text: bytes
     words: tuple[str, ...]
-    constructs: Counter[str]
+    constructs: frozenset[str]
 
 
 @cache
@@ -87,5 +87,6 @@ def compiled(source: Path, words: list[str], more: list[str]) -> Compiled:
     plus = {"gcc": "g++", "clang": "clang++"} if source.suffix == ".cpp" else {}
     command = [plus.get(words[0], words[0]), *words[1:]]
     tool([*command, *more, "-w", "-S", source.name, "-o", output.name], source.parent, words[0])
-    names = Counter(f"option_{word.lstrip('-').replace('=', '_').replace('-', '_').replace(',', '_')}" for word in words[1:])
-    return Compiled(output.read_bytes(), tuple(command), names + Counter([f"compiler_{command[0].replace('+', 'p')}"]))
+    names = {"option_" + re.sub(r"\W", "_", word.lstrip("-")) for word in words[1:]}
+    compiler = "compiler_" + command[0].replace("+", "p")
+    return Compiled(output.read_bytes(), tuple(command), frozenset({*names, compiler}))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
-from benchmarks.own_generated.building import Program, runtime
+from benchmarks.own_generated.building import WHOLE, Program, runtime
 from benchmarks.own_generated.c_text import HEADER, CText, function
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import CELLS, Draw
@@ -22,7 +21,10 @@ __attribute__((noinline)) word risky(word x) {
     if (x % 5 == 1) throw Fault{7};
     return x * 3 + 1;
 }
-__attribute__((noinline)) word calm(word x, word *memory) noexcept { memory[x & 31] += x; return x * 5 + memory[x & 7]; }
+__attribute__((noinline)) word calm(word x, word *memory) noexcept {
+    memory[x & 31] += x;
+    return x * 5 + memory[x & 7];
+}
 template <int N> word unrolled(word x, word *memory) { return unrolled<N - 1>(x * N + memory[N], memory) ^ N; }
 template <> word unrolled<0>(word x, word *) { return x; }
 """
@@ -51,7 +53,11 @@ class Throwing(CText):
         inside = "\n".join(
             [self.statement(0), self._risk(), f"t = t * 7 + {self.expression(2)};", self.draw.pick("", self._risk())]
         )
-        handlers = ["catch (word e) { t ^= e; }", "catch (const Fault &fault) { u += fault.number; }", "catch (...) { t++; }"]
+        handlers = [
+            "catch (word e) { t ^= e; }",
+            "catch (const Fault &fault) { u += fault.number; }",
+            "catch (...) { t++; }",
+        ]
         return f"try {{ {inside} }} {' '.join(handlers[: self.draw.number(2, 4)])}"
 
     def guarded(self) -> str:
@@ -62,8 +68,8 @@ class Throwing(CText):
     def virtual(self) -> str:
         self.constructs.add("cpp_virtual")
         kind = self.draw.pick("Base", "Derived")
-        made = f"{kind} item; item.number = {self.expression(1)}; Base *volatile seen = &item;"
-        return f"try {{ {made} t += seen->turned({self.expression(2)}); }} catch (const Fault &) {{ t = 5; }}"
+        setup = f"{kind} item; item.number = {self.expression(1)}; Base *volatile seen = &item;"
+        return f"try {{ {setup} t += seen->turned({self.expression(2)}); }} catch (const Fault &) {{ t = 5; }}"
 
     def unrolled(self) -> str:
         self.constructs.add("cpp_template")
@@ -77,7 +83,7 @@ def generate(draw: Draw, folder: Path) -> Program:
     non_call = words[0] == "gcc" and draw.chance(0.5)
     words = [word for word in words if word != _NON_CALL] + [_NON_CALL] * non_call
     functions: list[str] = []
-    constructs = Counter[str]()
+    constructs: dict[str, frozenset[str]] = {}
     for number in range(draw.number(3, 9)):
         faults = non_call and draw.chance(0.7)
         text = Throwing(draw, faults)
@@ -85,12 +91,22 @@ def generate(draw: Draw, folder: Path) -> Program:
         if draw.chance(0.5):
             text.constructs.add("cpp_tail_call")
             after = f"return {draw.pick('calm(t ^ u, memory)', 'unrolled<3>(t + u, memory)')};"
-        whole = function(text, f"f{number}", faults, "try {", "} catch (...) { t += 77; }\n" + (after or "return t ^ u;"))
-        functions.append(whole)
-        constructs.update(text.constructs)
+        whole = function(
+            text, f"f{number}", faults, "try {", "} catch (...) { t += 77; }\n" + (after or "return t ^ u;")
+        )
+        functions.append(f'extern "C" {{ {whole} }}\n')
+        constructs[f"f{number}"] = frozenset(text.constructs)
     source = HEADER + _START + _RAISING * non_call + "\n".join(functions)
     (folder / "source.cpp").write_text(source)
     result = compiled(folder / "source.cpp", words, [])
     link = ("g++", str(runtime(folder)), linked)
     described = " ".join(result.words)
-    return Program("cplusplus", result.text, link, "tso", constructs + result.constructs, described, {"source.cpp": source})
+    return Program(
+        "cplusplus",
+        result.text,
+        link,
+        "tso",
+        constructs | {WHOLE: result.constructs},
+        described,
+        {"source.cpp": source},
+    )

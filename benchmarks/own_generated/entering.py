@@ -43,9 +43,9 @@ def code_with_offset(piece: Piece) -> None:
     offset, lines = sum(length for _, length in skipped), [line for line, _ in skipped]
     piece.count(f"offset_{kind}")
     if kind == "dot":
-        piece.add(f"{draw.pick('jmp', 'jmp')} .+{2 + offset}", *lines)
+        piece.add(f"jmp .+{2 + offset}", *lines)
     elif kind == "condition":
-        piece.add(f"testb $1, 8(%rdi)", f"jne . + {2 + offset}", *lines)
+        piece.add("testb $1, 8(%rdi)", f"jne . + {2 + offset}", *lines)
     elif kind == "jump":
         start = piece.label()
         piece.add(f"jmp {start}+{offset}", f"{start}:", *lines)
@@ -166,4 +166,14 @@ def retpoline(piece: Piece) -> None:
     piece.fill()
 
 
-SEGMENTS = (alias, alias, code_with_offset, computed_jump, computed_jump, jump_table, code_as_data, rip_number, retpoline)
+SEGMENTS = (
+    alias,
+    alias,
+    code_with_offset,
+    computed_jump,
+    computed_jump,
+    jump_table,
+    code_as_data,
+    rip_number,
+    retpoline,
+)

@@ -14,7 +14,18 @@ from benchmarks.own_generated.straight import Draw
 from pipeline.blocks.dag.memory_order import MemoryOrder
 
 FAMILIES = ("csmith", "assembly", "inline_assembly", "cplusplus")
-_TURNS = ("csmith", "assembly", "csmith", "inline_assembly", "assembly", "csmith", "cplusplus", "csmith", "assembly", "csmith")
+_TURNS = (
+    "csmith",
+    "assembly",
+    "csmith",
+    "inline_assembly",
+    "assembly",
+    "csmith",
+    "cplusplus",
+    "csmith",
+    "assembly",
+    "csmith",
+)
 
 
 def program(seed: int, number: int, folder: Path) -> Program:
@@ -28,6 +39,7 @@ def program(seed: int, number: int, folder: Path) -> Program:
         return inline_assembly.generate(draw, folder)
     if family == "cplusplus":
         return cplusplus.generate(draw, folder)
-    text, constructs = written(draw.rng, draw.number(8, 30), "avx2" in features(), signals=memory == "tso")
+    result = written(draw.rng, draw.number(8, 30), "avx2" in features(), signals=memory == "tso")
     link = ("gcc", str(runtime(folder)), position(draw))
-    return Program("assembly", text.encode(), link, memory, constructs, "written by the generator", {})
+    described = "written by the generator"
+    return Program("assembly", result.text.encode(), link, memory, result.constructs, described, {}, result.others)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
-from benchmarks.own_generated.building import Program, runtime
+from benchmarks.own_generated.building import WHOLE, Program, runtime
 from benchmarks.own_generated.c_text import HEADER, CText, function
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import CELLS, Draw
@@ -17,18 +16,22 @@ extern sigjmp_buf *recovery;
 #define LOAD(value, pointer, failed) asm volatile("1: movq %2, %0\n2:\n" \
     ".pushsection .fixup,\"ax\"\n3: movq $-14, %1\n xorl %k0, %k0\n jmp 2b\n.popsection\n" \
     TABLE("exceptions", ".quad 1b, 3b") : "=&r"(value), "+&r"(failed) : "m"(*(pointer)))
-#define LOAD_RELATIVE(value, pointer) asm volatile("1: addq %1, %0\n2:\n" TABLE("exceptions_rel", ".long 1b - ., 2b - .") \
+#define LOAD_RELATIVE(value, pointer) asm volatile("1: addq %1, %0\n2:\n" \
+    TABLE("exceptions_rel", ".long 1b - ., 2b - .") \
     : "+r"(value) : "m"(*(pointer)) : "cc")
 #define STORE(value, pointer, label) asm goto("1: movq %0, %1\n" TABLE("exceptions", ".quad 1b, %l2") \
     : : "r"(value), "m"(*(pointer)) : "memory" : label)
-#define KEY(on, label) asm goto("1: .byte 0x0f,0x1f,0x44,0,0\n" TABLE("jump_labels", ".long 1b - ., %l0 - .\n.quad " #on) \
+#define KEY(on, label) asm goto("1: .byte 0x0f,0x1f,0x44,0,0\n" \
+    TABLE("jump_labels", ".long 1b - ., %l0 - .\n.quad " #on) \
     : : : : label)
-#define CONSTANT(value, number) asm("movl $0x1020304, %k0\n1:\n" TABLE("patches", ".quad 1b - 4\n.long " #number ", 4") \
+#define CONSTANT(value, number) asm("movl $0x1020304, %k0\n1:\n" \
+    TABLE("patches", ".quad 1b - 4\n.long " #number ", 4") \
     : "=r"(value))
 #define ALTERNATIVE(value, other, on) asm("661: addq %1, %0\n662:\n" TABLE("alternatives", \
     ".long 661b - ., 663f - .\n.short " #on "\n.byte 662b-661b, 664f-663f") \
     ".pushsection .altinstr_replacement,\"ax\"\n663: subq %1, %0\n664:\n.popsection" : "+r"(value) : "r"(other) : "cc")
-#define KPROBE(value, other) asm("1: leaq 5(%1), %0\n2:\n" TABLE("kprobes", ".quad 1b, 2b-1b") : "=r"(value) : "r"(other))
+#define KPROBE(value, other) asm("1: leaq 5(%1), %0\n2:\n" \
+    TABLE("kprobes", ".quad 1b, 2b-1b") : "=r"(value) : "r"(other))
 #define PROBE(x, y, n) asm volatile("990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
     ".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b\n.8byte 0\n.8byte 0\n" \
     ".asciz \"c\"\n.asciz \"probe\"\n.asciz \"8@%0 8@%1 -4@$" #n "\"\n994: .balign 4\n.popsection" : : "r"(x), "r"(y))
@@ -36,12 +39,16 @@ extern sigjmp_buf *recovery;
 
 
 class InlineAssembly(CText):
-    """Statements of inline assembly. faults: whether `pointer` may not be readable."""
+    """Statements of inline assembly. faults: whether `pointer` may not be readable.
 
-    def __init__(self, draw: Draw, faults: bool) -> None:
+    Keys and alternatives are not in all programs, because for their tables a reader may leave a whole file alone.
+    """
+
+    def __init__(self, draw: Draw, faults: bool, with_keys: bool, with_alternatives: bool) -> None:
         super().__init__(draw)
-        plain = (self.key, self.constant, self.alternative, self.kprobe, self.probe)
+        plain = (self.constant, self.kprobe, self.probe)
         self.special = (self.load, self.load_relative, self.store, self.recovered, *plain) if faults else plain
+        self.special += (self.key,) * with_keys + (self.alternative,) * with_alternatives
         self._labels = 0
 
     def _count(self, construct: str) -> str:
@@ -70,10 +77,11 @@ class InlineAssembly(CText):
         """A handler that jumps back sees the stores before the fault, and none behind it; volatile variables stay."""
         self._count("handler_longjmp")
         before, behind = (
-            " ".join(f"*(volatile word *)(memory + {self.draw.number(0, CELLS)}) = {k};" for k in range(2)) for _ in "ab"
+            " ".join(f"*(volatile word *)(memory + {self.draw.number(0, CELLS)}) = {k};" for k in range(2))
+            for _ in "ab"
         )
         return (
-            "{ sigjmp_buf buffer; volatile word stage = 1; recovery = &buffer;\n"
+            f"{{ {self.draw.pick('', 'static ')}sigjmp_buf buffer; volatile word stage = 1; recovery = &buffer;\n"
             f"if (!sigsetjmp(buffer, 0)) {{ {before} stage = 2; u = *(volatile word *)({self._pointed()}); stage = 3; "
             f"{behind} }}\nrecovery = 0; return stage; }}"
         )
@@ -81,7 +89,9 @@ class InlineAssembly(CText):
     def key(self) -> str:
         label = self._count("asm_goto_jump_label")
         number = self.draw.number(0, 2)
-        return f"KEY({number}, {label}); {self.target()} = {self.expression(2)}; {label}: t += {self.draw.number(1, 99)};"
+        return (
+            f"KEY({number}, {label}); {self.target()} = {self.expression(2)}; {label}: t += {self.draw.number(1, 99)};"
+        )
 
     def constant(self) -> str:
         self._count("asm_patched_constant")
@@ -104,16 +114,25 @@ class InlineAssembly(CText):
 def generate(draw: Draw, folder: Path) -> Program:
     """A program. Raises Unbuilt if the compiler fails."""
     functions: list[str] = []
-    constructs = Counter[str]()
+    with_keys, with_alternatives = draw.chance(0.25), draw.chance(0.15)
+    constructs: dict[str, frozenset[str]] = {}
     for number in range(draw.number(3, 9)):
         faults = draw.chance(0.5)
-        text = InlineAssembly(draw, faults)
+        text = InlineAssembly(draw, faults, with_keys, with_alternatives)
         functions.append(function(text, f"f{number}", faults))
-        constructs.update(text.constructs)
+        constructs[f"f{number}"] = frozenset(text.constructs)
     source = HEADER + _MACROS + "\n".join(functions)
     (folder / "source.c").write_text(source)
     linked = position(draw)
     result = compiled(folder / "source.c", options(draw, linked, intel=False), [])
     words = ("gcc", str(runtime(folder)), linked)
     described = " ".join(result.words)
-    return Program("inline_assembly", result.text, words, "tso", constructs + result.constructs, described, {"source.c": source})
+    return Program(
+        "inline_assembly",
+        result.text,
+        words,
+        "tso",
+        constructs | {WHOLE: result.constructs},
+        described,
+        {"source.c": source},
+    )

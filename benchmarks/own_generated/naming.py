@@ -16,7 +16,7 @@ def fixup(piece: Piece) -> None:
     register = draw.register(4)
     instructions = {
         "load": [f"movl (%rsi), {register}", f"addl 16(%rsi), {register}", f"xorq 8(%rsi), {draw.register()}"],
-        "store": [f"movl {register}, (%rsi)", f"movq $77, 24(%rsi)", f"addl {register}, 4(%rsi)"],
+        "store": [f"movl {register}, (%rsi)", "movq $77, 24(%rsi)", f"addl {register}, 4(%rsi)"],
         "locked": [f"lock addl {register}, (%rsi)", f"lock xaddl {register}, 8(%rsi)", f"xchgl {register}, (%rsi)"],
         "vector": ["movdqu (%rsi), %xmm3", "movsd %xmm2, 8(%rsi)", "cvtsi2sdl (%rsi), %xmm4"],
         "short": ["movl (%rsi), %eax"],
@@ -185,7 +185,5 @@ def length(piece: Piece) -> None:
     piece.fill()
 
 
-SEGMENTS = (
-    *(fixup, fixup, fixup, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),
-)
+SEGMENTS = (*(fixup, fixup, fixup, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),)
 WITHOUT_SIGNALS = (patch, kprobe, length)

@@ -57,7 +57,9 @@ class Draw(NamedTuple):
 def _arithmetic(draw: Draw) -> list[str]:
     size = (8, 4, 4, 8, 2, 1)[draw.number(0, 6)]
     source = draw.pick(f"${draw.number(-100, 120)}", draw.register(size), draw.register(size))
-    return [f"{draw.pick('add', 'sub', 'xor', 'and', 'or', 'mov', 'cmp')}{_SUFFIX[size]} {source}, {draw.register(size)}"]
+    return [
+        f"{draw.pick('add', 'sub', 'xor', 'and', 'or', 'mov', 'cmp')}{_SUFFIX[size]} {source}, {draw.register(size)}"
+    ]
 
 
 def _address(draw: Draw) -> list[str]:

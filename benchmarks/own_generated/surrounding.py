@@ -1,4 +1,4 @@
-"""Segments of what surrounds instructions: directives, sections, macros, regions, frames, and what the machine holds."""
+"""Segments of what surrounds instructions: directives, sections, macros, regions, frames, states of the machine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,15 @@ def macro(piece: Piece) -> None:
     place = piece.label()
     name = f"{piece.name}_macro{piece.number}"
     lines = {
-        "macro": [f".macro {name} x, y", "addq \\x, \\y", "1: imulq \\y, \\x", "jc 2f", "2:", ".endm", f"{name} {a}, {b}"],
+        "macro": [
+            f".macro {name} x, y",
+            "addq \\x, \\y",
+            "1: imulq \\y, \\x",
+            "jc 2f",
+            "2:",
+            ".endm",
+            f"{name} {a}, {b}",
+        ],
         "rept": [".rept 3", f"addq {a}, {b}", f"rolq $3, {a}", ".endr"],
         "irp": [".irp r, rax, rcx, r8", f"addq %\\r, {a}", ".endr"],
         "if": [".if 1", f"addq {a}, {b}", ".else", f"subq {a}, {b}", ".endif"],
@@ -85,12 +93,16 @@ def directive(piece: Piece) -> None:
     elif kind == "balign":
         piece.add(f".balign {draw.pick('8', '16')}")
     elif kind == "data_in_code":
-        piece.add(f"jmp {behind}", f"{begin}: .long {draw.number(0, 99)}, 2, 3", f"{behind}:", f"addl {begin}+4(%rip), %r8d")
+        piece.add(
+            f"jmp {behind}", f"{begin}: .long {draw.number(0, 99)}, 2, 3", f"{behind}:", f"addl {begin}+4(%rip), %r8d"
+        )
     elif kind == "string_in_code":
         piece.add(f"jmp {behind}", f'{begin}: .asciz "a string; # {draw.number(0, 99)}:"', f"{behind}:")
         piece.add(f"movzbl {begin}+1(%rip), %ecx")
     elif kind == "other_section":
-        piece.add('.section .rodata,"a"', f"{begin}: .quad {draw.number(0, 1 << 40)}", ".previous", f"xorq {begin}(%rip), %r9")
+        piece.add(
+            '.section .rodata,"a"', f"{begin}: .quad {draw.number(0, 1 << 40)}", ".previous", f"xorq {begin}(%rip), %r9"
+        )
     elif kind == "previous":
         piece.add(".pushsection .data", ".p2align 3", f"{begin}: .quad {draw.number(0, 99)}", ".popsection")
         piece.add(f"addq {begin}(%rip), %rax", f"movq {draw.register()}, {begin}(%rip)", f"movq $5, {begin}(%rip)")
@@ -125,7 +137,7 @@ def frame(piece: Piece) -> None:
         begin = ["enter $32, $0"] if kind == "enter" else ["pushq %rbp", "movq %rsp, %rbp", "subq $32, %rsp"]
         piece.add(*begin, f"movq {draw.register()}, -8(%rbp)")
         piece.fill(2, 6)
-        piece.add(f"addq -8(%rbp), {draw.register()}", f"movl $3, -12(%rbp)", "leave")
+        piece.add(f"addq -8(%rbp), {draw.register()}", "movl $3, -12(%rbp)", "leave")
     piece.fill()
 
 
@@ -143,37 +155,103 @@ def machine(piece: Piece) -> None:
         "exchange": [f"xchgq {a}, {cell}", f"xchgq {a}, {b}"],
         "fence": [f"movq {a}, {cell}", draw.pick("mfence", "sfence", "lfence", "pause"), f"movq {cell}, {b}"],
         "clock": ["rdtsc", "xorl %eax, %eax", "xorl %edx, %edx"],
-        "rep": [*saved, source, target, f"movl ${draw.number(0, 9)}, %ecx", f"rep {draw.pick('movsb', 'stosq', 'movsq')}", *restored],
+        "rep": [
+            *saved,
+            source,
+            target,
+            f"movl ${draw.number(0, 9)}, %ecx",
+            f"rep {draw.pick('movsb', 'stosq', 'movsq')}",
+            *restored,
+        ],
         "repne": [*saved, target, "movl $20, %ecx", f"{draw.pick('repne', 'repe')} scasb", "sete %r8b", *restored],
         "string": [*saved, source, target, draw.pick("lodsq", "movsl", "stosb", "cmpsq"), "setb %al", *restored],
         "backwards": [*saved, source, target, "std", "movsq", "stosq", "cld", *restored],
         "flags_word": [f"addq {a}, {b}", "pushfq", f"popq {a}", f"andl $0x8d5, %{_low(a)}"],
         "lahf": [f"cmpq {a}, {b}", "lahf", "andl $0xd5ff, %eax"],
         "x87": [f"fildq {cell}", "fildl 8(%rdi)", "fsubrp", "fchs", f"fistpq {draw.cell()}", "fldpi", "fstpl 16(%rdi)"],
-        "control_word": ["fnstcw -8(%rsp)", "movw -8(%rsp), %cx", "orb $12, %ch", "movw %cx, -6(%rsp)", "fldcw -6(%rsp)",
-                         "fldl2e", "fistpl 24(%rdi)", "fldcw -8(%rsp)"],
-        "rounding": [f"movl $0x{draw.pick('5', '3', '7')}f80, -4(%rsp)", "ldmxcsr -4(%rsp)", f"divsd {v}, {w}",
-                     f"cvtsd2siq {w}, {a}", "movl $0x1f80, -4(%rsp)", "ldmxcsr -4(%rsp)", f"mulsd {v}, {w}"],
+        "control_word": [
+            "fnstcw -8(%rsp)",
+            "movw -8(%rsp), %cx",
+            "orb $12, %ch",
+            "movw %cx, -6(%rsp)",
+            "fldcw -6(%rsp)",
+            "fldl2e",
+            "fistpl 24(%rdi)",
+            "fldcw -8(%rsp)",
+        ],
+        "rounding": [
+            f"movl $0x{draw.pick('5', '3', '7')}f80, -4(%rsp)",
+            "ldmxcsr -4(%rsp)",
+            f"divsd {v}, {w}",
+            f"cvtsd2siq {w}, {a}",
+            "movl $0x1f80, -4(%rsp)",
+            "ldmxcsr -4(%rsp)",
+            f"mulsd {v}, {w}",
+        ],
         "exceptions_word": [f"divsd {v}, {w}", "stmxcsr -4(%rsp)", "movl -4(%rsp), %ecx", "andl $0x3f, %ecx"],
         "division": ["xorl %edx, %edx", "movl 8(%rdi), %ecx", "orl $1, %ecx", "divl %ecx"],
         "double_shift": [f"shldq $5, {a}, {b}", f"shrdq $9, {b}, {a}", "movl $7, %ecx", f"shlq %cl, {b}"],
         "high_bytes": ["movb %ah, %cl", "addb %ch, %dh", f"movb %dl, {cell}", "movzbl %ah, %edx"],
         "legacy_vector": [f"pshufd $27, {v}, {w}", f"movhlps {w}, {v}", f"unpcklps {v}, {w}", f"movmskpd {w}, %r8d"],
         "no_operation": ["nop", "nopw 0(%rax,%rax)", "data16 nop", "endbr64"],
-        "library": [*saved, "subq $8, %rsp", ".cfi_adjust_cfa_offset 8", f"movq {a}, %rdi", f"call {draw.pick('labs', 'ffsl')}@PLT",
-                    "addq $8, %rsp", ".cfi_adjust_cfa_offset -8", *restored, *after_call],
-        "global_offset": ["movq generated_cell@GOTPCREL(%rip), %r10", f"addq (%r10), {a}", "movq $9, (%r10)",
-                          "movq $4, generated_cell(%rip)", "xorl %r10d, %r10d"],
-        "thread_local": ["movq generated_own@gottpoff(%rip), %r10", f"addq %fs:(%r10), {a}", f"movq {b}, %fs:(%r10)",
-                         "movq $1, %fs:(%r10)", "xorl %r10d, %r10d"],
-        "general_dynamic": [*saved, "subq $8, %rsp", ".cfi_adjust_cfa_offset 8", ".byte 0x66",
-                            "leaq generated_own@tlsgd(%rip), %rdi", ".value 0x6666", "rex64", "call __tls_get_addr@PLT",
-                            "movq (%rax), %rcx", "movq $1, (%rax)", "xorl %eax, %eax", "addq $8, %rsp",
-                            ".cfi_adjust_cfa_offset -8", *restored, *after_call],
-        "system_call": [*saved, "pushq $0x0a2e", ".cfi_adjust_cfa_offset 8", "movl $1, %eax", "movl $1, %edi",
-                        "movq %rsp, %rsi", "movl $2, %edx", "syscall", "popq %rcx", ".cfi_adjust_cfa_offset -8", *restored,
-                        "xorl %ecx, %ecx", "xorl %r11d, %r11d"],
-    }  # fmt: skip
+        "library": [
+            *saved,
+            "subq $8, %rsp",
+            ".cfi_adjust_cfa_offset 8",
+            f"movq {a}, %rdi",
+            f"call {draw.pick('labs', 'ffsl')}@PLT",
+            "addq $8, %rsp",
+            ".cfi_adjust_cfa_offset -8",
+            *restored,
+            *after_call,
+        ],
+        "global_offset": [
+            "movq generated_cell@GOTPCREL(%rip), %r10",
+            f"addq (%r10), {a}",
+            "movq $9, (%r10)",
+            "movq $4, generated_cell(%rip)",
+            "xorl %r10d, %r10d",
+        ],
+        "thread_local": [
+            "movq generated_own@gottpoff(%rip), %r10",
+            f"addq %fs:(%r10), {a}",
+            f"movq {b}, %fs:(%r10)",
+            "movq $1, %fs:(%r10)",
+            "xorl %r10d, %r10d",
+        ],
+        "general_dynamic": [
+            *saved,
+            "subq $8, %rsp",
+            ".cfi_adjust_cfa_offset 8",
+            ".byte 0x66",
+            "leaq generated_own@tlsgd(%rip), %rdi",
+            ".value 0x6666",
+            "rex64",
+            "call __tls_get_addr@PLT",
+            "movq (%rax), %rcx",
+            "movq $1, (%rax)",
+            "xorl %eax, %eax",
+            "addq $8, %rsp",
+            ".cfi_adjust_cfa_offset -8",
+            *restored,
+            *after_call,
+        ],
+        "system_call": [
+            *saved,
+            "pushq $0x0a2e",
+            ".cfi_adjust_cfa_offset 8",
+            "movl $1, %eax",
+            "movl $1, %edi",
+            "movq %rsp, %rsi",
+            "movl $2, %edx",
+            "syscall",
+            "popq %rcx",
+            ".cfi_adjust_cfa_offset -8",
+            *restored,
+            "xorl %ecx, %ecx",
+            "xorl %r11d, %r11d",
+        ],
+    }
     kind = draw.pick(*choices)
     piece.count(f"machine_{kind}")
     if kind in ("library", "general_dynamic"):

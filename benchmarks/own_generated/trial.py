@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.own_generated import building
-from benchmarks.own_generated.building import Plain, Program, Ran
+from benchmarks.own_generated import building, functions
+from benchmarks.own_generated.building import WHOLE, Plain, Program, Ran
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats import reading
 from pipeline.blocks.formats.document import Document, Unreadable
@@ -39,18 +39,18 @@ class OfFormat:
     """What became of a program in one format."""
 
     refused: str = ""  # the reason
+    crash: str = ""  # an error of the command that is no message for its user
     blocks: int = 0
     changed: int = 0  # blocks that at least one seed changes
     orders: int = 0  # changed blocks of all seeds
-    statuses: Counter[str] = field(default_factory=Counter)
     left_alone: Counter[str] = field(default_factory=Counter)  # reasons
     defects: Counter[str] = field(default_factory=Counter)  # what the writer could not prove, and left
-    places: list[str] = field(default_factory=list)  # of the blocks that change
+    by_construct: Counter[str] = field(default_factory=Counter)  # blocks that change in functions with it
     differences: list[Difference] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """For a record, without the places."""
-        return {name: value for name, value in asdict(self).items() if name != "places"}
+        """For a record."""
+        return vars(self) | {"differences": [difference._asdict() for difference in self.differences]}
 
 
 @cache
@@ -82,7 +82,7 @@ class Trial:
         path = self._inputs[form]
         return reading.document(reading.format_of(path), path.read_bytes(), path)
 
-    def tried(self, form: str, seeds: Sequence[int]) -> OfFormat:
+    def ordered(self, form: str, seeds: Sequence[int]) -> OfFormat:
         """Order, build and run one format by several seeds."""
         answer = OfFormat()
         try:
@@ -90,28 +90,43 @@ class Trial:
         except Unreadable as error:
             answer.refused = general(error.reason)
             return answer
-        answer.blocks = len(document.blocks)
+        owners = self._functions(form, [block.place for block in document.blocks])
+        answer.blocks = len(owners)
         answer.left_alone.update(general(fault.reason) for fault in document.faults)
-        places: set[str] = set()
+        changed: set[str] = set()
         for seed in seeds:
             orders = orders_of(document, self.program.memory, seed)
-            answer.statuses += orders.statuses
             if not orders.changes:
                 continue
             before = len(document.faults)
             content = document.rewritten(orders.as_mapping())
             answer.defects.update(general(fault.reason) for fault in document.faults[before:])
             unproven = {fault.place for fault in document.faults[before:]}
-            written = {change.place for change in orders.changes} - unproven
-            places |= written
+            written = {change.place for change in orders.changes if change.place in owners} - unproven
             answer.orders += len(written)
+            changed |= written
             if wrong := self.wrong(form, content):
                 answer.differences.append(self._bisected(form, seed, document, orders, wrong))
-        answer.changed, answer.places = len(places), sorted(places)
+        answer.changed = len(changed)
+        for place in changed:
+            answer.by_construct.update(self.program.constructs.get(owners[place], ()))
+        for construct in self.program.constructs.get(WHOLE, ()):
+            answer.by_construct[construct] += answer.changed
         return answer
 
-    def shown(self, form: str, content: bytes) -> Ran:
-        """What the program prints if one of its files has other content."""
+    def _functions(self, form: str, places: list[str]) -> dict[str, str]:
+        """The function of each place in the program; places in runtime.c, which is in all programs, are left out."""
+        if form == "assembly":
+            return functions.of_lines(self.plain.text, places)
+        if form == "object":
+            return functions.of_offsets(self.plain.item, places)
+        runtime = self.folder / building.RUNTIME.with_suffix(".o").name
+        foreign = functions.names(runtime) if str(runtime) in self.program.link else frozenset()
+        of_places = functions.of_addresses(places)
+        return {place: name for place, name in of_places.items() if name not in foreign}
+
+    def shown(self, form: str, content: bytes, seconds: float) -> Ran:
+        """What the program prints if one of its files has other content. seconds: that it may run."""
         path = self.folder / f"ordered{self._inputs[form].suffix}"
         path.write_bytes(content)
         try:
@@ -123,11 +138,11 @@ class Trial:
             return Ran(building.TIMED_OUT + 1, str(error).encode())
         executable = self.folder / "ordered"
         executable.chmod(0o755)
-        return building.run(executable)
+        return building.run(executable, seconds)
 
-    def wrong(self, form: str, content: bytes) -> str:
+    def wrong(self, form: str, content: bytes, seconds: float = building.SECONDS) -> str:
         """How the program differs if one of its files has other content; empty if it does not."""
-        shown = self.shown(form, content)
+        shown = self.shown(form, content, seconds)
         if shown != self.plain.shown:
             return _short(self.plain.shown, shown)
         if form == "assembly" and regions(content) != regions(self.program.text):
@@ -152,7 +167,7 @@ class Trial:
 def _short(before: Ran, after: Ran) -> str:
     """How two runs differ."""
     if after.code != before.code:
-        return f"exit code {after.code}, not {before.code}: {after.output[-80:].decode('utf-8', 'replace')}"
+        return f"exit code {after.code}, not {before.code}: {after.output[-80:].decode('utf-8', 'replace')!r}"
     pairs = zip(before.output.splitlines(), after.output.splitlines(), strict=False)
     first = next((f"{a.decode()[:60]} -> {b.decode()[:60]}" for a, b in pairs if a != b), "another length")
     return f"output: {first}"
@@ -176,5 +191,3 @@ def regions(text: bytes) -> list[list[bytes]]:
 
 def _mark(line: bytes) -> bool:
     return bool(re.fullmatch(rb"# (LLVM-MCA|OSACA)-(BEGIN|END).*|movl \$(111|222), %ebx", line))
-
-
