@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # slow to import
 # The same names as in pipeline/blocks/ordering, which is slow to import; a test compares them.
 For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
 By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
-Memory = Literal["tso", "single_thread"]
+Memory = Literal["tso", "precise", "single_thread"]
 Verify = Literal["dag", "sample", "all"]
 _SHOWN_FAULTS = 5
 PROCESSOR = Annotated[For, typer.Option("--for", help="Processor; host: the model nearest to this computer's.")]
@@ -32,7 +32,8 @@ MEMORY = Annotated[
     Memory,
     typer.Option(
         help="tso: other threads see no other order of loads and stores than the processor itself allows; "
-        "single_thread: only for code that shares no memory."
+        "precise: also, the handler of a fault sees exactly the loads and stores before it, as JITs, garbage collectors and "
+        "-fnon-call-exceptions need it; single_thread: only for code that shares no memory."
     ),
 ]
 

@@ -11,7 +11,14 @@ not show which accesses are observed. Models of memory:
   access that may be to the frame crosses a change of rsp: a signal handler overwrites what lies below it, beyond the
   128 bytes of the red zone. A limit: a load that passes a store is invisible to other threads, but a signal handler of
   the same thread, a device behind both addresses, or another thread with an asymmetric fence (Linux's membarrier) can
-  tell (`tests/blocks/ordering/test_litmus.py`, "store buffering" of HANDLERS).
+  tell (`tests/blocks/ordering/test_litmus.py`, "store buffering" of HANDLERS). So can the handler of a fault. When a load
+  faults, all loads before it have happened, no store after it has, and stores before it may still be missing. When a
+  store faults, all loads and stores before it have happened, and no store after it has. Registers that no access needs
+  may have been written or not.
+- `precise`: `tso`, and no instruction that may trap (an access to memory, a division) crosses a store or another one that
+  may trap. At a fault, exactly the accesses before it have happened, as safe code needs it that resumes in a handler:
+  JITs, garbage collectors with guard pages. Floating-point operations count as not trapping: their exceptions are masked
+  unless a program asks for them. Which registers have been written is as open as under `tso`.
 - `single_thread`: the dependencies of one thread alone, mode `full` of `dependencies.py`.
 
 Differences from the DAGs of the experiments: addresses are followed in blocks of every kind, but an operand whose
@@ -26,7 +33,7 @@ from enum import IntFlag
 from typing import Literal, NamedTuple
 
 import numpy as np
-from iced_x86 import Decoder, Instruction, Mnemonic, OpKind
+from iced_x86 import Decoder, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind
 from numba import njit
 
 from pipeline.blocks.corpus.forms import Decoded, Forms
@@ -34,7 +41,7 @@ from pipeline.blocks.dag import conflicts as columns
 from pipeline.blocks.dag.dependencies import Conflicts, EffectsTable, find_conflicts
 from pipeline.blocks.dag.encodings import Encodings
 
-MemoryOrder = Literal["tso", "single_thread"]
+MemoryOrder = Literal["tso", "precise", "single_thread"]
 
 
 class Mark(IntFlag):
@@ -75,6 +82,14 @@ _READS, _WRITES, _ORDER_ONLY, _LONGEST = 1, 2, 128, 64
 _BIT = np.uint64(1)
 
 
+def may_trap(instruction: Instruction) -> bool:
+    """Whether the processor may stop at this instruction, in a program that masks floating-point exceptions."""
+    if instruction.mnemonic in (Mnemonic.DIV, Mnemonic.IDIV):
+        return True
+    accesses = _info_factory.info(instruction).used_memory()
+    return any(used.access != OpAccess.NO_MEM_ACCESS for used in accesses)
+
+
 def is_barrier(instruction: Instruction) -> bool:
     """Whether no instruction moves across this one under `tso`.
 
@@ -91,6 +106,7 @@ def is_barrier(instruction: Instruction) -> bool:
     )
 
 
+_info_factory = InstructionInfoFactory()
 _NON_TEMPORAL = {
     mnemonic
     for name, mnemonic in vars(Mnemonic).items()
@@ -106,7 +122,7 @@ class MemoryDags:
         self.memory: MemoryOrder = memory
         self.forms = forms or Forms()
         self._encodings = Encodings(self.forms)
-        self._barriers = np.zeros(0, np.bool_)
+        self._barriers, self._divisions = np.zeros((2, 0), np.bool_)
 
     def conflicts(self, codes: Sequence[bytes], marks: Sequence[bytes] | None = None) -> BlockConflicts:
         """Conflicts of B blocks. marks: `Mark` of each instruction; None: nothing is known of the surroundings.
@@ -139,9 +155,12 @@ class MemoryDags:
             "full",
         )
         fixed = (bits & _FIXED) > 0
-        if self.memory == "tso":
-            fixed |= self._barrier_forms()[decoded.form]
-        ordered = _ordered(direct, encoded.table, encoded.encoding, first, bits, fixed, self.memory == "tso")
+        divides = np.zeros(len(fixed), np.bool_)
+        if self.memory != "single_thread":
+            self._learn()
+            fixed |= self._barriers[decoded.form]
+            divides = self._divisions[decoded.form]
+        ordered = _ordered(direct, encoded.table, encoded.encoding, first, bits, fixed, divides, self.memory)
         return BlockConflicts(decoded.form, encoded.encoding, first, ordered)
 
     @property
@@ -149,12 +168,13 @@ class MemoryDags:
         """Effects of the forms so far."""
         return self._encodings.encode(np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int64)).table
 
-    def _barrier_forms(self) -> np.ndarray:
-        """Whether each form so far is a barrier, (F,) bool."""
-        new = [is_barrier(Decoder(64, code).decode()) for code in self.forms.examples[len(self._barriers) :]]
+    def _learn(self) -> None:
+        """Which of the new forms are barriers and divisions."""
+        new = [Decoder(64, code).decode() for code in self.forms.examples[len(self._barriers) :]]
         if new:
-            self._barriers = np.r_[self._barriers, np.array(new, np.bool_)]
-        return self._barriers
+            divisions = [instruction.mnemonic in (Mnemonic.DIV, Mnemonic.IDIV) for instruction in new]
+            self._barriers = np.r_[self._barriers, np.array([is_barrier(instruction) for instruction in new], np.bool_)]
+            self._divisions = np.r_[self._divisions, np.array(divisions, np.bool_)]
 
 
 def _absolute(table: EffectsTable) -> np.ndarray:
@@ -207,14 +227,15 @@ def _ordered(
     first: np.ndarray,
     marks: np.ndarray,
     fixed: np.ndarray,
-    observed: bool,
+    divides: np.ndarray,
+    memory: MemoryOrder,
 ) -> Conflicts:
-    """Conflicts with those that the order of memory and what does not move add. observed: under `tso`."""
-    if not observed and not fixed.any():
+    """Conflicts with those that the order of memory and what does not move add."""
+    if memory == "single_thread" and not fixed.any():
         return direct
     arrays = _add(
         direct.offsets, direct.before, direct.after, direct.kinds, table.writes, table.accesses, table.n_accesses,
-        rows, first, marks, fixed, observed,
+        rows, first, marks, fixed, divides, memory != "single_thread", memory == "precise",
     )  # fmt: skip
     return Conflicts(*arrays)
 
@@ -253,7 +274,9 @@ def _add(
     first: np.ndarray,
     marks: np.ndarray,
     fixed: np.ndarray,
+    divides: np.ndarray,
     observed: bool,
+    precise: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     n_blocks = len(first) - 1
     lengths = first[1:] - first[:-1]
@@ -284,6 +307,10 @@ def _add(
                     both = (traits[i, 0] or traits[i, 1]) and (traits[j, 0] or traits[j, 1])
                     # A load that stores nothing may pass a store that loads nothing.
                     stays |= both and (traits[i, 0] or traits[j, 1])
+                if precise:
+                    stays |= (traits[i, 0] or traits[i, 1] or divides[start + i]) and (
+                        traits[j, 0] or traits[j, 1] or divides[start + j]
+                    )
                 if stays:
                     pair[i, j] = _ORDER_ONLY
         for j in range(n):

@@ -1,7 +1,7 @@
 """The basic blocks of an assembly file: runs of instructions in which nothing else stands that has a place of its own.
 
 A block ends at control transfers, padding, labels that code or data refer to, every `.cfi_*` and other directive,
-inline assembly, and whatever is not understood. The instruction before a `.cfi_*` directive stays too: it is what the
+inline assembly, and whatever is not understood. Whatever something else names by its address stays in its place. The instruction before a `.cfi_*` directive stays too: it is what the
 directive describes, and unwinding would go wrong from the instructions between the two.
 
 Labels that only debug information refers to (GCC's `.LVL*`, `.LBB*`, ...) keep their position between two slots. So the
@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.blocks.formats import regions, source_lines
-from pipeline.blocks.formats.listing import Listing, branch_targets
+from pipeline.blocks.formats.assembly_exceptions import compiled_to_throw, language
+from pipeline.blocks.formats.assembly_places import Places
+from pipeline.blocks.formats.listing import Listing
 from pipeline.blocks.formats.source_lines import Location, Row, Shown, State
 from pipeline.blocks.formats.statements import PADDING, Kind, Source
 
 _LINE_MARKER = re.compile(r"\s*#\s*(?:line\s+)?\d")  # of the C preprocessor
 _LOCAL = ".L"
+_DISTANCE = re.compile(r"(?:^|[\s,*])[-+]?(?:\d\w*)?\(%rip\)|\[\s*rip\s*(?:[-+]\s*\d\w*\s*)?\]", re.IGNORECASE)
 
 
 @dataclass
@@ -143,7 +146,7 @@ class _Walk:
     def run(self) -> Layout:
         """The surroundings of all instructions."""
         source, layout = self._source, self.layout
-        regions_of_lines = regions.mca_regions(source.lines)
+        regions_of_lines = regions.commented_regions(source.lines)
         marks = regions_of_lines[1] if regions_of_lines else None
         for line, statement in enumerate(source.statements):
             kind = statement.kind
@@ -165,7 +168,7 @@ class _Walk:
                 elif statement.word in PADDING:
                     self._pad(line)
                 self._cut, self._comments = True, []
-            elif kind == Kind.DIRECTIVE:
+            elif kind in (Kind.DIRECTIVE, Kind.ASSIGNMENT):
                 self._cut, self._comments = True, []
                 self._awkward |= bool(self._pending)
                 self._uncertain |= bool(self._pending)
@@ -178,34 +181,25 @@ class _Walk:
         return layout
 
 
-def throws_without_calls(source: Source) -> bool:
-    """Whether a range of GCC's code without calls may throw: a fault in it shows in which order memory is accessed."""
-    inside = calls = False
-    for statement in source.statements:
-        if statement.kind == Kind.LABEL and statement.word.startswith(".LEHB"):
-            inside, calls = True, False
-        elif statement.kind == Kind.LABEL and statement.word.startswith(".LEHE"):
-            if inside and not calls:
-                return True
-            inside = False
-        elif statement.kind == Kind.OPAQUE or statement.word.startswith("call"):
-            calls = True
-    return False
-
-
-def layout(source: Source, part: Listing) -> Layout:
+def layout(source: Source, part: Listing, places: Places) -> Layout:
     """The blocks of a file and what surrounds their instructions."""
     result = _Walk(source, part).run()
     _restrict(result, source, part)
-    targets = branch_targets(part)
-    for index, offsets in targets.items():
-        rows = part.section == index
-        result.breaks[rows] |= np.isin(part.begin[rows], offsets)
+    result.breaks |= places.entered
+    result.movable &= ~places.named & ~_by_number(source, part) & ~np.array([bool(reason) for reason in places.alone], bool)
     joined = np.zeros(len(result.breaks), bool)  # with the instruction before
     joined[1:] = ~result.breaks[1:] & result.movable[1:] & result.movable[:-1]
     edges = np.flatnonzero(np.diff(np.r_[False, joined, False].astype(np.int8)))
     result.blocks = [range(first - 1, last) for first, last in edges.reshape(-1, 2).tolist()]
     return result
+
+
+def _by_number(source: Source, part: Listing) -> np.ndarray:
+    """Instructions with a distance from their own place as a number, which would have to change with it; (C,) bool."""
+    flags = np.zeros(len(part.line), bool)
+    for k in np.flatnonzero(part.forms.facts["rip_relative"][part.form] & ~part.relocated).tolist():
+        flags[k] = bool(_DISTANCE.search(source.statements[int(part.line[k])].operands))
+    return flags
 
 
 def _restrict(result: Layout, source: Source, part: Listing) -> None:
@@ -218,5 +212,5 @@ def _restrict(result: Layout, source: Source, part: Listing) -> None:
             for begin, end in ranges:
                 inside |= (part.section == index) & (part.begin >= begin) & (part.end <= end)
         result.movable &= inside
-    if source.foreign_mode or throws_without_calls(source):
+    if source.foreign_mode or language(source) or compiled_to_throw(source):
         result.movable[:] = False

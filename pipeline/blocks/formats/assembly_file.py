@@ -10,19 +10,23 @@ ranges begin and end at labels, which do not move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from iced_x86 import Decoder, Register
 
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats.assembler import Refused, assemble
-from pipeline.blocks.formats.assembly_blocks import Layout, layout, throws_without_calls
+from pipeline.blocks.formats.assembly_blocks import layout
+from pipeline.blocks.formats.assembly_exceptions import OF_LANGUAGE, OF_OPTION, compiled_to_throw, language, may_throw
 from pipeline.blocks.formats.assembly_functions import frames
+from pipeline.blocks.formats.assembly_names import names
+from pipeline.blocks.formats.assembly_places import Places, places
 from pipeline.blocks.formats.assembly_proof import failing_blocks
 from pipeline.blocks.formats.assembly_text import text_with_orders
 from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
 from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
+from pipeline.blocks.formats.preprocessor import preprocessor_line
 from pipeline.blocks.formats.source_lines import Shown
 from pipeline.blocks.formats.statements import Kind, Source, scan
 
@@ -37,20 +41,22 @@ class AssemblyFile:
     """
 
     def __init__(
-        self, content: bytes, source: Source, part: Listing, surroundings: Layout, options: tuple[str, ...]
+        self, content: bytes, source: Source, part: Listing, code_places: Places, options: tuple[str, ...]
     ) -> None:
         self._content, self._source, self.listing = content, source, part
-        self._layout, self._options = surroundings, options
-        self.instructions: Sequence[range] = surroundings.blocks
-        marks = frames(source, part)
+        self._layout, self._options = layout(source, part, code_places), options
+        self.instructions: Sequence[range] = self._layout.blocks
+        is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
+        marks = frames(source, part, code_places.named | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
+        marks[may_throw(source, part)] |= int(Mark.FIXED)
         self.blocks: list[CodeBlock] = [
             CodeBlock(
                 self._place(block), b"".join(part.code(k) for k in block), marks[block.start : block.stop].tobytes()
             )
-            for block in surroundings.blocks
+            for block in self._layout.blocks
         ]
-        self.faults: list[Fault] = list(_faults(source, part))
+        self.faults: list[Fault] = [*_faults(source, part), *_left_alone(part, code_places)]
 
     def _place(self, block: range) -> str:
         return f"lines {self.listing.line[block.start] + 1}-{self.listing.line[block.stop - 1] + 1}"
@@ -128,9 +134,10 @@ def _faults(source: Source, part: Listing) -> list[Fault]:
     if source.foreign_mode:
         reason = "it contains code for 16 or 32 bits in a macro, a condition or inline assembly"
         return [Fault(whole, reason, "move that code to a file of its own")]
-    if throws_without_calls(source):
-        reason = "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed"
-        return [Fault(whole, reason, "compile it without that option")]
+    if throwing := language(source):
+        return [Fault(whole, OF_LANGUAGE.format(throwing), "none is needed")]
+    if compiled_to_throw(source):
+        return [Fault(whole, OF_OPTION, "compile it without that option")]
     understood = set(part.line.tolist())
     inline: list[int] = []
     other: list[int] = []
@@ -158,13 +165,25 @@ def _faults(source: Source, part: Listing) -> list[Fault]:
     return faults
 
 
-def _listing(source: Source) -> tuple[Listing, tuple[str, ...]]:
-    """The listing, and options of the assembler: a text that does not name its syntax may be in either."""
+def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
+    """The functions that are left alone, by reason, and the instructions that stay because something names them."""
+    lines = part.line + 1
+    for reason in dict.fromkeys(filter(None, code_places.alone)):
+        rows = [k for k, other in enumerate(code_places.alone) if other == reason]
+        yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
+    if code_places.named.any():
+        rows = np.flatnonzero(code_places.named)
+        reason = "data, an alias or an operand names its place, so it stays there and nothing crosses it"
+        yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
+
+
+def _listing(source: Source, asked: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
+    """The listing with the places of the lines that are asked for, and options of the assembler: a text that does not name its syntax may be in either."""
     has_syntax = any(statement.word in (".intel_syntax", ".att_syntax") for statement in source.statements)
     errors = []
     for options in ((),) if has_syntax else ((), _INTEL):
         try:
-            return listing(source, options), options
+            return listing(source, options, asked), options
         except Refused as error:
             errors.append(error)
     best = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
@@ -182,17 +201,24 @@ def _is_32_bit(part: Listing) -> bool:
 
 def read(content: bytes, name: str) -> AssemblyFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
-    source = scan(content.decode("latin-1"))
+    text = content.decode("latin-1")
+    if (line := preprocessor_line(text, name)) is not None:
+        raise Unreadable(
+            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({text.splitlines()[line].strip()})",
+            f"give its output: gcc -E {name} -o FILE.s",
+        )
+    source = scan(text)
     if any(statement.word == ".include" for statement in source.statements):
         raise Unreadable(
             f"{name} includes another file, which cannot be seen", "put the text of that file in its place"
         )
     try:
-        part, options = _listing(source)
+        text_names = names(source)
+        part, options = _listing(source, text_names.lines())
     except NotUnderstood as error:
         raise Unreadable(f"{name} is not understood: {error}", "give the compiler's output (gcc -S)") from error
     if _is_32_bit(part):
         raise Unreadable(
             f"{name} is code for 32 bits: it accesses memory by esp", "compile it for x86-64, without -m32"
         )
-    return AssemblyFile(content, source, part, layout(source, part), options)
+    return AssemblyFile(content, source, part, places(source, part, text_names), options)

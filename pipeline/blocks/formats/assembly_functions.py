@@ -61,8 +61,8 @@ def functions(source: Source) -> Iterator[Function]:
 class _Frames:
     """Marks of the instructions of a listing, function by function."""
 
-    def __init__(self, source: Source, part: Listing) -> None:
-        self._source, self._part = source, part
+    def __init__(self, source: Source, part: Listing, inner: np.ndarray) -> None:
+        self._source, self._part, self._inner = source, part, inner
         self._names = _function_names(source)
         self._labels = {
             statement.word: line
@@ -114,6 +114,8 @@ class _Frames:
 
     def _entered(self, function: Function, first: int, last: int) -> bool:
         """Whether code outside may jump, call or fall into its middle."""
+        if self._inner[first:last].any():
+            return True
         low, high = np.searchsorted(self._jump_labels, (function.first, function.last)).tolist()
         begin = int(self._part.line[first])
         for label, jump in self._jumps[low:high]:
@@ -191,9 +193,12 @@ def _is_padding(instruction: Instruction) -> bool:
 _NOP = Decoder(64, b"\x90").decode().mnemonic
 
 
-def frames(source: Source, part: Listing) -> np.ndarray:
-    """PRIVATE and CLOSED of each instruction of a listing, uint8 (C,)."""
-    work = _Frames(source, part)
+def frames(source: Source, part: Listing, inner: np.ndarray) -> np.ndarray:
+    """PRIVATE and CLOSED of each instruction of a listing, uint8 (C,).
+
+    inner: (C,) bool, instructions that something else than a function's own jumps may lead to.
+    """
+    work = _Frames(source, part, inner)
     for function in functions(source):
         work.mark(function)
     return work.marks

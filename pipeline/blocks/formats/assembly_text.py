@@ -77,7 +77,7 @@ class _Writer:
                 return line in self._layout.statement
             if kind == Kind.LOCATION:
                 return True
-            if kind in (Kind.DIRECTIVE, Kind.OPAQUE) or self._source.inline[line]:
+            if kind in (Kind.DIRECTIVE, Kind.ASSIGNMENT, Kind.OPAQUE) or self._source.inline[line]:
                 return False
             line += 1
         return False

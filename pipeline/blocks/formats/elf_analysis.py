@@ -12,9 +12,11 @@ from pipeline.blocks.formats.elf_blocks import Cut, cut, obstacles
 from pipeline.blocks.formats.elf_code import Code, read_code
 from pipeline.blocks.formats.elf_functions import DATA, INDIRECT, INVALID, MIDDLE, Verdict, judge
 from pipeline.blocks.formats.elf_image import Image, read_image
+from pipeline.blocks.formats.elf_places import left_alone, named
 from pipeline.blocks.formats.elf_relocations import Relocations, applied, packed_targets, read_relocations
 from pipeline.blocks.formats.elf_symbols import Symbols, read_symbols
-from pipeline.blocks.formats.elf_targets import arrivals, fixed_pointers, possible_branches
+from pipeline.blocks.formats.elf_targets import arrivals, fixed_pointers, possible_branches, probe_places
+from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.line_rows import line_rows
 from pipeline.blocks.formats.unwinding import Functions, overlapping, read_functions
 
@@ -60,11 +62,18 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
         for index, section in enumerate(image.sections)
         if section.name == ".debug_line" and section["sh_type"] != "SHT_NOBITS"
     ]
+    probes = probe_places(image)
+    places = named(image, content, functions, code, symbols, relocations, verdict, pointers, probes)
+    for function, reason in left_alone(image, functions, code, verdict, places, forms).items():
+        verdict.reasons[function] = verdict.reasons[function] or reason
+        verdict.leaves[function] = True
+    entered = function_at(functions, places.places)
+    verdict.leaves[entered[entered >= 0]] = True
     unread = _unread(image, code, verdict)
-    more = [everything.begin, everything.end, everything.rows, pointers, verdict.targets, *lines]
+    more = [everything.begin, everything.end, everything.rows, pointers, verdict.targets, *places, probes, *lines]
     more.append(possible_branches(image.code, unread))
     is_target = arrivals(image, code, symbols, relocations, more)
-    runs = cut(code, is_target, verdict.reached)
+    runs = cut(code, is_target, verdict.reached & ~places.instructions(code))
     compiled = np.array([part.compiled for part in image.parts], bool)[image.part_at(functions.begin)]
     usable = compiled[code.function[runs.first]]
     runs = Cut(runs.first[usable], runs.last[usable])

@@ -43,6 +43,8 @@ class Verdict(NamedTuple):
     leaves: np.ndarray  # (F,) bool: some code of the function is elsewhere, or is not understood
     reached: np.ndarray  # (N,) bool: control may arrive
     targets: np.ndarray  # int64: positions that jump tables lead to
+    entries: np.ndarray  # (R,) bool: the relocation is an entry of a jump table
+    component: np.ndarray  # (F,) int64: equal for functions that jump to each other's inside
 
 
 class _Jumps(NamedTuple):
@@ -75,10 +77,10 @@ def judge(
     users = code.relocation[named & (code.relocation >= 0)]
     indirect |= _flags(count, code.function[users[np.isin(code.flow[users], (Flow.JUMP, Flow.CONDITION))]])
 
-    tables = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    tables = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(len(relocations.place), bool))
     unresolved = indirect.copy()
     if image.relocatable:
-        tables = labels(image, functions, code, relocations, component)
+        tables = labels(image, functions, code, relocations, component, indirect)
         unresolved &= _spread(component, _takes_addresses(image, functions, code, relocations, whole))
         unresolved |= indirect & np.isin(section, image.part_at(tables.unknown))
 
@@ -105,7 +107,7 @@ def judge(
     led_to = function_at(functions, tables.positions)
     if not whole[led_to[led_to >= 0]].all():  # a table leads to a moved part, and nobody knows of which function
         leaves |= indirect
-    return Verdict(reasons, leaves, reached, tables.positions)
+    return Verdict(reasons, leaves, reached, tables.positions, tables.entries, component)
 
 
 def _flags(count: int, indices: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from pipeline.blocks.formats.elf_image import NOWHERE, Image, damaged
 
 _ENTRY = 24  # bytes of a symbol
 _MOVES_CONTROL = ("STT_FUNC", "STT_LOOS", "STT_NOTYPE")  # STT_LOOS: the resolver of an indirect function
+_FUNCTIONS = ("STT_FUNC", "STT_LOOS")
 _PARTS = (".cold", "__part.")  # in names of parts of functions
 # Code that jumps to an address in a register, as `jmp reg` does (for processors with weak branch prediction).
 _THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
@@ -31,6 +32,8 @@ class Symbols(NamedTuple):
 
     tables: Mapping[int, Table]  # by the index of the table's section
     places: np.ndarray  # (K,) int64: positions of all symbols that have one
+    typed: np.ndarray  # int64: positions of symbols that are functions by their type
+    labels: np.ndarray  # int64: positions of symbols of another type, or of none, that other files see
     functions: Mapping[int, str]  # position -> name of what may be a function there
 
 
@@ -48,6 +51,8 @@ def read_symbols(image: Image) -> Symbols:
     """All symbols. Raises Unreadable, and exceptions of `DAMAGE` for damaged tables."""
     tables: dict[int, Table] = {}
     functions: dict[int, str] = {}
+    typed: list[int] = []
+    labels: list[int] = []
     for index, section in enumerate(image.sections):
         if not isinstance(section, SymbolTableSection):
             continue
@@ -68,6 +73,10 @@ def read_symbols(image: Image) -> Symbols:
             binding = symbol["st_info"]["bind"]
             is_local.append(kind == "STT_SECTION" or (kind == "STT_NOTYPE" and binding == "STB_LOCAL"))
             names.append(symbol.name)
+            if kind in _FUNCTIONS:
+                typed.append(position)
+            elif binding != "STB_LOCAL":
+                labels.append(position)
             if kind not in _MOVES_CONTROL or not symbol.name or symbol.name.startswith(".L") or position < 0:
                 continue
             # A name of the whole function wins over one of a part, and the first over later ones.
@@ -75,4 +84,5 @@ def read_symbols(image: Image) -> Symbols:
                 functions[position] = symbol.name
         tables[index] = Table(np.array(positions, np.int64), np.array(is_local, bool), names)
     places = np.concatenate([np.zeros(0, np.int64), *(table.position for table in tables.values())])
-    return Symbols(tables, places[places != NOWHERE], functions)
+    placed = [np.array([p for p in positions if p != NOWHERE], np.int64) for positions in (typed, labels)]
+    return Symbols(tables, places[places != NOWHERE], *placed, functions)

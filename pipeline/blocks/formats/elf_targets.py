@@ -62,21 +62,28 @@ def _of_constants(image: Image, code: Code, forms: Forms) -> np.ndarray:
     return np.concatenate(positions)
 
 
+def numbers_at_every_byte(content: bytes, offset: int, size: int, width: int) -> np.ndarray:
+    """The little-endian signed numbers of `width` bytes that begin at each byte of a part of a file, int64.
+
+    Tables are not always aligned: those that people write by hand, or packed structures.
+    """
+    count = max(size - width + 1, 0)
+    numbers: np.ndarray = np.ndarray((count,), f"<i{width}", content, offset if count else 0, (1,)).astype(np.int64)
+    return numbers
+
+
 def _of_data(image: Image, content: bytes) -> np.ndarray:
-    """Aligned words in the data of a program that is loaded at a fixed address, as positions."""
+    """Words in the data of a program that is loaded at a fixed address, as positions."""
     positions = [np.zeros(0, np.int64)]
     for section, base in zip(image.sections, image.bases.tolist(), strict=True):
         if base != NOWHERE and section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"):
-            skipped = -(image.address + base) % 8
-            count = max(section["sh_size"] - skipped, 0) // 8
-            values = np.frombuffer(content, "<i8", count, section["sh_offset"] + skipped if count else 0)
-            # Clipped, so that a difference does not overflow.
-            positions.append(values[(values >= image.address) & (values < 1 << 62)] - image.address)
-    return np.concatenate(positions)
+            values = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 8)
+            positions.append(values[(values >= image.address) & (values - image.address < len(image.code))])
+    return np.concatenate(positions) - image.address
 
 
-def _of_probes(image: Image) -> np.ndarray:
-    """Places of static probes (`.note.stapsdt`), as positions."""
+def probe_places(image: Image) -> np.ndarray:
+    """Places of static probes (`.note.stapsdt`), as positions, int64."""
     base_section = next((s for s in image.sections if s.name == ".stapsdt.base"), None)
     positions = []
     for section in image.sections:
@@ -106,6 +113,6 @@ def arrivals(
     """
     sources = [code.to, code.refers, symbols.places, np.array([image.entry]), _of_relocations(image, code, relocations)]
     is_target = np.zeros(len(image.code), bool)
-    for positions in [*sources, _of_probes(image), *more]:
+    for positions in [*sources, *more]:
         is_target[positions[(positions >= 0) & (positions < len(is_target))]] = True
     return is_target

@@ -7,13 +7,14 @@ the labels changed nothing in the object.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.assembler import Assembled, assemble, relocation_symbols, relocation_types
+from pipeline.blocks.formats.assembler import Assembled, assemble, relocation_types
 from pipeline.blocks.formats.statements import Kind, Source
 
 # Relocations of single instructions (System V psABI, table 4.9), by number. The linker may change an instruction that
@@ -39,6 +40,7 @@ class Listing:
     movable: np.ndarray  # bool: it may move, as far as its bytes and relocations tell
     forms: Forms
     object: Assembled  # of the text as it is
+    places: dict[int, tuple[int, int]]  # line of a label or an assignment that was asked for -> section, offset
 
     def code(self, index: int) -> bytes:
         """The bytes of an instruction."""
@@ -54,18 +56,25 @@ def _prefix(text: str) -> str:
     return next(name for k in count() if (name := f"statement{k}_") not in text)
 
 
-def _labelled(source: Source, prefix: str) -> tuple[bytes, np.ndarray]:
-    """The text with labels before and after each statement, and the lines of these."""
+def _labelled(source: Source, prefix: str, asked: Sequence[int]) -> tuple[bytes, np.ndarray]:
+    """The text with labels before and after each statement, and the lines of these; and labels for lines asked for."""
     lines = list(source.lines)
     candidates = [k for k, statement in enumerate(source.statements) if statement.kind == Kind.INSTRUCTION]
     for number, line in enumerate(candidates):
         name = f"{prefix}{number:0{_DIGITS}d}"
         lines[line] = f"{name}a: {source.statements[line].text}; {name}b:\n"
+    for number, line in enumerate(asked):
+        name = f"{prefix}{number:0{_DIGITS}d}c"
+        if source.statements[line].kind == Kind.LABEL:
+            lines[line] = f"{name}:\n{lines[line]}"
+        else:
+            end = "" if lines[line].endswith("\n") else "\n"
+            lines[line] = f"{lines[line]}{end}{name} = {source.statements[line].word}\n"
     return "".join(lines).encode("latin-1"), np.array(candidates, np.int64)
 
 
 def _label_values(labelled: Assembled, prefix: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sections and values of the labels, (2, n): before and after each statement; section 0 where there is none."""
+    """Sections and values of the labels, (3, n): before and after each statement, of lines; section 0 without one."""
     lead = np.frombuffer(prefix.encode(), np.uint8)
     strings = np.r_[labelled.strings, np.zeros(len(lead) + _DIGITS + 2, np.uint8)]
     starts = labelled.symbols["name"].astype(np.int64)
@@ -73,7 +82,7 @@ def _label_values(labelled: Assembled, prefix: str, n: int) -> tuple[np.ndarray,
     text = strings[starts[rows][:, None] + len(lead) + np.arange(_DIGITS + 1)].astype(np.int64)
     number = (text[:, :_DIGITS] - ord("0")) @ (10 ** np.arange(_DIGITS - 1, -1, -1))
     side = text[:, _DIGITS] - ord("a")
-    section, value = np.zeros((2, n), np.int64), np.zeros((2, n), np.int64)
+    section, value = np.zeros((3, n), np.int64), np.zeros((3, n), np.int64)
     section[side, number] = labelled.symbols["section"][rows]
     value[side, number] = labelled.symbols["value"][rows].astype(np.int64)
     return section, value, rows
@@ -149,16 +158,18 @@ def _relocation_facts(
     return linked, relocated, free
 
 
-def listing(source: Source, options: tuple[str, ...] = ()) -> Listing:
-    """Machine code of the statements of a text.
+def listing(source: Source, options: tuple[str, ...] = (), asked: Sequence[int] = ()) -> Listing:
+    """Machine code of the statements of a text. asked: lines of labels and assignments whose places are wanted.
 
     Raises assembler.Refused if the text is no assembly, NotUnderstood, and Unreadable as the assembler does.
     """
     plain = assemble("".join(source.lines).encode("latin-1"), options)
     prefix = _prefix("".join(source.lines))
-    text, line = _labelled(source, prefix)
-    labelled = assemble(text, options) if len(line) else plain
-    section, value, rows = _label_values(labelled, prefix, len(line))
+    text, line = _labelled(source, prefix, asked)
+    labelled = assemble(text, options) if len(line) or asked else plain
+    section, value, rows = _label_values(labelled, prefix, max(len(line), len(asked)))
+    places = {k: (s, v) for k, s, v in zip(asked, section[2].tolist(), value[2].tolist(), strict=False)}
+    section, value = section[:, : len(line)], value[:, : len(line)]
     if not _equal(plain, labelled, len(rows)):
         raise NotUnderstood("the text means something else when labels stand between its statements")
     executable = np.zeros(1 << 16, bool)
@@ -180,18 +191,8 @@ def listing(source: Source, options: tuple[str, ...] = ()) -> Listing:
     keep = np.flatnonzero(alone)
     return Listing(
         line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],
-        forms, plain,
+        forms, plain, places,
     )  # fmt: skip
-
-
-def branch_targets(part: Listing) -> dict[int, np.ndarray]:
-    """Offsets, by section, that a direct branch or a reference of the file to code may lead to.
-
-    Branches are read from all bytes of code, also of lines that were not understood. A value too many cuts a block.
-    """
-    targets = {index: part_targets.tolist() for index, (_, part_targets) in branches(part).items()}
-    _collect_relocated(part.object, targets)
-    return {index: np.unique(np.array(values, np.int64)) for index, values in targets.items()}
 
 
 def branches(part: Listing) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -223,22 +224,3 @@ def _branches(part: Listing, index: int) -> tuple[np.ndarray, np.ndarray]:
     all_ends, all_targets = np.concatenate(ends), np.concatenate(targets)
     order = np.argsort(all_targets, kind="stable")
     return all_ends[order], all_targets[order]
-
-
-def _collect_relocated(content: Assembled, targets: dict[int, list[int]]) -> None:
-    symbol_section, symbol_value = (
-        content.symbols["section"].astype(np.int64),
-        content.symbols["value"].astype(np.int64),
-    )
-    for section in content.sections.values():
-        if not section.loaded or section.name.startswith(".eh_frame"):
-            continue
-        kind, symbol = relocation_types(section.relocations), relocation_symbols(section.relocations)
-        # In code, the distance counts from the end of the field, at least; in data such a field is not understood here,
-        # but there its labels are named in the text.
-        value = symbol_value[symbol] + section.relocations["addend"]
-        in_code = np.isin(kind, _RIP_RELATIVE) & section.executable
-        value = value + 4 * in_code
-        usable = in_code | np.isin(kind, (1, 10, 11))
-        for index, values in targets.items():
-            values.extend(value[usable & (symbol_section[symbol] == index)].tolist())

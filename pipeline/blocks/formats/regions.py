@@ -1,4 +1,4 @@
-"""Marked regions of a file: of llvm-mca, by comments, and of IACA, by instructions.
+"""Marked regions of a file: of llvm-mca and OSACA, by comments, and of IACA, by instructions.
 
 If a file has a region, only code inside a region is ordered. The marks themselves stay.
 """
@@ -8,31 +8,37 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-_MCA = re.compile(r"(?:#|/\*|//)\s*LLVM-MCA-(BEGIN|END)\b[ \t]*([^\r\n*]*)")
+_MARK = re.compile(r"(?:#|/\*|//)\s*(LLVM-MCA|OSACA)-(BEGIN|END)\b[ \t]*([^\r\n*]*)")
+# Marks of tools that are not understood: only nothing crosses them.
+_OTHER_MARK = re.compile(r"(?:#|/\*|//).*\b[A-Z][A-Z0-9]*[-_](?:[A-Z0-9]+[-_])*(?:BEGIN|END|START|STOP|MARKER)\b")
 _IACA = {True: bytes.fromhex("bb6f000000646790"), False: bytes.fromhex("bbde000000646790")}  # mov ebx, 111 and 222
 
 
-def mca_regions(lines: Sequence[str]) -> tuple[list[bool], list[bool]] | None:
-    """For each line, whether it is inside a region of llvm-mca, and whether it is a mark; None without marks.
+def commented_regions(lines: Sequence[str]) -> tuple[list[bool], list[bool]] | None:
+    """For each line, whether it is inside a region, or in a file without any, and whether it is a mark; None without.
 
-    Regions with names may overlap. An end without a name ends the region without a name, or the only one.
+    Regions with names may overlap. An end without a name ends the region without a name, or the only one of its tool.
     """
     inside: list[bool] = []
     marks: list[bool] = []
-    names: set[str] = set()
+    open_regions: dict[str, set[str]] = {"LLVM-MCA": set(), "OSACA": set()}
+    has_regions = False
     for line in lines:
-        match = _MCA.search(line) if "LLVM-MCA-" in line else None
+        match = _MARK.search(line) if "-BEGIN" in line or "-END" in line else None
         if match is not None:
-            name = match.group(2).strip()
-            if match.group(1) == "BEGIN":
+            has_regions = True
+            names, name = open_regions[match.group(1)], match.group(3).strip()
+            if match.group(2) == "BEGIN":
                 names.add(name)
             elif name in names:
                 names.remove(name)
             elif not name and len(names) == 1:
                 names.clear()
-        inside.append(bool(names) and match is None)
-        marks.append(match is not None)
-    return (inside, marks) if any(marks) else None
+        inside.append(match is None and any(open_regions.values()))
+        marks.append(match is not None or bool(_OTHER_MARK.search(line)))
+    if not any(marks):
+        return None
+    return inside if has_regions else [True] * len(lines), marks
 
 
 def iaca_regions(contents: Mapping[int, bytes]) -> dict[int, list[tuple[int, int]]] | None:

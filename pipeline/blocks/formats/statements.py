@@ -20,14 +20,15 @@ class Kind(IntEnum):
     SILENT = 3  # a directive that emits nothing where it stands: names, frames, sizes; also padding
     INSTRUCTION = 4  # one statement that may be an instruction
     DIRECTIVE = 5  # any other directive alone: data, sections
-    OPAQUE = 6  # anything else: inline assembly, macros and conditions, several statements
+    ASSIGNMENT = 6  # `.set name, value` or `name = value`; `word` is the name
+    OPAQUE = 7  # anything else: inline assembly, macros and conditions, several statements
 
 
 class Statement(NamedTuple):
     """A line. `text` is its code without comments; strings that hold more than a name are empty in it."""
 
     kind: Kind
-    word: str  # in lower case: directive or mnemonic; of a label: its name as it is written
+    word: str  # in lower case: directive or mnemonic; of a label or an assignment: its name as it is written
     operands: str
     text: str
 
@@ -43,6 +44,7 @@ class Source:
     statements: list[Statement]
     references: frozenset[str]  # names in lines outside of such sections of debug information, definitions apart
     inline: list[bool]  # the line is in inline assembly of a compiler
+    sections: list[str]  # name of the section of each line, with "x" before it if the text says that it holds code
     hidden_locations: bool  # a macro, a condition or a line of several statements contains `.loc`
     foreign_mode: bool  # some code may be for 16 or 32 bits, it is not visible which
 
@@ -55,6 +57,7 @@ _NAMES = {
 }
 _OPENING = {".macro", ".rept", ".rep", ".irp", ".irpc", ".irep", ".irepc"}
 _CLOSING = {".endm", ".endr", ".endif", ".endc"}
+_SETTING = {".set", ".equ", ".equiv", ".eqv"}
 _MODES = {".code16", ".code16gcc", ".code32"}
 _PREFIXES = frozenset(
     [
@@ -91,39 +94,49 @@ _TRACKED = _OPENING | _CLOSING | _MODES | SECTIONS | {".code64", ".end"}
 _LOC = re.compile(r"\.loc\b(?!\.)")
 _SPECIAL = re.compile(r'"(?:[^"\\]|\\.)*"|\'\\?.\'?|/\*.*?\*/|/\*|#|"|\'', re.DOTALL)
 _NAME_IN_STRING = re.compile(r'"[\w.$-]*"')
+_ASSIGNMENT = re.compile(r"(?:\.(?:set|equ|equiv|eqv)\s+([\w.$]+)\s*,|([\w.$]+)\s*={1,2})\s*([^=].*)", re.IGNORECASE)
 _LABEL = re.compile(r"([A-Za-z_.$][\w.$]*|\d+)\s*:")
 _INSTRUCTION = re.compile(r"(?:\{[a-z0-9_]+\}\s+)*[A-Za-z][A-Za-z0-9]*(?:[.][a-z0-9]+)?(?:\s+[^=]*)?")
 _HERE = re.compile(r"(?:^|[^\w.$@])\.(?![\w.$])")  # the address of the statement itself
 _REFERENCE = re.compile(r"[\w.$]+")
 DEBUG_SECTION = re.compile(r"\.(?:z?debug_|gnu\.debuglto_)")
 UNWINDING = re.compile(r"\.z?debug_frame\b")
+_SECTION = re.compile(r'\s*(?:"([^"]*)"|([^\s,"]+))(?:[^"]*"([^"]*)")?')  # name, name, flags
+_CODE = (".text", ".init", ".fini", ".plt")  # sections that hold code without a flag that says so
 _LINES = re.compile(r"\.z?debug_line\b")  # written by a compiler that does not use `.loc`: its labels are lines
 
 
 class _Sections:
-    """Whether the current section holds debug information that may become approximate, by the directives so far."""
+    """The current section by the directives so far: its name, with "x" before it if it holds code."""
 
     def __init__(self) -> None:
-        self.debug = False
-        self._previous = False
-        self._stack: list[tuple[bool, bool]] = []
+        self.name = self._previous = "x.text"
+        self.debug = False  # it holds debug information that may become approximate
+        self._stack: list[tuple[str, str]] = []
 
     def follow(self, word: str, operands: str) -> None:
+        """Take note of a directive of `SECTIONS`."""
+        self._enter(word, operands)
+        self.debug = bool(DEBUG_SECTION.match(self.name)) and not (UNWINDING.match(self.name) or _LINES.match(self.name))
+
+    def _enter(self, word: str, operands: str) -> None:
         if word == ".popsection":
             if self._stack:
-                self.debug, self._previous = self._stack.pop()
+                self.name, self._previous = self._stack.pop()
             return
         if word == ".previous":
-            self.debug, self._previous = self._previous, self.debug
+            self.name, self._previous = self._previous, self.name
             return
         if word == ".pushsection":
-            self._stack.append((self.debug, self._previous))
-        self._previous = self.debug
+            self._stack.append((self.name, self._previous))
+        self._previous = self.name
         if word in (".section", ".pushsection"):
-            name = operands.lstrip().lstrip('"')
-            self.debug = bool(DEBUG_SECTION.match(name)) and not (UNWINDING.match(name) or _LINES.match(name))
+            match = _SECTION.match(operands)
+            name = match.group(1) or match.group(2) if match else operands
+            is_code = name.startswith(_CODE) or bool(match and "x" in (match.group(3) or ""))
+            self.name = f"x{name}" if is_code else name
         elif word != ".subsection":
-            self.debug = False
+            self.name = "x.text" if word == ".text" else word
 
 
 def _without_comments(line: str, in_comment: bool) -> tuple[str, bool, bool]:
@@ -170,6 +183,8 @@ def _plain(text: str, macros: set[str]) -> Statement:
     word, operands = _split(text)
     if word in macros or ":" in word or ";" in text:
         return Statement(Kind.OPAQUE, word, operands, text)
+    if ("=" in text or word in _SETTING) and (match := _ASSIGNMENT.fullmatch(text)) and match.group(2) != ".":
+        return Statement(Kind.ASSIGNMENT, match.group(1) or match.group(2), match.group(3), text)
     if word[0] == ".":
         if word == ".loc":
             return Statement(Kind.LOCATION, word, operands, text)
@@ -247,6 +262,7 @@ def scan(text: str) -> Source:
         lines.append(last)
     statements: list[Statement] = []
     inline: list[bool] = []
+    sections: list[str] = []
     referring: list[str] = []
     scanner = _Scanner()
     for line in lines:
@@ -256,7 +272,8 @@ def scan(text: str) -> Source:
             scanner.in_inline = "NO_" not in line
         statement = scanner.line(line)
         statements.append(statement)
+        sections.append("x" if scanner.confused else scanner.sections.name)
         if (scanner.confused or not scanner.sections.debug) and statement.kind >= Kind.SILENT:
             referring.append(statement.text)
     references = frozenset(_REFERENCE.findall("\n".join(referring)))
-    return Source(lines, statements, references, inline, scanner.hidden_locations, scanner.foreign_mode)
+    return Source(lines, statements, references, inline, sections, scanner.hidden_locations, scanner.foreign_mode)

@@ -7,7 +7,7 @@ from iced_x86 import Formatter, FormatterSyntax, Instruction, Register
 from pipeline.blocks.dag import resources
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.dag.effects import Effects, effects
-from pipeline.blocks.dag.memory_order import Mark, MemoryOrder, is_barrier
+from pipeline.blocks.dag.memory_order import Mark, MemoryOrder, is_barrier, may_trap
 
 _formatter = Formatter(FormatterSyntax.INTEL)
 _GENERAL = (
@@ -43,7 +43,7 @@ def reason(pair: tuple[Instruction, Instruction], marks: tuple[int, int], kinds:
     kinds: of the pair's dependency within one thread; 0 where only the order of memory, or a mark, demands the order.
     """
     for instruction in pair:
-        if effects(instruction).barrier or (memory == "tso" and is_barrier(instruction)):
+        if effects(instruction).barrier or (memory != "single_thread" and is_barrier(instruction)):
             return f"barrier: {_formatter.format_mnemonic(instruction)}"
     first, second = map(effects, pair)
     parts: list[str] = []
@@ -85,6 +85,9 @@ def _by_surroundings(
         ):
             if holds:
                 parts.append(f"tso: {words}")
+    traps = [may_trap(instruction) and not mark & Mark.PRIVATE for instruction, mark in zip(pair, marks, strict=True)]
+    if memory == "precise" and all(traps) and not parts:
+        parts.append("precise: an instruction that may trap may not pass another one")
     return parts
 
 

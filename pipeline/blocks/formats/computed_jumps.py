@@ -1,0 +1,189 @@
+"""Jumps to addresses that code computes, so that nobody can list where control may arrive.
+
+The targets of most indirect jumps are listed: an entry of a table, loaded as an address or added as a distance to the
+address of a place in data, or a pointer from elsewhere. A target is *computed* if anything else is done to it on the
+way: a product of a number and a length, a constant that is added, a distance from a place in code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntFlag
+from typing import NamedTuple
+
+from iced_x86 import (
+    FlowControl,
+    Instruction,
+    InstructionInfoFactory,
+    Mnemonic,
+    OpAccess,
+    OpKind,
+    Register,
+    Register_,
+    RegisterExt,
+)
+
+
+class Origin(IntFlag):
+    """Where the value of a register may come from."""
+
+    OUTSIDE = 1  # the caller, a called function
+    LOADED = 2  # memory
+    DATA = 4  # the address of a place outside of the code, or a constant
+    CODE = 8  # the address of a place in the code
+    COMPUTED = 16  # arithmetic
+    RETURNED = 32  # the stack: perhaps the address at which the caller goes on
+
+
+class Computed(NamedTuple):
+    """A jump, call or return to an address that is computed."""
+
+    instruction: int  # index
+    from_return: bool  # the address may be computed from the one at which a caller goes on
+
+
+_CALLS = (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INTERRUPT)
+_ENDS = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.RETURN, FlowControl.EXCEPTION)
+_KEPT_BY_CALLS = {Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15, Register.RSP}
+_LOADS = {Mnemonic.MOV, Mnemonic.MOVSXD, Mnemonic.MOVSX, Mnemonic.MOVZX}
+_WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
+_IMMEDIATES = (
+    OpKind.IMMEDIATE32, OpKind.IMMEDIATE32TO64, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO32, OpKind.IMMEDIATE8TO64,
+)  # fmt: skip
+_DEEPEST = 100  # moves and sums that are followed
+_NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int)}
+_info_factory = InstructionInfoFactory()
+
+
+class _Trace:
+    """The origins of registers in a run of code."""
+
+    def __init__(
+        self, instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
+    ) -> None:
+        self._instructions, self._sources, self._in_code = instructions, sources, in_code
+        self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
+        self._written = [self._registers_written(instruction) for instruction in instructions]
+
+    @staticmethod
+    def _registers_written(instruction: Instruction) -> frozenset[Register_]:
+        used = _info_factory.info(instruction).used_registers()
+        return frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
+
+    def before(self, register: Register_, place: int) -> Origin:
+        """Origins of a register before the instruction at `place`, over all ways that lead there."""
+        if (register, place) in self._open or len(self._open) > _DEEPEST:
+            return Origin.COMPUTED  # a loop that changes it, or a long chain
+        self._open.add((register, place))
+        origins, seen, waiting = Origin(0), set[int](), [place]
+        while waiting:
+            k = waiting.pop()
+            if k in seen:
+                continue
+            seen.add(k)
+            if k == 0:
+                origins |= Origin.OUTSIDE
+            earlier = list(self._sources.get(k, ()))
+            if k and self._instructions[k - 1].flow_control not in _ENDS:
+                earlier.append(k - 1)
+            for source in earlier:
+                origins |= self._through(register, source, waiting)
+        self._open.discard((register, place))
+        return origins
+
+    def _through(self, register: Register_, k: int, waiting: list[int]) -> Origin:
+        """Origins that the instruction `k` gives a register; if it gives none, those before it are `waiting`."""
+        instruction = self._instructions[k]
+        if instruction.flow_control in _CALLS and register not in _KEPT_BY_CALLS:
+            return Origin.OUTSIDE
+        if register not in self._written[k]:
+            waiting.append(k)
+            return Origin(0)
+        return self._written_by(k)
+
+    def _written_by(self, k: int) -> Origin:
+        """Origins of the register that instruction `k` writes first."""
+        instruction = self._instructions[k]
+        mnemonic, source = instruction.mnemonic, instruction.op1_kind if instruction.op_count > 1 else OpKind.REGISTER
+        own = RegisterExt.full_register(instruction.op0_register)
+        other = RegisterExt.full_register(instruction.op1_register) if source == OpKind.REGISTER else Register.NONE
+        if RegisterExt.size(instruction.op0_register) < 4:
+            return Origin.COMPUTED
+        if mnemonic == Mnemonic.POP:
+            return Origin.RETURNED | Origin.LOADED
+        if mnemonic in _LOADS and source == OpKind.MEMORY:
+            at_stack = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
+            return Origin.LOADED | (Origin.RETURNED if at_stack else Origin(0))
+        if mnemonic in _LOADS and source in _IMMEDIATES:
+            return Origin.CODE if self._in_code[k] else Origin.DATA
+        if mnemonic == Mnemonic.MOV:
+            return self.before(other, k)
+        if mnemonic == Mnemonic.LEA and instruction.is_ip_rel_memory_operand:
+            return Origin.CODE if self._in_code[k] else Origin.DATA
+        if mnemonic == Mnemonic.LEA and instruction.memory_displacement == 0 and instruction.memory_index_scale == 1:
+            parts = [r for r in (instruction.memory_base, instruction.memory_index) if r != Register.NONE]
+            return self._sum([self.before(RegisterExt.full_register(r), k) for r in parts])
+        if mnemonic in (Mnemonic.XOR, Mnemonic.SUB) and other == own:
+            return Origin.DATA
+        if mnemonic == Mnemonic.ADD and source == OpKind.MEMORY:
+            return self._sum([self.before(own, k), Origin.LOADED])
+        if mnemonic == Mnemonic.ADD and source == OpKind.REGISTER:
+            return self._sum([self.before(own, k), self.before(other, k)])
+        if _NAMES[mnemonic].startswith("CMOV"):
+            moved = Origin.LOADED if source == OpKind.MEMORY else self.before(other, k)
+            return self.before(own, k) | moved
+        return Origin.COMPUTED
+
+    @staticmethod
+    def _sum(parts: Sequence[Origin]) -> Origin:
+        """Of a sum: an entry of a table of distances and the place in data that they count from, or computed."""
+        if len(parts) == 1:
+            return parts[0]
+        loaded = [part for part in parts if part & Origin.LOADED and not part & ~(Origin.LOADED | Origin.RETURNED)]
+        bases = [part for part in parts if part == Origin.DATA]
+        returned = (parts[0] | parts[1]) & Origin.RETURNED
+        return Origin.LOADED if loaded and bases and not returned else Origin.COMPUTED | returned
+
+
+def computed_jumps(
+    instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
+) -> list[Computed]:
+    """The jumps, calls and returns of a run of code whose targets are computed.
+
+    sources: instruction -> the direct branches in the run that lead to it. in_code: of each instruction, whether the
+    place that its constant or its rip-relative operand names is in code.
+    """
+    trace = _Trace(instructions, sources, in_code)
+    rows: list[Computed] = []
+    for k, instruction in enumerate(instructions):
+        flow = instruction.flow_control
+        if flow in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL):
+            if instruction.op0_kind != OpKind.REGISTER:
+                continue
+            origin = trace.before(RegisterExt.full_register(instruction.op0_register), k)
+        elif flow == FlowControl.RETURN and k:
+            origin = _of_return(trace, instructions[k - 1], k - 1)
+        else:
+            continue
+        if origin & Origin.COMPUTED:
+            rows.append(Computed(k, bool(origin & Origin.RETURNED)))
+    return rows
+
+
+def may_write_return(instruction: Instruction) -> bool:
+    """Whether an instruction may write the word at the top of the stack, to which a return after it leads."""
+    at_top = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
+    into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
+    return instruction.mnemonic == Mnemonic.PUSH or (into_memory and at_top)
+
+
+def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
+    """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
+    at_stack = last.memory_base == Register.RSP and last.memory_displacement == 0
+    if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.REGISTER:
+        return trace.before(RegisterExt.full_register(last.op0_register), k)
+    if last.op_count and last.op0_kind == OpKind.MEMORY and at_stack:
+        if last.mnemonic == Mnemonic.MOV and last.op1_kind == OpKind.REGISTER:
+            return trace.before(RegisterExt.full_register(last.op1_register), k)
+        return Origin.COMPUTED | Origin.RETURNED
+    return Origin.OUTSIDE

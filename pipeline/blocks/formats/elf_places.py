@@ -1,0 +1,181 @@
+"""Places in the code of an ELF file that are named, and functions that control may enter at places nobody can list.
+
+A place is *named* if data, an operand or a symbol holds its address, or one inside of an instruction: the instruction
+there and the one that ends there stay where they are. Begins of functions and entries of tables of switches apart:
+control arrives there, and a block is cut. What a linked file holds as a distance is guessed, and guesses only make more
+instructions stay.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from iced_x86 import Decoder, OpKind
+
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.formats.computed_jumps import Computed, computed_jumps, may_write_return
+from pipeline.blocks.formats.elf_code import Code, Flow
+from pipeline.blocks.formats.elf_functions import Verdict
+from pipeline.blocks.formats.elf_image import NOWHERE, Image
+from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, Relocations
+from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_targets import numbers_at_every_byte
+from pipeline.blocks.formats.jump_tables import function_at
+from pipeline.blocks.formats.unwinding import Functions
+
+COMPUTED = "control may arrive at an address that code computes, which nobody can list"
+INSIDE = "a symbol or a table leads into the middle of an instruction"
+_SKIPPED = (".debug", ".eh_frame", ".gcc_except_table", ".stab", ".gdb_index", ".note.gnu", ".comment")
+
+
+class Named(NamedTuple):
+    """Positions whose address something holds, begins of functions apart; int64."""
+
+    places: np.ndarray
+    guesses: np.ndarray  # of linked files: what words of data would lead to if they were distances or addresses
+
+    def instructions(self, code: Code) -> np.ndarray:
+        """Whether each instruction is at a named position, around it, or ends there; (N,) bool."""
+        flags = np.zeros(len(code.start), bool)
+        for positions in self:
+            for distance in (0, -1):
+                index = containing(code, positions + distance)
+                flags[index[index >= 0]] = True
+        return flags
+
+
+def containing(code: Code, positions: np.ndarray) -> np.ndarray:
+    """Index of the instruction that contains each position, int64; -1 for none."""
+    if len(code.start) == 0:
+        return np.full(len(positions), -1, np.int64)
+    index = np.searchsorted(code.start, positions, "right") - 1
+    inside = (index >= 0) & (positions < code.start[index] + code.length[index])
+    return np.where(inside, index, -1)
+
+
+def named(
+    image: Image, content: bytes, functions: Functions, code: Code, symbols: Symbols, relocations: Relocations,
+    verdict: Verdict, pointers: np.ndarray, probes: np.ndarray,
+) -> Named:  # fmt: skip
+    """The named positions of a file. pointers: what data of a linked file may point to; probes: of static probes."""
+    size = len(image.code)
+    skipped = [k for k, section in enumerate(image.sections) if section.name.startswith(_SKIPPED)]
+    held = (relocations.target != NOWHERE) & ~np.isin(relocations.section, skipped) & ~verdict.entries
+    in_data = held & ((relocations.place >= size) if image.relocatable else True)
+    relative = np.isin(relocations.kind, PC_RELATIVE)
+    in_operand = held & (code.relocation >= 0)
+    in_operand[in_operand] = ~np.isin(code.flow[code.relocation[in_operand]], (Flow.JUMP, Flow.CONDITION, Flow.CALL))
+    places = [
+        code.refers, probes, symbols.labels, relocations.target[in_data & ~relative],
+        relocations.target[in_operand & ~relative], _of_distances(image, relocations, in_data & relative),
+    ]  # fmt: skip
+    begins = np.r_[functions.begin, symbols.typed, _after_ends(code, symbols.labels)]
+    everywhere = []
+    distances = _distances_in_data(image, content, functions, code, symbols, verdict)
+    for positions in (np.concatenate(places), np.r_[pointers, distances]):
+        inside = positions[(positions >= 0) & (positions < size)]
+        everywhere.append(np.unique(inside[~np.isin(inside, begins)]))
+    return Named(*everywhere)
+
+
+def _after_ends(code: Code, labels: np.ndarray) -> np.ndarray:
+    """Of symbols without a type, the positions into which control does not run from above: they begin a function."""
+    index = code.at(labels)
+    runs_on = (index > 0) & ~code.last()[(index - 1).clip(min=0)] if len(code.start) else index >= 0
+    return labels[(index >= 0) & ~runs_on]
+
+
+def _of_distances(image: Image, relocations: Relocations, chosen: np.ndarray) -> np.ndarray:
+    """What distances in the data of an object may name: from themselves, their run's begin, or their section's."""
+    rows = np.flatnonzero(chosen)
+    if len(rows) == 0 or not image.relocatable:
+        return np.zeros(0, np.int64)
+    rows = rows[np.argsort(relocations.place[rows], kind="stable")]
+    place, target = relocations.place[rows], relocations.target[rows]
+    begins = np.r_[True, (np.diff(place) > 8) | (np.diff(relocations.section[rows]) != 0)]
+    run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    return np.concatenate([target - (place - base) for base in (place, run, image.bases[relocations.section[rows]])])
+
+
+def _distances_in_data(
+    image: Image, content: bytes, functions: Functions, code: Code, symbols: Symbols, verdict: Verdict
+) -> np.ndarray:
+    """What four bytes of data in a linked file lead to, as a distance from themselves or from a place before them.
+
+    An entry of a table of a switch is known by its target: an instruction of the function that refers to the table.
+    """
+    positions = [np.zeros(0, np.int64)]
+    if image.relocatable:
+        return positions[0]
+    referring = np.flatnonzero(code.refers != NOWHERE)
+    anchors = np.unique(np.r_[code.refers[referring], symbols.places, image.bases[image.bases != NOWHERE]])
+    user = np.full(len(anchors), -1, np.int64)  # component of a function that refers to each anchor
+    user[np.searchsorted(anchors, code.refers[referring])] = verdict.component[code.function[referring]]
+    user[~np.isin(user, verdict.component[code.function[np.isin(code.flow, (Flow.INDIRECT, Flow.CHOSEN))]])] = -1
+    for section, base in zip(image.sections, image.bases.tolist(), strict=True):
+        code_section = bool(section["sh_flags"] & 4)
+        if base == NOWHERE or code_section or section["sh_type"] != "SHT_PROGBITS" or section.name.startswith(_SKIPPED):
+            continue
+        distance = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 4)
+        place = base + np.arange(len(distance))
+        anchor = np.searchsorted(anchors, place, "right") - 1  # the section's begin is one
+        target = distance + anchors[anchor]
+        into = function_at(functions, target)
+        is_entry = (into >= 0) & (code.at(target) >= 0) & (verdict.component[into] == user[anchor])
+        for start in (place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)):
+            target = distance[~is_entry] + start
+            positions.append(target[(target >= 0) & (target < len(image.code))])
+    return np.concatenate(positions)
+
+
+def left_alone(
+    image: Image, functions: Functions, code: Code, verdict: Verdict, places: Named, forms: Forms
+) -> dict[int, str]:
+    """Functions that control may enter at places that are not known, and why; by ascending number."""
+    index = containing(code, places.places)
+    inner = index >= 0
+    offset = places.places[inner] - code.start[index[inner]]
+    facts = forms.facts[code.decoded.form[index[inner]]]
+    at_field = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
+    at_field |= (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
+    middle = code.function[index[inner][(offset > 0) & ~at_field]]
+    jumps = {f: rows for f in _candidates(code, forms) if (rows := _computed(image, functions, code, f))}
+    wild = [*jumps]
+    if jumps:
+        wild += code.function[index[inner]].tolist()
+    from_return = [f for f, rows in jumps.items() if any(row.from_return for row in rows)]
+    calls = np.isin(code.to, functions.begin[from_return]) & (code.to != NOWHERE)
+    wild += code.function[calls].tolist()
+    reasons: dict[int, str] = {}
+    for reason, chosen in ((COMPUTED, wild), (INSIDE, middle)):
+        flags = np.isin(verdict.component, verdict.component[np.array(chosen, np.int64)])
+        for f in np.flatnonzero(flags).tolist():
+            reasons.setdefault(f, reason)
+    return dict(sorted(reasons.items()))
+
+
+def _candidates(code: Code, forms: Forms) -> list[int]:
+    """Functions with a jump or call to an address in a register, or a return that may go elsewhere."""
+    numbers, number = np.unique(code.decoded.form, return_inverse=True)
+    examples = [Decoder(64, forms.examples[form]).decode() for form in numbers.tolist()]
+    by_register = np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)[number]
+    computed = by_register & np.isin(code.flow, (Flow.INDIRECT, Flow.CALL))
+    writes = np.array([may_write_return(e) for e in examples], bool)[number]
+    returns = np.isin(code.flow, (Flow.RETURN, Flow.CHOSEN))
+    returns[1:] &= writes[:-1]
+    return np.unique(code.function[computed | returns]).tolist()
+
+
+def _computed(image: Image, functions: Functions, code: Code, function: int) -> list[Computed]:
+    """The computed jumps of a function."""
+    low, high = code.decoded.first[function : function + 2].tolist()
+    begin, end = int(functions.begin[function]), int(functions.end[function])
+    instructions = list(Decoder(64, image.code[begin:end].tobytes(), ip=begin))[: high - low]
+    sources: dict[int, list[int]] = {}
+    for k, target in zip(range(low, high), code.at(code.to[low:high]).tolist(), strict=True):
+        if low <= target < high and code.flow[k] in (Flow.JUMP, Flow.CONDITION):
+            sources.setdefault(target - low, []).append(k - low)
+    refers = code.refers[low:high]
+    in_code = (refers >= 0) & (refers < len(image.code))
+    return computed_jumps(instructions, sources, in_code.tolist())
