@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.own_generated import entering, naming, surrounding
 from benchmarks.own_generated.piece import Piece
 from benchmarks.own_generated.straight import Draw
+from pipeline.blocks.dag.memory_order import MemoryOrder
 
 Segment = Callable[[Piece], None]
 # Constructs for which a reader may leave the whole file alone are in few programs.
@@ -32,19 +33,19 @@ def written(
     rng: np.random.Generator,
     functions: int,
     with_avx2: bool = False,
-    signals: bool = True,
+    memory: MemoryOrder = "tso",
     segments: Sequence[Segment] | None = None,
 ) -> Written:
     """A program of so many functions.
 
-    signals: whether there may be faults and traps, whose handlers see an order of memory; segments: the kinds that the
+    memory: `single_thread` allows no handlers, `tso` no divisions that trap in their sight; segments: those that the
     functions have, otherwise some are drawn.
     """
     lines = list(_DATA)
     apart = bool(rng.random() < 0.5)  # what is called is not named in the same file, as a library's functions
     table_flags = str(rng.choice(["a", "aw"]))
     if segments is None:
-        segments = _drawn_segments(Draw(rng), with_avx2, signals)
+        segments = _drawn_segments(Draw(rng), with_avx2, memory)
     pieces = [_function(Piece(f"f{number}", Draw(rng), table_flags), segments) for number in range(functions)]
     calls, calls_apart = list[str](), list[str]()
     for piece in pieces:
@@ -66,10 +67,15 @@ def written(
     return Written("\n".join([*lines, *calls, stack, ""]), constructs, others)
 
 
-def _drawn_segments(draw: Draw, with_avx2: bool, signals: bool) -> list[Segment]:
+def _drawn_segments(draw: Draw, with_avx2: bool, memory: MemoryOrder) -> list[Segment]:
     """The kinds of segments of a program: some of them, because one kind may make a reader refuse a whole file."""
-    usual = [*entering.SEGMENTS, *(naming.SEGMENTS if signals else naming.WITHOUT_SIGNALS), *surrounding.SEGMENTS]
+    usual = [
+        *entering.SEGMENTS,
+        *(naming.WITHOUT_SIGNALS if memory == "single_thread" else naming.SEGMENTS),
+        *surrounding.SEGMENTS,
+    ]
     usual += [surrounding.wide] * with_avx2
+    usual += naming.PRECISE if memory == "precise" else ()
     segments = [usual[draw.number(0, len(usual))] for _ in range(draw.number(4, 9))]
     rare = [segment for segment, probability in RARE.items() if draw.chance(probability)]
     return [*segments, *rare]

@@ -8,6 +8,7 @@ from benchmarks.own_generated.building import WHOLE, Program, runtime
 from benchmarks.own_generated.c_text import HEADER, CText, function
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import CELLS, Draw
+from pipeline.blocks.dag.memory_order import MemoryOrder
 
 _NON_CALL = "-fnon-call-exceptions"
 _START = """\
@@ -76,7 +77,7 @@ class Throwing(CText):
         return f"u += unrolled<{self.draw.number(1, 12)}>({self.expression(2)}, memory);"
 
 
-def generate(draw: Draw, folder: Path) -> Program:
+def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     """A program. Raises Unbuilt if the compiler fails."""
     linked = position(draw)
     words = options(draw, linked)
@@ -105,7 +106,7 @@ def generate(draw: Draw, folder: Path) -> Program:
         "cplusplus",
         result.text,
         link,
-        "tso",
+        memory,
         constructs | {WHOLE: result.constructs},
         described,
         {"source.cpp": source},

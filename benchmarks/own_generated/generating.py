@@ -31,15 +31,15 @@ _TURNS = (
 def program(seed: int, number: int, folder: Path) -> Program:
     """Program `number`, written and compiled in a folder. Raises Unbuilt if a generator or compiler fails."""
     draw = Draw(np.random.default_rng([seed, number]))
-    memory: MemoryOrder = "single_thread" if draw.chance(0.2) else "tso"
+    memory: MemoryOrder = "single_thread" if draw.chance(0.2) else "precise" if draw.chance(0.15) else "tso"
     family = _TURNS[number % len(_TURNS)]
     if family == "csmith":
         return csmith.generate(draw, folder, memory)
     if family == "inline_assembly":
-        return inline_assembly.generate(draw, folder)
+        return inline_assembly.generate(draw, folder, "precise" if memory == "precise" else "tso")  # it has handlers
     if family == "cplusplus":
-        return cplusplus.generate(draw, folder)
-    result = written(draw.rng, draw.number(8, 30), "avx2" in features(), signals=memory == "tso")
+        return cplusplus.generate(draw, folder, "precise" if memory == "precise" else "tso")
+    result = written(draw.rng, draw.number(8, 30), "avx2" in features(), memory)
     link = ("gcc", str(runtime(folder)), position(draw))
     described = "written by the generator"
     return Program("assembly", result.text.encode(), link, memory, result.constructs, described, {}, result.others)

@@ -8,6 +8,7 @@ from benchmarks.own_generated.building import WHOLE, Program, runtime
 from benchmarks.own_generated.c_text import HEADER, CText, function
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import CELLS, Draw
+from pipeline.blocks.dag.memory_order import MemoryOrder
 
 _MACROS = r"""
 #include <setjmp.h>
@@ -111,7 +112,7 @@ class InlineAssembly(CText):
         return f"PROBE({self.expression(2)}, {self.draw.pick('a', 't')}, {self.draw.number(0, 99)});"
 
 
-def generate(draw: Draw, folder: Path) -> Program:
+def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     """A program. Raises Unbuilt if the compiler fails."""
     functions: list[str] = []
     with_keys, with_alternatives = draw.chance(0.25), draw.chance(0.15)
@@ -131,7 +132,7 @@ def generate(draw: Draw, folder: Path) -> Program:
         "inline_assembly",
         result.text,
         words,
-        "tso",
+        memory,
         constructs | {WHOLE: result.constructs},
         described,
         {"source.c": source},

@@ -11,7 +11,7 @@ _FIVE_BYTES = ".byte 0x0f,0x1f,0x44,0x00,0x00"  # nopl 0(%rax,%rax), as Linux wr
 def fixup(piece: Piece) -> None:
     """An access to rsi that may fault; a table of pairs says where to go on."""
     draw, place, fix, behind = piece.draw, piece.label(), piece.label(), piece.label()
-    piece.faults = True
+    piece.faults = max(piece.faults, 1)
     piece.fill(1, 5)
     register = draw.register(4)
     instructions = {
@@ -43,6 +43,27 @@ def fixup(piece: Piece) -> None:
     else:
         piece.add(f"jmp {behind}", f"{fix}:", f"movl $-14, {draw.register(4)}", of_length(draw, 4), f"{behind}:")
     piece.fill()
+
+
+def unnamed(piece: Piece) -> None:
+    """An access to rsi that may fault, of which no table knows: the handler sees memory, and jumps out."""
+    piece.count("fault_unnamed")
+    piece.faults = 2
+    piece.fill(2, 7)
+    register = piece.draw.register()
+    piece.add(piece.draw.pick(f"addq 8(%rsi), {register}", f"movq {register}, 16(%rsi)", "movdqu (%rsi), %xmm5"))
+    piece.fill(2, 7)
+
+
+def trap(piece: Piece) -> None:
+    """A division by zero, of which no table knows: only a precise order shows the handler the stores before it."""
+    piece.count("fault_division")
+    piece.faults = 2
+    piece.fill(2, 6)
+    piece.add("movl 8(%rdi), %ecx", "andl $1, %ecx")
+    piece.fill(1, 5, without=("rcx",))
+    piece.add("xorl %edx, %edx", "divl %ecx")
+    piece.fill(2, 7)
 
 
 def divided(piece: Piece) -> None:
@@ -185,5 +206,6 @@ def length(piece: Piece) -> None:
     piece.fill()
 
 
-SEGMENTS = (*(fixup, fixup, fixup, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),)
+SEGMENTS = (*(fixup, fixup, fixup, unnamed, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),)
 WITHOUT_SIGNALS = (patch, kprobe, length)
+PRECISE = (trap, trap, unnamed, unnamed)  # besides, if what a handler sees is to be exact

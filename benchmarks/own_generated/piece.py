@@ -20,7 +20,7 @@ class Piece:
     elsewhere: list[str] = field(default_factory=list)  # lines behind the function: other sections, code out of line
     symbols: list[str] = field(default_factory=list)  # expressions of code to be called besides the function itself
     constructs: set[str] = field(default_factory=set)
-    faults: bool = False  # rsi is a pointer, which cannot be read in some calls
+    faults: int = 0  # of runtime.c's entry: 1 if rsi is a pointer that some calls cannot read, 2 if no table says more
     unobserved: set[str] = field(default_factory=set)  # registers that may hold addresses at the end, or "vectors"
     number: int = 0  # of labels
 
@@ -60,6 +60,8 @@ class Piece:
     @property
     def mask(self) -> int:
         """Which registers are observed at the end: bits by their numbers, bit 16 for vectors."""
+        if self.faults == 2:
+            return 0  # they are lost when the handler jumps
         mask = ALL_REGISTERS
         for register in self.unobserved | ({"rsi"} if self.faults else set()):
             mask &= ~(1 << (16 if register == "vectors" else GENERAL.index(register)))

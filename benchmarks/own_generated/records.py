@@ -7,7 +7,7 @@ import shutil
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from benchmarks.own_generated.building import Program, Unbuilt
 from benchmarks.own_generated.generating import program
 from benchmarks.own_generated.trial import FORMATS, OfFormat, Trial, general, orderer
 from pipeline import tables
+from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats.document import Unreadable
 
 Record = dict[str, Any]
@@ -47,7 +48,7 @@ def of_program(seed: int, number: int, seeds: int, work: Path, cases: Path) -> R
         if answer.differences or answer.crash:
             _keep(item, trial, form, answer, cases / f"{number}-{form}")
         record["formats"][form] = answer.as_json()
-    if number % CONTROLLED == 0:
+    if number % CONTROLLED == 0 and not record["formats"]["assembly"]["crash"]:
         record["controls"] = _controlled(item, trial, np.random.default_rng([seed, number, 1]))
     return record
 
@@ -113,5 +114,5 @@ def read(folder: Path, programs: int) -> Iterator[Record]:
 
 def warm_up() -> None:
     """Load compiled code before processes begin."""
-    for memory in ("tso", "single_thread"):
-        orderer(memory, 1).order([bytes.fromhex("4889d84889f1")])  # type: ignore[arg-type]
+    for memory in get_args(MemoryOrder):
+        orderer(memory, 1).order([bytes.fromhex("4889d84889f1")])

@@ -17,7 +17,9 @@ from benchmarks.own_generated.inline_assembly import InlineAssembly
 from benchmarks.own_generated.straight import Draw
 from benchmarks.own_generated.trial import FORMATS, Difference, OfFormat, Trial, general, orders_of, regions
 
-SEGMENTS: list[Segment] = list(dict.fromkeys([*entering.SEGMENTS, *naming.SEGMENTS, *surrounding.SEGMENTS, *RARE]))
+SEGMENTS: list[Segment] = list(
+    dict.fromkeys([*entering.SEGMENTS, *naming.SEGMENTS, *naming.PRECISE, *surrounding.SEGMENTS, *RARE])
+)
 HARMLESS = (surrounding.branch, surrounding.frame, surrounding.plain)
 
 
@@ -52,6 +54,15 @@ def test_legal_orders_change_nothing_and_wrong_ones_are_seen(tmp_path: Path) -> 
     wrong = controls.reversed_dependencies(document, "tso", rng)
     assert trial.wrong("assembly", document.rewritten(wrong))
     assert len(controls.alone(wrong, rng)) == 1
+
+
+def test_a_handler_sees_the_stores_before_a_division_only_in_a_precise_order(tmp_path: Path) -> None:
+    differences: dict[str, int] = {"precise": 0, "tso": 0}
+    for seed in range(4):
+        for memory in differences:
+            program = assembly(tmp_path, (naming.trap,), seed=seed)._replace(memory=memory)
+            differences[memory] += len(Trial(program, tmp_path).ordered("assembly", [1, 2, 3]).differences)
+    assert differences["tso"] > 0 == differences["precise"]
 
 
 @pytest.mark.parametrize("segment", [naming.kprobe, naming.fixup, naming.patch], ids=lambda segment: segment.__name__)
