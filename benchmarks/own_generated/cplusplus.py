@@ -85,7 +85,7 @@ def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     words = [word for word in words if word != _NON_CALL] + [_NON_CALL] * non_call
     functions: list[str] = []
     constructs: dict[str, frozenset[str]] = {}
-    for number in range(draw.number(3, 9)):
+    for number in range(draw.number(5, 14)):
         faults = non_call and draw.chance(0.7)
         text = Throwing(draw, faults)
         after = ""

@@ -18,7 +18,7 @@ def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     """A program. Raises Unbuilt if Csmith or the compiler fails."""
     switched = {name: draw.chance(_USUAL.get(name, 0.8)) for name in _FEATURES}
     words = [f"--{'' if on else 'no-'}{name}" for name, on in switched.items()]
-    words += ["--max-funcs", str(draw.number(4, 13)), "--max-block-depth", str(draw.number(2, 5))]
+    words += ["--max-funcs", str(draw.number(5, 16)), "--max-block-depth", str(draw.number(2, 5))]
     words += ["--seed", str(draw.number(0, 1 << 31)), "--concise", "-o", "source.c"]
     tool(["csmith", *words], folder, "csmith")
     linked = position(draw)

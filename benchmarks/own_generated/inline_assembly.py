@@ -117,7 +117,7 @@ def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     functions: list[str] = []
     with_keys, with_alternatives = draw.chance(0.25), draw.chance(0.15)
     constructs: dict[str, frozenset[str]] = {}
-    for number in range(draw.number(3, 9)):
+    for number in range(draw.number(5, 14)):
         faults = draw.chance(0.5)
         text = InlineAssembly(draw, faults, with_keys, with_alternatives)
         functions.append(function(text, f"f{number}", faults))
