@@ -47,7 +47,7 @@ class AssemblyFile:
         self._layout, self._options = layout(source, part, code_places), options
         self.instructions: Sequence[range] = self._layout.blocks
         is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
-        marks = frames(source, part, code_places.named | is_alone)
+        marks = frames(source, part, code_places.named | code_places.begins | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
         marks[may_throw(source, part)] |= int(Mark.FIXED)
         self.blocks: list[CodeBlock] = [

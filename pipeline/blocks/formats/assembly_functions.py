@@ -114,7 +114,7 @@ class _Frames:
 
     def _entered(self, function: Function, first: int, last: int) -> bool:
         """Whether code outside may jump, call or fall into its middle."""
-        if self._inner[first:last].any():
+        if self._inner[first + 1 : last].any():
             return True
         low, high = np.searchsorted(self._jump_labels, (function.first, function.last)).tolist()
         begin = int(self._part.line[first])

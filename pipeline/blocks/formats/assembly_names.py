@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from pipeline.blocks.formats.assembly_functions import Function, functions
 from pipeline.blocks.formats.statements import DEBUG_SECTION, SECTIONS, Kind, Source, Statement
 
 _TOKEN = re.compile(
-    r"%\w+|@\w+|0[xX][0-9a-fA-F]+|\d+[bf](?![\w.$])|\d+(?![\w.$])|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:]"
+    r"%\w+|@\w+|\$?\d\w*|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:']"
 )
 _BY_REGISTERS = re.compile(r"\([^()]*%[^()]*\)")  # the part of an AT&T operand that names registers
 _WORD = re.compile(r"[\w.]+")
@@ -109,14 +109,28 @@ def _expression(operand: str, line: int, labels: _Labels) -> _Expression:
             named.append((label, sign))
         elif number[:1].isdigit():
             around = {*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]}
-            if not around & _MULTIPLYING:
-                constant += sign * int(number, 16 if number[:2].lower() == "0x" else 10)
-        elif number in labels.assigned:
+            value = _number(number)
+            clear &= value is not None
+            if value is not None and not around & _MULTIPLYING:
+                constant += sign * value
+        elif number in labels.assigned or number == "'":
             clear = False
         elif token in "([":
             continue  # the sign before brackets is that of the first term
         sign = 1
     return _Expression(named, constant, clear and not (has_factor and constant != 0))
+
+
+def _number(token: str) -> int | None:
+    """The value of a number as the assembler reads it; None if it is none, 0 for a label that is not there."""
+    if _NUMERIC.fullmatch(token) is not None:
+        return 0
+    prefix = token[:2].lower()
+    base = 16 if prefix == "0x" else 2 if prefix == "0b" else 8 if token[0] == "0" else 10
+    try:
+        return int(token, base)
+    except ValueError:
+        return None
 
 
 def _is_direct_jump(statement: Statement) -> bool:
@@ -219,9 +233,10 @@ def names(source: Source) -> Names:
 
 
 def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterator[int]:
-    """Lines of assignments that may give a place in code a name which the object does not show."""
+    """Lines of assignments that may give a place in code a name which the object does not show, or not any more."""
+    times = Counter(s.word for s in source.statements if s.kind == Kind.ASSIGNMENT)
     for line, statement in enumerate(source.statements):
-        if statement.kind == Kind.ASSIGNMENT and statement.word.startswith(".L"):
+        if statement.kind == Kind.ASSIGNMENT and (statement.word.startswith(".L") or times[statement.word] > 1):
             tokens = _TOKEN.findall(statement.operands)
             here = "." in tokens and is_code[line]
             of_label = any((label := labels.of(token, line)) is not None and is_code[label] for token in tokens)

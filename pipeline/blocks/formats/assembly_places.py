@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from pipeline.blocks.formats.assembler import relocation_symbols, relocation_types
 from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_names import Names
-from pipeline.blocks.formats.computed_jumps import computed_jumps, may_write_return
+from pipeline.blocks.formats.computed_jumps import computed_jumps, may_change_return, may_write_return, pops_first
 from pipeline.blocks.formats.elf_symbols import is_thunk
 from pipeline.blocks.formats.listing import Listing, branches
 from pipeline.blocks.formats.statements import DEBUG_SECTION, Kind, Source
@@ -45,6 +45,7 @@ class Places(NamedTuple):
 
     entered: np.ndarray  # (C,) bool: control may arrive at it from elsewhere
     named: np.ndarray  # (C,) bool: it stays where it is
+    begins: np.ndarray  # (C,) bool: a symbol says that a function begins here, or an alias of one leads here
     alone: list[str]  # (C,) why its function is left alone; empty if it is not
 
 
@@ -112,7 +113,8 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     inner = np.flatnonzero(~np.isin(addresses.key, begins))
     index, offset = finder.inside(addresses.key)
 
-    entered, named, in_middle, unclear = np.zeros((4, size), bool)
+    entered, named, begun, in_middle, unclear = np.zeros((5, size), bool)
+    begun[finder.at(begins)[finder.inside(begins)[1] == 0]] = True
     for keys in (arrivals, addresses.key):
         entered[finder.at(keys)[finder.inside(keys)[1] == 0]] = True
     arrived, distance = finder.inside(arrivals)
@@ -134,7 +136,7 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
         for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
             alone[k] = alone[k] or reason
-    return Places(entered, named, alone)
+    return Places(entered, named, begun, alone)
 
 
 def _begins_like_function(source: Source, part: Listing, types: np.ndarray) -> np.ndarray:
@@ -320,7 +322,7 @@ def _wild(
     wild = np.zeros(len(part.line), bool)
     if not len(wild):
         return wild
-    kinds = _kinds(part)
+    kinds = _kinds(part, areas)
     jumping = areas.opaque.copy()
     jumping[areas.of[kinds.jumps]] = True
     jumps = np.flatnonzero(part.forms.facts["branch_bytes"][part.form] > 0).tolist()
@@ -330,7 +332,7 @@ def _wild(
     taken[taken] = jumping[areas.of[inner.holder[taken]]]
     wild[inner.holder[taken]] = True
     wild[inner.key[taken]] = True
-    for area in np.unique(areas.of[kinds.by_register | kinds.returns_elsewhere]).tolist():
+    for area in kinds.areas.tolist():
         rows = np.flatnonzero(areas.of == area)
         computed = computed_jumps(*_run(part, finder, rows, transfers, holders))
         if computed:
@@ -343,14 +345,13 @@ def _wild(
 
 
 class _Kinds(NamedTuple):
-    """What instructions are, (C,) bool each."""
+    """What instructions are."""
 
-    jumps: np.ndarray  # to an address that is not in the instruction
-    by_register: np.ndarray  # jumps and calls to an address in a register
-    returns_elsewhere: np.ndarray  # a return after an instruction that may write its address
+    jumps: np.ndarray  # (C,) bool: to an address that is not in the instruction
+    areas: np.ndarray  # int64: areas with such a jump or call by a register, or that may change where they return to
 
 
-def _kinds(part: Listing) -> _Kinds:
+def _kinds(part: Listing, areas: _Areas) -> _Kinds:
     forms, number = np.unique(part.form, return_inverse=True)
     examples = [Decoder(64, part.forms.examples[form]).decode() for form in forms.tolist()]
     jumps = np.array([e.flow_control == FlowControl.INDIRECT_BRANCH for e in examples], bool)
@@ -358,8 +359,10 @@ def _kinds(part: Listing) -> _Kinds:
     by_register = indirect & np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)
     returns = np.array([e.flow_control == FlowControl.RETURN for e in examples], bool)[number]
     writes = np.array([may_write_return(e) for e in examples], bool)[number]
+    changes = np.array([may_change_return(e) for e in examples], bool)[number]
     returns[1:] &= writes[:-1]
-    return _Kinds(jumps[number], by_register[number], returns)
+    popping = pops_first(examples, number, areas.of)
+    return _Kinds(jumps[number], np.union1d(areas.of[by_register[number] | returns | changes], popping))
 
 
 def _run(

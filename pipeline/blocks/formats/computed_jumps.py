@@ -7,14 +7,16 @@ way: a product of a number and a length, a constant that is added, a distance fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import NamedTuple
 
+import numpy as np
 from iced_x86 import (
     FlowControl,
     Instruction,
     InstructionInfoFactory,
+    MemorySize,
     Mnemonic,
     OpAccess,
     OpKind,
@@ -50,6 +52,9 @@ _WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.RE
 _IMMEDIATES = (
     OpKind.IMMEDIATE32, OpKind.IMMEDIATE32TO64, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO32, OpKind.IMMEDIATE8TO64,
 )  # fmt: skip
+_WORDS = (MemorySize.UINT64, MemorySize.INT64)
+_NO_CHANGES = {Mnemonic.CMP, Mnemonic.TEST, Mnemonic.PUSH, Mnemonic.JMP, Mnemonic.CALL}
+_WORD = 8  # bytes
 _DEEPEST = 100  # moves and sums that are followed
 _NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int)}
 _info_factory = InstructionInfoFactory()
@@ -63,10 +68,10 @@ class _Trace:
     ) -> None:
         self._instructions, self._sources, self._in_code = instructions, sources, in_code
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
-        self._written = [self._registers_written(instruction) for instruction in instructions]
+        self._written = [self.registers_written(instruction) for instruction in instructions]
 
     @staticmethod
-    def _registers_written(instruction: Instruction) -> frozenset[Register_]:
+    def registers_written(instruction: Instruction) -> frozenset[Register_]:
         used = _info_factory.info(instruction).used_registers()
         return frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
 
@@ -107,7 +112,7 @@ class _Trace:
         mnemonic, source = instruction.mnemonic, instruction.op1_kind if instruction.op_count > 1 else OpKind.REGISTER
         own = RegisterExt.full_register(instruction.op0_register)
         other = RegisterExt.full_register(instruction.op1_register) if source == OpKind.REGISTER else Register.NONE
-        if RegisterExt.size(instruction.op0_register) < 4:
+        if instruction.op_count and RegisterExt.size(instruction.op0_register) < 4:
             return Origin.COMPUTED
         if mnemonic == Mnemonic.POP:
             return Origin.RETURNED | Origin.LOADED
@@ -116,8 +121,10 @@ class _Trace:
             return Origin.LOADED | (Origin.RETURNED if at_stack else Origin(0))
         if mnemonic in _LOADS and source in _IMMEDIATES:
             return Origin.CODE if self._in_code[k] else Origin.DATA
-        if mnemonic == Mnemonic.MOV:
+        if mnemonic in _LOADS:
             return self.before(other, k)
+        if mnemonic == Mnemonic.CDQE:
+            return self.before(Register.RAX, k)
         if mnemonic == Mnemonic.LEA and instruction.is_ip_rel_memory_operand:
             return Origin.CODE if self._in_code[k] else Origin.DATA
         if mnemonic == Mnemonic.LEA and instruction.memory_displacement == 0 and instruction.memory_index_scale == 1:
@@ -167,7 +174,91 @@ def computed_jumps(
             continue
         if origin & Origin.COMPUTED:
             rows.append(Computed(k, bool(origin & Origin.RETURNED)))
-    return rows
+    return rows + [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions, sources)]
+
+
+def _changes_of_return(
+    trace: _Trace, instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]]
+) -> Iterator[int]:
+    """Instructions that write another address to where the caller's lies, so that it does not go on after its call.
+
+    Only as far as the depth of the stack is certain.
+    """
+    has_frame = any(
+        i.mnemonic == Mnemonic.MOV and (i.op0_register, i.op1_register) == (Register.RBP, Register.RSP)
+        for i in instructions
+    )
+    depths: dict[int, int] = {}  # bytes from the top of the stack to the caller's address, before each instruction
+    depth: int | None = 0
+    for k, instruction in enumerate(instructions):
+        if k and instructions[k - 1].flow_control in _ENDS:
+            depth = next((depths[source] for source in sources.get(k, ()) if source in depths), None)
+        if depth is None:
+            continue
+        depths[k] = depth
+        register = Register.NONE
+        if instruction.mnemonic == Mnemonic.PUSH and depth == -_WORD and instruction.op0_kind == OpKind.REGISTER:
+            register = instruction.op0_register
+        elif _is_at(instruction, Register.RSP, depth) or (has_frame and _is_at(instruction, Register.RBP, _WORD)):
+            if instruction.mnemonic != Mnemonic.MOV:
+                yield k
+            elif instruction.op1_kind == OpKind.REGISTER and instruction.memory_base == Register.RSP:
+                register = instruction.op1_register
+        if register != Register.NONE and trace.before(RegisterExt.full_register(register), k) & Origin.COMPUTED:
+            yield k
+        depth = _depth_after(instruction, depth)
+
+
+def _is_at(instruction: Instruction, base: Register_, displacement: int) -> bool:
+    """Whether an instruction writes a word at a distance from a register."""
+    by_base = instruction.memory_base == base and instruction.memory_index == Register.NONE
+    into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
+    writes = instruction.memory_size in _WORDS and instruction.mnemonic not in _NO_CHANGES
+    if instruction.op_count == 2 and instruction.op1_kind in _IMMEDIATES and instruction.immediate(1) == 0:
+        writes &= instruction.mnemonic not in (Mnemonic.OR, Mnemonic.ADD)  # with `lock`, a fence
+    return by_base and into_memory and writes and instruction.memory_displacement == displacement
+
+
+def _depth_after(instruction: Instruction, depth: int) -> int | None:
+    """The depth of the stack after an instruction; None if it is not certain."""
+    if instruction.flow_control in _CALLS:
+        return depth
+    change = instruction.stack_pointer_increment
+    if change or Register.RSP not in _Trace.registers_written(instruction):
+        return depth - change
+    if instruction.op_count > 1 and instruction.op1_kind in _IMMEDIATES:
+        if instruction.mnemonic == Mnemonic.SUB:
+            return depth + _signed(instruction.immediate(1))
+        if instruction.mnemonic == Mnemonic.ADD:
+            return depth - _signed(instruction.immediate(1))
+    if instruction.mnemonic == Mnemonic.LEA and instruction.memory_base == Register.RSP:
+        return depth - _signed(instruction.memory_displacement)
+    return None
+
+
+def _signed(number: int) -> int:
+    """A number of 64 bits with its sign."""
+    return (number & (1 << 64) - 1 ^ 1 << 63) - (1 << 63)
+
+
+def may_change_return(instruction: Instruction) -> bool:
+    """Whether an instruction may change the caller's address on the stack: it reads and writes a word by rsp or rbp."""
+    at_frame = _is_at(instruction, Register.RBP, _WORD)
+    at_stack = _is_at(instruction, Register.RSP, instruction.memory_displacement)
+    return (at_frame or at_stack) and instruction.mnemonic != Mnemonic.MOV
+
+
+def pops_first(instructions: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Owners, ascending, whose first instruction that pushes or pops is a pop: perhaps of the caller's address.
+
+    instructions: an example of each form; form, owner: (N,) of the instructions in the order of the code.
+    """
+    pops = np.array([i.mnemonic == Mnemonic.POP for i in instructions], bool)
+    moves = pops | np.array([i.mnemonic == Mnemonic.PUSH for i in instructions], bool)
+    rows = np.flatnonzero(moves[form])
+    owners, first = np.unique(owner[rows], return_index=True)
+    chosen: np.ndarray = owners[pops[form[rows[first]]]]
+    return chosen
 
 
 def may_write_return(instruction: Instruction) -> bool:
@@ -179,10 +270,9 @@ def may_write_return(instruction: Instruction) -> bool:
 
 def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
     """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
-    at_stack = last.memory_base == Register.RSP and last.memory_displacement == 0
     if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.REGISTER:
         return trace.before(RegisterExt.full_register(last.op0_register), k)
-    if last.op_count and last.op0_kind == OpKind.MEMORY and at_stack:
+    if _is_at(last, Register.RSP, 0):
         if last.mnemonic == Mnemonic.MOV and last.op1_kind == OpKind.REGISTER:
             return trace.before(RegisterExt.full_register(last.op1_register), k)
         return Origin.COMPUTED | Origin.RETURNED

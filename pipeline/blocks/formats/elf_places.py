@@ -14,7 +14,7 @@ import numpy as np
 from iced_x86 import Decoder, OpKind
 
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.computed_jumps import Computed, computed_jumps, may_write_return
+from pipeline.blocks.formats.computed_jumps import Computed, computed_jumps, may_change_return, may_write_return, pops_first
 from pipeline.blocks.formats.elf_code import Code, Flow
 from pipeline.blocks.formats.elf_functions import Verdict
 from pipeline.blocks.formats.elf_image import NOWHERE, Image
@@ -164,7 +164,9 @@ def _candidates(code: Code, forms: Forms) -> list[int]:
     writes = np.array([may_write_return(e) for e in examples], bool)[number]
     returns = np.isin(code.flow, (Flow.RETURN, Flow.CHOSEN))
     returns[1:] &= writes[:-1]
-    return np.unique(code.function[computed | returns]).tolist()
+    changes = np.array([may_change_return(e) for e in examples], bool)[number]
+    popping = pops_first(examples, number, code.function)
+    return np.union1d(code.function[computed | returns | changes], popping).tolist()
 
 
 def _computed(image: Image, functions: Functions, code: Code, function: int) -> list[Computed]:

@@ -58,10 +58,9 @@ def test_a_block() -> None:
 @pytest.mark.parametrize(
     "cut",
     [
-        "g:\n\t.globl g\n",
         "visible:\n",
+        "g:\n\t.globl g\n\t.type g, @function\n",
         "1:\n\tjmp 1b\n",
-        ".L5:\n\t.data\n\t.quad .L5\n\t.text\n",
         '.LEHB0:\n\t.section .gcc_except_table,"a"\n\t.uleb128 .LEHB0-f\n\t.text\n',
         "\tjne f\n",
         "\tcall f\n",
@@ -70,8 +69,8 @@ def test_a_block() -> None:
         "\t.byte 0x90\n",
         "\t.p2align 4\n",
         "\t.data\n\t.text\n",
-        "\t.set here, .\n",
-        "here = .\n",
+        "\t.set constant, 5\n",
+        "constant = 5\n",
         "#APP\n#NO_APP\n",
         "#APP\n\tnop\n#NO_APP\n",
         "\t.if 1\n\t.endif\n",
@@ -89,6 +88,79 @@ def test_blocks_end_at(cut: str) -> None:
     assert places(text) == [f"lines {first}-{first + 1}", f"lines {last - 1}-{last}"]
     assert after == A + B
     assert backwards(text) == f"{before}{B}{A}{cut}{B}{A}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "g:\n\t.globl g\n",  # control runs into it, so it may be the place of an instruction
+        ".L5:\n\t.data\n\t.quad .L5\n\t.text\n",
+        "1:\n\t.data\n\t.long 1b - .\n\t.text\n",
+        "1:\n\t.section fixups\n\t.long 1b - f\n\t.text\n",
+        "\t.set here, .\n\t.globl here\n",
+        "here = .\n\t.globl here\n",
+        ".Lhere = .\n\t.data\n\t.quad .Lhere\n\t.text\n",
+        "\t.globl here\n\t.set here, f + 5\n\t.type here, @notype\n",
+        "\t.data\n\t.quad f + 5\n\t.text\n",
+        '\t.section table, "a"\n\t.long f + 5 - .\n\t.text\n',
+        ".macro table\n\t.data\n\t.quad 1b\n\t.text\n.endm\n1:\n\ttable\n",
+    ],
+)
+def test_what_is_named_stays_and_so_does_what_ends_there(name: str) -> None:
+    head = "f:\n" + A + B
+    text = f"\t.type f, @function\n{head}{name}{A}{B}{A}\tret\n"
+    file = document(text)
+    *_, block = file.blocks
+    assert len(file.blocks) == 1 and block.code.hex() == "83c105" + "89c3"  # the last two
+    assert any("names its place" in fault.reason for fault in file.faults)
+
+
+@pytest.mark.parametrize("place", ["f + 5", "f + 5 + 0x0", "1 + f + 4", "f + 9 - 4", "inside"])
+def test_a_name_of_an_immediate_keeps_its_instruction(place: str) -> None:
+    alias = "\t.set inside, f + 5\n\t.type inside, @notype\n" if place == "inside" else ""
+    text = f"\t.type f, @function\nf:\n{A}{A}\tmovl $7, %edx\n{A}{A}{alias}\t.data\n\t.quad {place}\n"
+    assert [block.code.hex() for block in document(text).blocks] == ["89c3" * 2, "89c3" * 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("\tleaq .L1(%rip), %rsi\n\tleaq (%rsi,%rcx,4), %rsi\n\tjmp *%rsi\n", "computes"),
+        ("\tleaq .L1+2(%rip), %rsi\n\tjmp *%rsi\n", "computes"),
+        ("\tmovq $.L1, %rsi\n\taddq %rax, %rsi\n\tpushq %rsi\n\tret\n", "computes"),
+        ("\tcall 1f\n1:\n\tpopq %rax\n\taddq $9, %rax\n\tjmp *%rax\n", "computes"),
+        ("\tmovq %rdi, %rax\n\tshlq $2, %rax\n\taddq %rdx, %rax\n\tcall *%rax\n", "computes"),
+        ("\tleaq f(%rip), %rdx\n\tmovslq (%rdi), %rax\n\taddq %rdx, %rax\n\tnotrack jmp *%rax\n", "computes"),
+        ("\tjmp .L1+1\n", "middle"),
+        ("\t.globl odd\n\t.set odd, .L1+1\n\tret\n", "middle"),
+        ("\tsize = 3\n\t.data\n\t.quad .L1 + size - f\n\t.text\n\tret\n", "only the assembler knows"),
+    ],
+)
+def test_functions_that_control_may_enter_anywhere_are_left_alone(text: str, reason: str) -> None:
+    other = f"\t.type g, @function\ng:\n{A}{B}\tret\n\t.size g, .-g\n"
+    body = f"\t.type f, @function\nf:\n{A}{B}{text}.L1:\n{A}{B}{A}\tret\n\t.size f, .-f\n"
+    file = document(other + body)
+    assert [block.place for block in file.blocks] == ["lines 3-4"]
+    assert any(reason in fault.reason for fault in file.faults)
+
+
+@pytest.mark.parametrize(
+    "jump",
+    [
+        "\tjmp *.L4(,%rax,8)\n",
+        "\tmovq .L4(,%rax,8), %rax\n\tjmp *%rax\n",
+        "\tleaq .L4(%rip), %rdx\n\tmovslq (%rdx,%rax,4), %rax\n\taddq %rdx, %rax\n\tnotrack jmp *%rax\n",
+        "\tmovq (%rdi), %rax\n\tmovq 16(%rax), %rax\n\tjmp *%rax\n",
+        "\tcmpl $5, %eax\n\tje .L5\n\tmovq %rdx, %r8\n.L5:\n\tcall *%r8\n\tret\n",
+    ],
+)
+def test_listed_targets_leave_blocks(jump: str) -> None:
+    entry = ".long .L1-.L4" if "movslq" in jump else ".quad .L1"
+    table = f'\t.section .rodata\n.L4:\n\t{entry}\n\t{entry}\n\t.text\n' if ".L4" in jump else ""
+    text = f"\t.type f, @function\nf:\n{A}{B}{jump}{table}.L1:\n{A}{B}\tret\n\t.size f, .-f\n"
+    codes = [block.code.hex() for block in document(text).blocks]
+    assert codes[-1] == "89c3" + "83c105"  # both instructions at .L1
+    assert codes[0].startswith("89c3" + "83c105")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +213,7 @@ def test_regions_of_iaca_and_their_marks() -> None:
 
 def test_rip_relative_operands_inside_a_section() -> None:
     # The displacement changes with the place of the instruction; the address does not.
-    text = f"f:\n\tmovsd .L5(%rip), %xmm0\n{B}\tlea f(%rip), %rax\n\tret\n.L5:\n\t.quad 5\n"
+    text = f"\t.type f, @function\nf:\n\tmovsd .L5(%rip), %xmm0\n{B}\tlea f(%rip), %rax\n\tret\n.L5:\n\t.quad 5\n"
     assert disassembly(code(backwards(text)))[:3] == [
         "lea rax,[0]", "add ecx,5", "movsd xmm0,qword ptr [13h]",
     ]  # fmt: skip

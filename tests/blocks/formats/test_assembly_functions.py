@@ -77,6 +77,8 @@ def test_nothing_is_certain_of_other_functions(body: str) -> None:
         ("\tmovl %eax, %ebx\n", ""),  # falls into the function
         ("", '\t.section .other, "ax"\n\tjmp .L9\n'),
         ("", "\tnop; jmp .L9\n"),
+        ("", "\t.globl h\n\t.set h, f + 4\n"),
+        ("", "\t.data\n\t.quad .L9\n"),
     ],
 )
 def test_code_that_enters_the_middle(before: str, after: str) -> None:
@@ -95,5 +97,5 @@ def test_a_cold_part_and_its_function() -> None:
 
 
 def test_data_of_another_section_does_not_matter() -> None:
-    table = "\tjmp *%rcx\n\t.section .rodata\n.L5:\n\t.long .L6-.L5\n\t.text\n\t.p2align 4\n.L6:\n"
+    table = "\tjmp *.L5(,%rcx,4)\n\t.section .rodata\n.L5:\n\t.long .L6-.L5\n\t.text\n\t.p2align 4\n.L6:\n"
     assert marks(function(table + BODY)) == [SLOT, CLOSED]

@@ -1,4 +1,4 @@
-"""Blocks end where control or a tool may arrive. Each case is four instructions with a place in the middle."""
+"""Blocks end where control or a tool may arrive, and what something names stays. Six instructions, a place amid them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from iced_x86 import Decoder
 
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.formats.elf_analysis import analyse
@@ -26,9 +27,11 @@ f:  .cfi_startproc
     .loc 1 5
     movq %rdi, %rax
     addq $1, %rsi
+    movq %r9, %r10
 {here}
     addq $2, %rdx
     movq %rcx, %r8
+    movq %rdi, %r11
 {end}
     .cfi_endproc
 _start:
@@ -43,21 +46,26 @@ other:
     .cfi_endproc
 {after}
 """
-CODE = bytes.fromhex("4889f8 4883c601 4883c202 4989c8")
-CASES = {
+BEFORE, AFTER = bytes.fromhex("4889f8 4883c601 4d89ca"), bytes.fromhex("4883c202 4989c8 4989fb")
+CODE = BEFORE + AFTER
+CASES = {  # control may arrive
     "branch": {"here": ".Lp:", "end": "jne .Lp\nret"},
     "branch_of_another_function": {"here": ".Lp:", "other": "jne .Lp"},
     "branch_of_code_without_unwinding": {"here": ".Lp:", "after": "jmp .Lp"},
     "call": {"here": ".Lp:", "other": "call .Lp"},
     "symbol": {"here": "middle:"},
-    "address": {"here": ".Lp:", "other": "leaq .Lp(%rip), %rax"},
-    "pointer": {"here": ".Lp:", "after": ".data\n.balign 8\n.quad .Lp"},
-    "array": {"here": ".Lp:", "after": '.section .init_array,"aw"\n.quad .Lp'},
     "unwinding": {"here": ".cfi_adjust_cfa_offset 8"},
     "line": {"here": ".loc 1 7"},
     "padding": {"here": "nop"},
     "mark": {"here": "endbr64"},
     "fence_of_the_kernel": {"here": "syscall"},
+}
+NAMED = {  # the instruction at the place and the one before it stay
+    "address": {"here": ".Lp:", "other": "leaq .Lp(%rip), %rax"},
+    "pointer": {"here": ".Lp:", "after": ".data\n.balign 8\n.quad .Lp"},
+    "array": {"here": ".Lp:", "after": '.section .init_array,"aw"\n.quad .Lp'},
+    "packed_pointer": {"here": ".Lp:", "after": ".data\n.byte 1\n.quad .Lp\n"},
+    "fixup": {"here": ".Lp:", "after": '.section my_fixups,"a"\n.long .Lp - ., 7\n'},
     "probe": {
         "here": ".Lp:",
         "after": '.section .note.stapsdt,"","note"\n.balign 4\n.4byte 8,24,3\n.asciz "stapsdt"\n.8byte .Lp,0,0\n',
@@ -71,6 +79,7 @@ LINKS = {
     "fixed": ("-nostdlib", "-no-pie", "-s"),
 }
 NO_LONGER_SHOWN = {("symbol", "stripped"), ("symbol", "fixed"), ("line", "stripped"), ("line", "fixed")}
+NOT_LINKED = {("packed_pointer", "packed")}  # a packed relocation is of an aligned word
 
 
 def blocks_of_f(folder: Path, options: tuple[str, ...], **parts: str) -> list[bytes]:
@@ -89,18 +98,39 @@ def test_a_run_is_one_block(link: str, tmp_path: Path) -> None:
 def test_a_block_ends(case: str, link: str, tmp_path: Path) -> None:
     if (case, link) in NO_LONGER_SHOWN:
         return
-    assert blocks_of_f(tmp_path, LINKS[link], **CASES[case]) == [CODE[:7], CODE[7:]]
+    assert blocks_of_f(tmp_path, LINKS[link], **CASES[case]) == [BEFORE, AFTER]
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("case", NAMED)
+def test_what_is_named_stays(case: str, link: str, tmp_path: Path) -> None:
+    assert blocks_of_f(tmp_path, LINKS[link], **NAMED[case]) == [BEFORE[:7], AFTER[4:]]
+
+
+@pytest.mark.parametrize(
+    ("alias", "blocks"),
+    [
+        ("\n.set inside, . - 2", []),  # it begins in the middle of an instruction: the function is left alone
+        ("\n.set inside, . + 7", [BEFORE + AFTER[:4]]),
+        (".Lp:\ninside = .Lp - 3", [BEFORE[:3], AFTER]),
+    ],
+)
+def test_symbols_with_an_offset(alias: str, blocks: list[bytes], tmp_path: Path) -> None:
+    here = f".globl inside\n{alias}"
+    expected = [block for block in blocks if len(list(Decoder(64, block))) > 1]
+    assert blocks_of_f(tmp_path, LINKS["object"], here=here) == expected
+    assert blocks_of_f(tmp_path, ("-nostdlib", "-shared"), here=here) == expected
 
 
 @pytest.mark.parametrize("constant", ["movl $.Lp, %eax", "movabsq $.Lp, %rax", "movl %eax, .Lp(,%rdi,8)"])
 def test_constants_of_a_program_at_a_fixed_address(constant: str, tmp_path: Path) -> None:
     for options in (LINKS["fixed"], LINKS["object"]):
-        assert blocks_of_f(tmp_path, options, here=".Lp:", other=constant) == [CODE[:7], CODE[7:]]
+        assert blocks_of_f(tmp_path, options, here=".Lp:", other=constant) == [BEFORE[:7], AFTER[4:]]
 
 
 def test_short_branches_to_symbols(tmp_path: Path) -> None:
     blocks = blocks_of_f(tmp_path, LINKS["object"], here=".globl middle\nmiddle:", other="jrcxz middle")
-    assert blocks == [CODE[:7], CODE[7:]]
+    assert blocks == [BEFORE[:7], AFTER[4:]]  # control runs into a symbol that other files see and that is no function
     source = ".text\n.globl g\ng: .cfi_startproc\nmovl %eax, %ecx\nmovl %edx, %esi\nret\n.cfi_endproc\n"
     other = '.section .text.other,"ax"\n.globl h\nh: .cfi_startproc\njrcxz g+2\nret\n.cfi_endproc\n'
     assert len(read(build(tmp_path, source, ".s", "-c"), "g").blocks) == 1
@@ -109,7 +139,7 @@ def test_short_branches_to_symbols(tmp_path: Path) -> None:
 
 def test_distances_in_data(tmp_path: Path) -> None:
     after = ".section .rodata\n.long .Lp - .\n.long 7\n.quad f, other"
-    assert blocks_of_f(tmp_path, LINKS["object"], here=".Lp:", after=after) == [CODE[:7], CODE[7:]]
+    assert blocks_of_f(tmp_path, LINKS["object"], here=".Lp:", after=after) == [BEFORE[:7], AFTER[4:]]
 
 
 def test_debug_information_is_no_arrival(tmp_path: Path) -> None:

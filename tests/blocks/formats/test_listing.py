@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.blocks.formats.assembler import Refused
-from pipeline.blocks.formats.listing import Listing, NotUnderstood, branch_targets, listing
+from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
 from pipeline.blocks.formats.statements import scan
 from tests.blocks.formats.assembled import needs_as
 
@@ -78,12 +78,9 @@ def test_labels_that_change_the_text_are_noticed() -> None:
         listed('\t.ascii "a\n\tnop\n"\n')
 
 
-def test_branches_of_code_that_is_not_understood_are_targets() -> None:
-    part = listed("\tnop\n\tjmp .+4; nop\n\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\tjmp f\n\t.globl f\nf:\n")
-    (targets,) = branch_targets(part).values()
-    assert 5 in targets  # the second of the moves
-
-
-def test_references_of_data_are_targets() -> None:
-    part = listed("f:\n\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\t.data\n\t.quad f+2\n")
-    assert 2 in next(iter(branch_targets(part).values()))
+def test_places_of_labels_and_assignments() -> None:
+    text = "f:\n\tmovl %eax, %ebx\n1:\n\tmovl %ecx, %edx\n.Lx = . - 1\n\t.data\n\t.byte 0\n.Ly:\n"
+    part = listing(scan(text), asked=[0, 2, 4, 7])
+    (code,) = (index for index, section in part.object.sections.items() if section.executable)
+    assert [part.places[line] for line in (0, 2, 4)] == [(code, 0), (code, 2), (code, 3)]
+    assert part.places[7][1] == 1 and part.places[7][0] != code
