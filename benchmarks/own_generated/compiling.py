@@ -24,7 +24,10 @@ _BOTH = (  # options that GCC and Clang have, and their probabilities
     ("-fnon-call-exceptions", 0.1),
     ("-fdata-sections", 0.1),
     ("-funroll-loops", 0.1),
-    ("-fpatchable-function-entry=5", 0.08),
+    ("-fpatchable-function-entry=5", 0.05),
+    ("-fexceptions", 0.05),
+    ("-ftrivial-auto-var-init=pattern", 0.05),
+    ("-ffast-math", 0.03),
 )
 _GCC = (
     ("-fpatchable-function-entry=6,2", 0.05),
@@ -40,8 +43,26 @@ _GCC = (
     ("-fno-dwarf2-cfi-asm", 0.03),
     ("-mtune=atom", 0.1),
     ("-ftrapv", 0.05),
+    ("-fzero-call-used-regs=all", 0.05),
+    ("-mharden-sls=all", 0.05),
+    ("-fsanitize=undefined -fsanitize-undefined-trap-on-error", 0.05),
+    ("-mfpmath=387", 0.03),
+    ("-fno-ipa-ra", 0.05),
+    ("-minline-all-stringops", 0.05),
 )
-_MACHINES = (("haswell", "avx2"), ("skylake", "avx2"), ("x86-64-v2", "sse4_2"), ("silvermont", "sse4_2"))
+_CLANG = (
+    ("-fsanitize=undefined -fsanitize-trap=all", 0.05),
+    ("-fxray-instrument -fxray-instruction-threshold=1", 0.03),
+    ("-mretpoline", 0.05),
+)
+_TRACED = "-pg -mfentry -mnop-mcount -mrecord-mcount"  # as Linux' ftrace: a table of nops at the begins of functions
+_MACHINES = (
+    ("skylake-avx512 -mprefer-vector-width=512", "avx512vl"),
+    ("haswell", "avx2"),
+    ("skylake", "avx2"),
+    ("x86-64-v2", "sse4_2"),
+    ("silvermont", "sse4_2"),
+)
 
 
 class Compiled(NamedTuple):
@@ -68,14 +89,15 @@ def options(draw: Draw, linked: str, intel: bool = True) -> list[str]:
     """A compiler and its options. linked: `-pie` or `-no-pie`; intel: whether the syntax may be Intel's."""
     compiler = draw.pick("gcc", "gcc", "clang")
     words = [compiler, draw.pick(*_LEVELS), draw.pick("-fPIC", "-fPIE") if linked == "-pie" else "-fno-pic"]
-    words += [word for word, probability in _BOTH if draw.chance(probability)]
-    if compiler == "gcc":
-        words += [word for word, probability in _GCC if draw.chance(probability)]
-    else:
+    usual = _BOTH + (_GCC if compiler == "gcc" else _CLANG)
+    words += [word for several, probability in usual if draw.chance(probability) for word in several.split()]
+    if linked == "-no-pie" and draw.chance(0.05):
+        words += ["-mcmodel=large"] if compiler == "clang" or draw.chance(0.5) else _TRACED.split()
+    if compiler == "clang":
         words.append("-fno-addrsig")  # GNU as does not know it
     usable = [machine for machine, feature in _MACHINES if feature in features()]
     if usable and draw.chance(0.25):
-        words.append(f"-march={draw.pick(*usable)}")
+        words += f"-march={draw.pick(*usable)}".split()
     if intel and draw.chance(0.1):
         words.append("-masm=intel")
     return words

@@ -166,14 +166,78 @@ def retpoline(piece: Piece) -> None:
     piece.fill()
 
 
+def return_address(piece: Piece) -> None:
+    """A called piece of code that goes on elsewhere than its caller does: behind instructions, or behind data."""
+    draw, callee, behind = piece.without("r11"), piece.label(), piece.label()
+    kind = draw.pick("added", "popped", "pushed", "argument", "stored")
+    skipped = [some_length(draw) for _ in range(draw.number(1, 4))]
+    offset = sum(length for _, length in skipped)
+    piece.count(f"return_{kind}")
+    piece.fill(1, 4)
+    piece.add(f"call {callee}")
+    if kind == "argument":
+        piece.add(f".long {draw.number(1, 1 << 30)}")
+    else:
+        piece.add(*(line for line, _ in skipped))
+    piece.fill(2, 6, without=("r11",))
+    piece.add(f"jmp {behind}", f"{callee}:")
+    if kind == "added":
+        piece.add(f"addq ${offset}, (%rsp)", of_length(draw, 4), "ret")
+    elif kind == "popped":
+        piece.add("popq %r11", of_length(draw, 4), f"leaq {offset}(%r11), %r11", "jmp *%r11")
+    elif kind == "pushed":
+        piece.add("popq %r11", f"addq ${offset}, %r11", of_length(draw, 4), "pushq %r11", "ret")
+    elif kind == "stored":
+        piece.add("movq (%rsp), %r11", f"addq ${offset}, %r11", of_length(draw, 4), "movq %r11, (%rsp)", "ret")
+    else:
+        piece.add("popq %r11", "movl (%r11), %eax", "addq $4, %r11", of_length(draw, 4), "jmp *%r11")
+    piece.add(f"{behind}:")
+    piece.clear("r11")
+    piece.fill()
+
+
+def jump_by_memory(piece: Piece) -> None:
+    """A jump or return by a word of the stack that code computes there, or to a place that a condition chooses."""
+    draw, steps = piece.without("r10", "r11"), piece.label()
+    kind = draw.pick("added", "resumed", "chosen", "compressed")
+    piece.count(f"memory_jump_{kind}")
+    run = [of_length(draw, 4) for _ in range(8)]
+    if kind == "chosen":
+        piece.add(f"leaq {steps}(%rip), %r11", f"leaq {steps}+8(%rip), %r10", "testb $1, 8(%rdi)", "cmovneq %r10, %r11")
+        piece.fill(0, 3, without=("r10", "r11"))
+        piece.add("jmp *%r11")
+    elif kind == "compressed":
+        table = piece.label()
+        piece.add("andl $3, %ecx", f"leaq {table}(%rip), %r11", "movzbl (%r11,%rcx), %r10d")
+        piece.add(f"leaq {steps}(%rip), %r11", "leaq (%r11,%r10,4), %r11", "jmp *%r11")
+        piece.elsewhere += ['.section .rodata,"a"', f"{table}: .byte 0, 3, 5, 6"]
+    else:
+        piece.add("andl $7, %ecx", f"leaq {steps}(%rip), %r11", "movq %r11, -16(%rsp)", "xorl %r11d, %r11d")
+        piece.fill(0, 3, without=("rcx",))
+        piece.add(*(["shll $2, %ecx", "addq %rcx, -16(%rsp)"] if kind == "added" else []), "jmp *-16(%rsp)")
+    piece.add(f"{steps}:", *run)
+    piece.clear("r10", "r11")
+    piece.fill()
+
+
+def own_code(piece: Piece) -> None:
+    """Code that writes an immediate of its own, jumps over a prefix, or into the middle of an instruction."""
+    draw, place = piece.draw, piece.label()
+    kind = draw.pick("patches_itself", "over_prefix", "into_instruction")
+    piece.count(f"code_{kind}")
+    piece.fill(1, 4)
+    if kind == "patches_itself":
+        piece.add(f"movl ${draw.number(1, 1 << 30)}, {place}+1(%rip)")
+        piece.fill(1, 4)
+        piece.add(f"jmp {place}", f"{place}:", f"movl $5, %{draw.pick('eax', 'ecx')}")
+    elif kind == "over_prefix":
+        piece.add("testb $1, 8(%rdi)", f"je {place}", "lock", f"{place}: addq %rax, 16(%rdi)")
+    else:
+        piece.add("testb $1, 8(%rdi)", f"jne {place}+1", f"{place}:", "movl $0x90c0ff48, %ecx")  # incq %rax; nop
+    piece.fill(2, 7)
+
+
 SEGMENTS = (
-    alias,
-    alias,
-    code_with_offset,
-    computed_jump,
-    computed_jump,
-    jump_table,
-    code_as_data,
-    rip_number,
-    retpoline,
+    *(alias, alias, code_with_offset, computed_jump, computed_jump, jump_table, code_as_data, rip_number, retpoline),
+    *(return_address, jump_by_memory, own_code),
 )

@@ -47,7 +47,7 @@ class InlineAssembly(CText):
 
     def __init__(self, draw: Draw, faults: bool, with_keys: bool, with_alternatives: bool) -> None:
         super().__init__(draw)
-        plain = (self.constant, self.kprobe, self.probe)
+        plain = (self.constant, self.kprobe, self.probe, self.computed_goto, self.labels_as_values)
         self.special = (self.load, self.load_relative, self.store, self.recovered, *plain) if faults else plain
         self.special += (self.key,) * with_keys + (self.alternative,) * with_alternatives
         self._labels = 0
@@ -93,6 +93,22 @@ class InlineAssembly(CText):
         return (
             f"KEY({number}, {label}); {self.target()} = {self.expression(2)}; {label}: t += {self.draw.number(1, 99)};"
         )
+
+    def computed_goto(self) -> str:
+        """GNU C's labels as values: a table of distances between labels, as interpreters have them."""
+        label = self._count("c_computed_goto")
+        places = [f"{label}_{k}" for k in range(4)]
+        rows = ", ".join(f"&&{place} - &&{places[0]}" for place in places)
+        index = f"{self.expression(1)} & 3"
+        cases = " ".join(f"{place}: {self.target()} = {self.expression(2)};" for place in places)
+        return f"{{ static const int table[] = {{{rows}}}; goto *(&&{places[0]} + table[{index}]); {cases} }}"
+
+    def labels_as_values(self) -> str:
+        label = self._count("c_labels_as_values")
+        places = [f"{label}_{k}" for k in range(3)]
+        rows = ", ".join(f"&&{place}" for place in (*places, places[0]))
+        cases = " ".join(f"{place}: {self.target()} ^= {self.expression(2)};" for place in places)
+        return f"{{ static void *const table[] = {{{rows}}}; goto *table[{self.expression(1)} & 3]; {cases} }}"
 
     def constant(self) -> str:
         self._count("asm_patched_constant")

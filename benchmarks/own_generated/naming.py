@@ -206,6 +206,20 @@ def length(piece: Piece) -> None:
     piece.fill()
 
 
-SEGMENTS = (*(fixup, fixup, fixup, unnamed, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length),)
-WITHOUT_SIGNALS = (patch, kprobe, length)
+def counted_range(piece: Piece) -> None:
+    """Two places between which data count bytes, as restartable sequences are bounded."""
+    begin, end = piece.label(), piece.label()
+    piece.count("range")
+    piece.fill(2, 6)
+    piece.add(f"{begin}:")
+    piece.fill(3, 8)
+    piece.add(f"{end}:")
+    piece.row("ranges", ".p2align 3", f".quad {begin}, {end}-{begin}")
+    piece.fill(2, 6)
+
+
+SEGMENTS = (
+    *(fixup, fixup, fixup, unnamed, divided, patch, patch, kprobe, kprobe, usdt, stack_map, bug, length, counted_range),
+)
+WITHOUT_SIGNALS = (patch, kprobe, length, counted_range)
 PRECISE = (trap, trap, unnamed, unnamed)  # besides, if what a handler sees is to be exact

@@ -6,6 +6,7 @@
      jump_labels  nops that become jumps              kprobes                      instructions whose bytes are compared
      lengths      numbers that the assembler found    stack_maps                   registers that live across a call
      bugs         ud2 instructions, to be skipped     .note.stapsdt                probes, which stop at a nop
+     ranges       code whose bytes are added up
 */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -44,6 +45,7 @@ TABLE(patch, patches);
 TABLE(alternative, alternatives);
 TABLE(jump_label, jump_labels);
 TABLE(kprobe, kprobes);
+TABLE(kprobe, ranges);
 TABLE(stack_map, stack_maps);
 TABLE(bug, bugs);
 extern word __start_lengths[] __attribute__((weak)), __stop_lengths[] __attribute__((weak));
@@ -201,6 +203,14 @@ static void install_probes(void) {
 
 static void change_code(void) {
     EACH(kprobe, kprobes, row) { hash = 1; mix_bytes((void *)row->address, row->bytes); printf("kprobe %016lx\n", hash); }
+    EACH(kprobe, ranges, row) {
+        word sum = 0, squares = 0;
+        for (word k = 0; k < row->bytes; k++) {
+            word byte = ((uint8_t *)row->address)[k];
+            sum += byte, squares += byte * byte;
+        }
+        printf("range %lx %lx\n", sum, squares);
+    }
     word page = (word)__executable_start & -4096ul, last = ((word)etext + 4095) & -4096ul;
     if (mprotect((void *)page, last - page, PROT_READ | PROT_WRITE | PROT_EXEC)) stop("no mprotect\n");
     EACH(patch, patches, row) memcpy((void *)row->place, &row->value, row->size);
