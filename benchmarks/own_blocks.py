@@ -47,7 +47,7 @@ from pipeline.blocks.formats.lines import code_of
 from pipeline.blocks.ordering.legality import Legality, paired
 from pipeline.blocks.ordering.line_orders import LineOrderer
 from pipeline.blocks.ordering.matching import Instructions
-from pipeline.blocks.ordering.methods import METHODS, By
+from pipeline.blocks.ordering.methods import MEASURED, By
 from pipeline.blocks.ordering.orderer import Orderer, Status
 from pipeline.blocks.ordering.proof import Change, Prover
 from pipeline.blocks.ordering.targets import Target
@@ -90,7 +90,7 @@ def main(
     chosen: Annotated[list[str] | None, typer.Option("--method", help="Otherwise all methods and controls.")] = None,
 ) -> None:
     """Order, write, read again, compare and run the blocks of all formats."""
-    methods = tuple(chosen or [*METHODS, *CONTROLS])
+    methods = tuple(chosen or [*MEASURED, *CONTROLS])
     inputs = [path("blocks", corpus="released"), *map(str, files or [])]
     jobs = _jobs(files or [], _lines(Path(inputs[0]), blocks), methods)
     tally: Tally = Tally()

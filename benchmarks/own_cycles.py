@@ -30,7 +30,7 @@ from pipeline.analysis.statistics import Bootstrap
 from pipeline.blocks.corpus.assembly import AssemblyError, gas
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.latency import answers, llvm_mca
-from pipeline.blocks.ordering.methods import IMITATOR, METHODS, NETWORK, By, policy_file, serves
+from pipeline.blocks.ordering.methods import IMITATOR, MEASURED, NETWORK, By, policy_file, serves
 from pipeline.blocks.ordering.orderer import Orderer, Status
 from pipeline.blocks.ordering.targets import TARGETS, Target
 from pipeline.config.processors import Judge
@@ -70,7 +70,7 @@ def _of_target(target: Target, codes: list[bytes], chosen: str, binary: str) -> 
     shares: dict[str, float] = {}
     is_known = np.ones(len(codes), bool)
     for memory in _MEMORIES:
-        for by in METHODS:
+        for by in MEASURED:
             try:
                 serves(by, target)
             except ValueError:
@@ -88,7 +88,7 @@ def _of_target(target: Target, codes: list[bytes], chosen: str, binary: str) -> 
         place = {"experiment": "own_cycles", "set": chosen, "dependencies": memory, "target": target, "seed": "all"}
         rows.append(row(place, Quantity("choice_share"), shares[memory], n=len(codes), method="none"))
         of_memory: dict[By, Row] = {}
-        for by in METHODS:
+        for by in MEASURED:
             if (memory, by) in orders:
                 logs = np.log(cycles[memory, by][usable] / gcc[usable])
                 [_], estimate = bootstrap.estimates(logs[None])

@@ -188,6 +188,13 @@ def _users_files() -> Iterator[Claim]:
     ran = _of("own_blocks", set="all", method="all", metric="blocks_that_differ")
     yield Claim("own_blocks_that_differ", "== 0", ran)
     yield Claim("own_files_that_fail", "== 0", _of("own_assembly", set="all", metric="files_that_fail"))
+    for name, metric, target in (
+        ("programs", "programs", ">= 5000"),
+        ("blocks_changed", "blocks_changed", ">= 1000000"),
+        ("different", "programs_different", "== 0"),
+    ):
+        generated = _of("own_generated", set="all", method="random_legal", metric=metric)
+        yield Claim(f"own_generated_{name}", target, generated)
     lost = _of("own_speed", set="all", method="policy", metric="lost_lines")
     yield Claim("own_lost_lines", "== 0", lost)
     for method, target in (("learned", ">= 5000"), ("policy", ">= 30000")):

@@ -27,7 +27,7 @@ def main(
     target: PROCESSOR = "host",
     by: METHOD = "search",
     memory: MEMORY = "tso",
-    seed: Annotated[int, typer.Option(help="Seed of the search's random choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices of search and random_legal.")] = 0,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds that a test may take; longer counts as a failure.")
     ] = 60.0,
@@ -73,7 +73,7 @@ def main(
         if passes(count):
             print(f"The test passes with all {count} changed blocks.")
             return
-        guilty = _boundary(passes, count)
+        guilty = boundary(passes, count)
     change = orders.changes[guilty]
     show(document, orders._replace(changes=[change]))
     print(f"The test fails as soon as the block at {change.place} is changed (number {guilty + 1} of {count}).")
@@ -99,7 +99,7 @@ def _passes(test: str, trial: Path, timeout: float) -> bool:
         raise ValueError(f"--test: {words[0]} cannot be started ({error.strerror}); check the command") from error
 
 
-def _boundary(passes: Callable[[int], bool], count: int) -> int:
+def boundary(passes: Callable[[int], bool], count: int) -> int:
     """The number k so that the first k changes pass and the first k + 1 fail; 0 passes and `count` fails."""
     good, bad = 0, count
     while bad - good > 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # slow to import
 
 # The same names as in pipeline/blocks/ordering, which is slow to import; a test compares them.
 For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
-By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator"]
+By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
 Memory = Literal["tso", "precise", "single_thread"]
 Verify = Literal["dag", "sample", "all"]
 _SHOWN_FAULTS = 5
@@ -25,7 +25,7 @@ METHOD = Annotated[
     typer.Option(
         help="search: 300 orders of each block are timed in the model; policy: learned preferences, the fastest; "
         "learned: a network that learned best orders; list: list scheduling; cp_sat: proven optima, for atom; "
-        "imitator: GCC's order."
+        "imitator: GCC's order; random_legal: for tests, any legal order by --seed, faster or not."
     ),
 ]
 MEMORY = Annotated[
@@ -72,7 +72,7 @@ def main(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=0, help="Change the first N of the blocks that change.")] = None,
     weights: Annotated[Path | None, typer.Option(help="Other weights for learned or imitator.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the search's random choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices of search and random_legal.")] = 0,
 ) -> None:
     """Give every basic block an order that takes fewer cycles in the model of a processor.
 

@@ -21,7 +21,7 @@ from pipeline.report.imitation import comparison, ideas, input, limits
 from pipeline.report.index import front
 from pipeline.report.operator import decoding, learning, price, projection
 from pipeline.report.own_code import answers as answers_of_own_code
-from pipeline.report.own_code import pace, proof, worth
+from pipeline.report.own_code import generated, pace, proof, worth
 from pipeline.report.pages import EXPERIMENTS, PAGES, Page
 from pipeline.report.placement import answers as answers_of_placement
 from pipeline.report.placement import costs, executed, scale, splits
@@ -50,7 +50,7 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
     "operator": (learning, projection, decoding, price),
     "imitation": (comparison, ideas, limits, input),
     "processors": (cycles, fresh, agreement, hardware),
-    "own_code": (answers_of_own_code, worth, proof, pace),
+    "own_code": (answers_of_own_code, worth, proof, generated, pace),
     "devices": (methods_on_devices, trials, machine, speed, simulator),
     "policies": (
         *(answers, tables_of_policies, gains, temperature, generalisation, training, exactness),

@@ -67,7 +67,7 @@ PAGES = (  # the first one links to all further pages
         "Ordering your own code: what it is worth, and what the order of memory costs",
         "Is a user's file still right after its blocks were ordered, how many cycles do the orders save by models of "
         "processors, what does the order of memory cost that other threads see, and how fast is the command?",
-        ("own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations"),
+        ("own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"),
     ),
     Page(
         "devices",

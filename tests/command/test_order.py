@@ -219,6 +219,17 @@ def test_assembly_stays_assembly_and_check_agrees(source: Path) -> None:
     assert typed("check", folder / "g.s", source).exit_code == 0
 
 
+def test_random_legal_orders_by_the_seed_and_check_agrees(source: Path) -> None:
+    texts = []
+    for seed in (1, 1, 2):
+        out = source.with_name("out.s")
+        result = typed("order", source, "-o", out, "--for", "atom", "--by", "random_legal", "--seed", seed)
+        assert result.exit_code == 0 and "by random_legal" in result.stderr, result.output
+        assert typed("check", source, out).exit_code == 0
+        texts.append(out.read_text())
+    assert texts[0] == texts[1] != texts[2] != source.read_text()
+
+
 def test_check_names_block_pair_and_reason(tmp_path: Path) -> None:
     load, sum_, move = "\tmovq (%rdi), %rax", "\tleaq 1(%rax), %rcx", "\tmovq %rsi, %rdx"
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from pipeline.analysis import claimed, claims
-from pipeline.blocks.ordering.methods import METHODS
+from pipeline.blocks.ordering.methods import MEASURED
 from pipeline.blocks.ordering.targets import TARGETS
-from pipeline.report.own_code import answers, pace, proof, worth
+from pipeline.report.own_code import answers, generated, pace, proof, worth
 from tests.report import made, own_code
 
 EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claimed.claims()))
-EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations"}
+EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
 
 
 def test_the_names_are_those_of_the_command() -> None:
     """The page and the claims do not import the command's rooms, which are slow to import."""
     assert claimed.PROCESSORS == TARGETS
-    assert sorted(worth.METHODS) == sorted(METHODS)
+    assert sorted(worth.METHODS) == sorted(MEASURED)
 
 
 def test_the_price_of_safety_is_between_the_best_methods() -> None:
@@ -69,11 +69,28 @@ def test_all_formats_and_methods_are_behind_the_others() -> None:
     assert shown["mutated"].lines[-1] == ["**all**", "2,000", "0", "0", "0", "0"]
 
 
+def test_generated_programs_are_shown_with_their_constructs() -> None:
+    shown = generated.section(EVIDENCE)
+    assert [line[0] for line in shown["formats"].lines] == [
+        "assembly", "ELF objects", "linked programs", "**all**"
+    ]  # fmt: skip
+    assert shown["formats"].lines[0][1:] == ["5,100", "2,000,000", "1,234,567", "2,100,000", "9", "0"]
+    assert [line[0] for line in shown["families"].lines] == ["C by Csmith", "C++ with exceptions"]
+    assert shown["controls"].lines == [["One dependency of every block reversed", "800", "87.5%"]]
+    assert shown["constructs"].lines == [
+        ["Names of places inside of blocks", "set 12 (345)"],
+        ["Others", "usdt 6 (78)"],
+    ]
+
+
 def test_each_claim_finds_its_row() -> None:
     table = EVIDENCE.claims.set_index("claim")
     measured = {
         "own_blocks_that_differ": "yes",
         "own_files_that_fail": "no",  # one file
+        "own_generated_programs": "yes",
+        "own_generated_blocks_changed": "yes",
+        "own_generated_different": "yes",
         "own_lost_lines": "yes",  # of the first file, not of the long one
         "own_policy_blocks_per_second": "yes",
         "own_learned_blocks_per_second": "yes",
@@ -85,7 +102,7 @@ def test_each_claim_finds_its_row() -> None:
     assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
     assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
     names = {claim.name for claim in claimed.claims() if claim.row["experiment"] in EXPERIMENTS}
-    assert names == set(answers.QUESTIONS) and len(names) == 17
+    assert names == set(answers.QUESTIONS) and len(names) == 20
     lines = answers.section(EVIDENCE)["questions"].lines
     assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
 

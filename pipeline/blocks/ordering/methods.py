@@ -23,8 +23,10 @@ if TYPE_CHECKING:  # torch is slow to import, and only networks need it
     from pipeline.blocks.models.inputs import Bags
     from pipeline.blocks.models.ordering_network import OrderingNetwork
 
-By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator"]
+By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
 METHODS: tuple[By, ...] = get_args(By)
+WITHOUT_PROCESSOR: tuple[By, ...] = ("imitator", "random_legal")  # their orders are taken, faster or not
+MEASURED: tuple[By, ...] = tuple(by for by in METHODS if by != "random_legal")  # it is for tests, and makes code slower
 SHIPPED = Path(models.__file__).parent / "shipped_schedulers"  # from the rule `ship_schedulers`
 NETWORK = SHIPPED / "learned.safetensors"
 IMITATOR = Path(models.__file__).parent / "shipped" / "imitator.safetensors"
@@ -36,6 +38,7 @@ _SETTINGS = {
     "list": {"method": "list_scheduling", "priority": "weighted_height"},
     "policy": {"method": "policy"},
     "cp_sat": {"method": "cp_sat", "evaluations": 300, "seconds": 1.0},
+    "random_legal": {"method": "random_legal"},
 }
 
 

@@ -21,7 +21,7 @@ from pipeline.blocks.dag.memory_order import BlockConflicts, MemoryDags, MemoryO
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.latency import llvm_mca, model
 from pipeline.blocks.latency.chips import Chip
-from pipeline.blocks.ordering.methods import Batch, By, Piece, proposer
+from pipeline.blocks.ordering.methods import WITHOUT_PROCESSOR, Batch, By, Piece, proposer
 from pipeline.blocks.ordering.targets import Target
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.store import BlockStore, Edges
@@ -121,7 +121,7 @@ class Orderer:
         before, after = np.full(len(codes), UNKNOWN, np.int32), np.full(len(codes), UNKNOWN, np.int32)
         choice = store.has_choice(np.arange(len(codes)))
         unknown = _first_unknown(~chip.is_supported[read.forms], read.first)
-        needs_model = self.by != "imitator"
+        needs_model = self.by not in WITHOUT_PROCESSOR
         status[choice & (unknown >= 0)] = Status.UNSUPPORTED
         rows = np.flatnonzero(choice & ((unknown < 0) | (not needs_model)))
         piece, numbers = self._piece(codes, read)
@@ -141,10 +141,12 @@ class Orderer:
             changed = (orders != np.arange(orders.shape[1])).any(1)
             better = changed & ((new < old) | (not needs_model))
             after[batch_rows[~better]] = old[~better]
-            status[batch_rows] = np.where(better, Status.CHANGED, Status.BEST)
+            status[batch_rows] = Status.BEST
             for block, new_order in zip(batch_rows[better].tolist(), orders[better], strict=True):
                 inside = slice(read.first[block], read.first[block + 1])
-                order[inside] = self._in_sequence(codes[block], read.forms[inside], new_order)
+                in_sequence = self._in_sequence(codes[block], read.forms[inside], new_order)
+                if (in_sequence != np.arange(len(new_order))).any():  # else equal instructions changed places
+                    order[inside], status[block] = in_sequence, Status.CHANGED
         names = {
             int(block): examples[read.forms[read.first[block] + unknown[block]]]
             for block in np.flatnonzero(status == Status.UNSUPPORTED)

@@ -18,6 +18,9 @@ def brief(value: float) -> str:
 QUESTIONS = {  # by claim
     "own_blocks_that_differ": Question("How many blocks compute something else in their new order?", count),
     "own_files_that_fail": Question("How many assembly files fail in any test?", count),
+    "own_generated_programs": Question("How many generated programs were ordered at random, built and run?", count),
+    "own_generated_blocks_changed": Question("How many of their blocks changed, over all formats?", count),
+    "own_generated_different": Question("How many of these programs print something else?", count),
     "own_lost_lines": Question("How many of 300,000 lines have no line of their own in the output?", count),
     "own_policy_blocks_per_second": Question("How many blocks does `policy` order in a second?", count),
     "own_learned_blocks_per_second": Question("How many blocks does `learned` order in a second?", count),
