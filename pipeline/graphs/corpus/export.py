@@ -155,7 +155,7 @@ class Cost(NamedTuple):
 def cost_of(node: fx.Node) -> Cost:
     """Cost of a node that is an operation (see `computes`)."""
     read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
-    return Cost(_kind(node), _flops(node), read, _written(node))
+    return Cost(kind_of(node), _flops(node), read, _written(node))
 
 
 def computes(node: fx.Node) -> bool:
@@ -177,11 +177,11 @@ def _is_free(node: fx.Node) -> bool:
     return (
         isinstance(node.target, torch._ops.OpOverload)
         and bool(node.all_input_nodes)
-        and (node.target.is_view or _kind(node) in _FREE)
+        and (node.target.is_view or kind_of(node) in _FREE)
     )
 
 
-def _kind(node: fx.Node) -> str:
+def kind_of(node: fx.Node) -> str:
     """Name of the aten operator without namespace and overload: convolution, addmm."""
     target: Any = node.target
     return target._schema.name.split("::")[-1] if isinstance(target, torch._ops.OpOverload) else str(target.__name__)
@@ -220,12 +220,12 @@ def _written(node: fx.Node) -> int:
 
 
 def _flops(node: fx.Node) -> float:
-    if _kind(node) in _MOVES:
+    if kind_of(node) in _MOVES:
         return 0.0
     value = _value(node)
     args: Any
     args, kwargs = fx.map_arg((node.args, node.kwargs), _value)
-    if _kind(node) == "convolution_backward":
+    if kind_of(node) == "convolution_backward":
         # torch's formula ignores groups. Each of the two gradients costs as much as the convolution: the number of
         # outputs (of inputs if it is transposed) times the weights that each of them meets.
         grad, x, weight, transposed, mask = args[0], args[1], args[2], args[7], args[10]
