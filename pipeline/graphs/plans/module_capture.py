@@ -9,16 +9,18 @@ at each call (`call_form.py`, `module_state.py`).
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
-from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
+from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput, TangentAOTInput
 from torch._functorch.aot_autograd import aot_compile_joint_with_descriptors, aot_export_joint_with_descriptors
+from torch._subclasses import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from pipeline.graphs.corpus.export import computes, kind_of
@@ -31,6 +33,7 @@ Runner = Callable[[list[Any]], Any]  # a graph's results for values of its place
 class Captured(NamedTuple):
     """A captured forward."""
 
+    device: str  # that it was captured on
     weights: tuple[str, ...]  # names of the parameters and buffers that `run` takes, in this order
     changed: tuple[str, ...]  # names of the weights, and after `inputs.` the numbers of the tensors, changed in place
     run: Callable[[Sequence[Tensor], Sequence[Tensor]], tuple[Any, dict[str, Tensor]]]
@@ -102,22 +105,26 @@ def captured(
     call: Call,
     prepare: Callable[[fx.Graph], None],
     runner: Callable[[fx.GraphModule, bool], Runner] = lambda graph, _: fx.Interpreter(graph).boxed_run,
+    device: str = "meta",
 ) -> Captured:
     """Capture forward for the form of a call, with gradients if they are enabled and a tensor requires them.
 
     prepare: is called with the graph, of which the compiled graphs keep the `meta` of nodes; runner: a graph, and
-    whether it is of gradients, -> a function that runs it. Raises NotPlaceable that says what cannot be captured.
+    whether it is of gradients, -> a function that runs it; device: meta, or a kind of device whose operations may be
+    others, by tensors without content. Raises NotPlaceable that says what cannot be captured.
     """
-    copy = on_device(module, "meta")
-    recorded = Recorded(copy, call)
-    tensors = tuple(like(tensor, "meta") for tensor in call.tensors)
+    with FakeTensorMode() if device != "meta" else nullcontext():
+        copy = on_device(module, device)
+        recorded = Recorded(copy, call)
+        tensors = tuple(like(tensor, device) for tensor in call.tensors)
     before = state_of(copy)
-    with _same_random_numbers(), ExitStack() as stack:
+    with _same_random_numbers(), _no_lost_gradients(), ExitStack() as stack:
         joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
         if place := difference(before, state_of(copy)):
             raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
         graph = joint.graph_module.graph
         _check(graph)
+        mutated = _mutated(graph)
         prepare(graph)
         function = aot_compile_joint_with_descriptors(
             joint,
@@ -125,13 +132,11 @@ def captured(
             bw_compiler=lambda part, _: runner(part, True),
         )
     names = [name.removeprefix("module.") for name in (*joint.params_spec, *joint.buffers_spec)]
-    (output,) = (node for node in graph.nodes if node.op == "output")
-    changed = [part.mutated_input for part in output.meta["desc"] if isinstance(part, InputMutationAOTOutput)]
 
     def run(weights: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Any, dict[str, Tensor]]:
         return recorded.unflattened(function(*weights, *inputs))
 
-    return Captured(tuple(names), tuple(map(_changed_name, changed)), run)
+    return Captured(device, tuple(names), tuple(map(_changed_name, mutated)), run)
 
 
 def weight_name(descriptor: Any) -> str:
@@ -145,7 +150,21 @@ def _changed_name(descriptor: Any) -> str:
 
 def operations_of(graph: fx.Graph) -> list[fx.Node]:
     """The operations of forward in program order."""
-    return [node for node in graph.nodes if computes(node) and not is_backward(node)]
+    return [node for node in graph.nodes if computes(node) and not is_backward(node) and not _is_fresh(node)]
+
+
+def _is_fresh(node: fx.Node) -> bool:
+    """Whether a node is not of forward: with gradients, torch computes on copies of inputs that change in place."""
+    if kind_of(node) != "clone" or node.all_input_nodes[0].op != "placeholder":
+        return False
+    gradients = any(isinstance(other.meta.get("desc"), TangentAOTInput) for other in node.graph.nodes)
+    return gradients and node.all_input_nodes[0].meta["desc"] in _mutated(node.graph)
+
+
+def _mutated(graph: fx.Graph) -> list[Any]:
+    """Descriptors of inputs and weights that change in place."""
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    return [part.mutated_input for part in output.meta["desc"] if isinstance(part, InputMutationAOTOutput)]
 
 
 def is_backward(node: fx.Node) -> bool:
@@ -184,6 +203,22 @@ def _check(graph: fx.Graph) -> None:
                 f"forward draws random numbers ({kind_of(node)}), and each device has a generator of its own, so that "
                 "no seed would give the module's numbers: call module.eval(), or pass them to forward as an input"
             )
+
+
+@contextmanager
+def _no_lost_gradients() -> Iterator[None]:
+    """Raises NotPlaceable if torch loses a gradient: on the meta device some of its composites have none."""
+    mode = torch._C._get_autograd_fallback_mode()
+    torch._C._set_autograd_fallback_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as log:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        torch._C._set_autograd_fallback_mode(mode)
+    for message in (str(warning.message) for warning in log):
+        if "an autograd kernel was not registered" in message:
+            raise NotPlaceable(f"an operator has no gradient there: {message.split(':')[0]}::{message.split(':')[2]}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pipeline.graphs.plans.call_form import PLAIN, tensor_form
 
-_WEIGHTS = ("_parameters", "_buffers", "_modules")  # attributes of nn.Module
+_SKIPPED = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weight_refs"}  # RNNs renew the last two
 _OPAQUE = (type, FunctionType, MethodType, ModuleType, nn.Module, torch.Generator)
 _SIMPLE = (*PLAIN, list, tuple, dict, set, frozenset)
 
@@ -31,7 +31,7 @@ def state_of(module: nn.Module) -> State:
         prefix = f"{path}." if path else ""
         state[f"class of {path or 'the module'}"] = type(part)
         for name, value in vars(part).items():
-            if name not in _WEIGHTS:
+            if name not in _SKIPPED:
                 state[prefix + name] = _comparable(value, seen)
         for name, tensor in {**part._parameters, **part._buffers}.items():
             if tensor is not None:

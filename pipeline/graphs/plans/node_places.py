@@ -11,7 +11,7 @@ from torch import fx
 from pipeline.graphs.corpus.export import computes
 from pipeline.graphs.corpus.workloads import WorkloadError, names_of_split, placement_of_split
 from pipeline.graphs.plans.call_form import NotPlaceable
-from pipeline.graphs.plans.module_capture import is_backward, operations_of, weight_name
+from pipeline.graphs.plans.module_capture import operations_of, weight_name
 from pipeline.graphs.plans.placed_run import OPERATION, PLACE
 
 
@@ -35,7 +35,7 @@ def place_nodes(graph: fx.Graph, placement: Sequence[int]) -> dict[str, int]:
         if node.op != "call_function" or PLACE in node.meta:
             continue
         owner = owner_of(node)
-        if computes(node) and is_backward(node):
+        if computes(node):
             near = [parent.meta[PLACE] for parent in node.all_input_nodes if PLACE in parent.meta]
             node.meta[PLACE] = forward.get(node.meta.get("seq_nr", -1), near[0] if near else 0)
         elif PLACE in owner.meta:

@@ -12,7 +12,7 @@ operation are computed on its device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from pipeline.graphs.plans.rehearsal import check_device
 from pipeline.graphs.plans.shared_memory import check_memory, move
 
 Result = TypeVar("Result")
+_PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else
 
 
 class PlacedModule:
@@ -108,9 +109,13 @@ class PlacedModule:
         enabled = torch.is_grad_enabled()
         key = (enabled, *(enabled and tensor.requires_grad for tensor in tensors))
         if key not in self._captures:
-            capture = _or_refused(lambda: captured(self.module, call, self._place, self._runner))
-            for kind in sorted({device.type for device in self.devices}):
-                _or_refused(partial(check_device, self.module, call, kind))
+            kinds = sorted({device.type for device in self.devices})
+            capture = _first(
+                partial(captured, self.module, call, self._place, self._runner, device)
+                for device in ((*kinds, "meta") if any(key[1:]) else _PLAIN_CAPTURES)
+            )
+            for kind in kinds:
+                _first([partial(check_device, self.module, call, capture.device, kind)])
             self._captures[key] = capture
         return self._captures[key]
 
@@ -151,22 +156,35 @@ def operation_kinds(
     kinds: list[str] = []
     call = call_of(module.forward, inputs, keywords or {})
     with torch.no_grad():
-        _or_refused(lambda: captured(module, call, lambda graph: kinds.extend(map(kind_of, operations_of(graph)))))
+        _first(
+            partial(
+                captured, module, call, lambda graph: kinds.extend(map(kind_of, operations_of(graph))), device=device
+            )
+            for device in _PLAIN_CAPTURES
+        )
     return tuple(kinds)
 
 
-def _or_refused(capture: Callable[[], Result]) -> Result:
-    """What a function of the user's code gives. Raises NotPlaceable with what it raises."""
-    try:
-        return capture()
-    except (NotPlaceable, WorkloadError):
-        raise
-    except Exception as error:  # the user's code, or torch because of it, may raise anything
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-        raise NotPlaceable(
-            f"torch cannot trace the module on its meta device: {reason}; register tensors that forward makes as "
-            "buffers, or make them on the device of its inputs"
-        ) from error
+def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
+    """The first result of functions that run the user's code. Raises NotPlaceable of the first one if all fail."""
+    refusals: list[NotPlaceable] = []
+    for attempt in attempts:
+        try:
+            return attempt()
+        except WorkloadError:
+            raise
+        except NotPlaceable as error:
+            refusals.append(error)
+        except Exception as error:  # the user's code, or torch because of it, may raise anything
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+            refusals.append(
+                NotPlaceable(
+                    f"torch cannot trace the module on its meta device: {reason}; register tensors that forward "
+                    "makes as buffers, or make them on the device of its inputs"
+                )
+            )
+            refusals[-1].__cause__ = error
+    raise refusals[0]
 
 
 def _settings() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Whether forward does on a device what it does on the meta device, on which it is captured, by fake tensors.
+"""Whether forward does on a device what it does on the one where it is captured, by tensors without content.
 
 Python code may ask where a tensor is, and autocast changes types on its device alone. Both show in the calls of torch's
 functions: their names, plain arguments, and the sizes and types of their results. No number is computed.
@@ -35,6 +35,8 @@ class _Log(TorchFunctionMode):
         if not name.endswith("__get__"):
             leaves = pytree.tree_leaves((args, kwargs))
             plain = [repr(leaf) for leaf in leaves if isinstance(leaf, bool | int | float | torch.dtype)]
+            if not any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves((args, kwargs, result))):
+                return result
             results = [
                 f"{leaf.dtype} {tuple(leaf.shape)}" for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)
             ]
@@ -42,14 +44,14 @@ class _Log(TorchFunctionMode):
         return result
 
 
-def check_device(module: nn.Module, call: Call, device: str) -> None:
-    """Raises NotPlaceable if forward calls other functions of torch on this kind of device (cpu, cuda)."""
+def check_device(module: nn.Module, call: Call, captured_on: str, device: str) -> None:
+    """Raises NotPlaceable if forward calls other functions of torch on a kind of device than where it is captured."""
     with _no_fast_paths():
-        expected, present = (_events(module, call, kind) for kind in ("meta", device))
+        expected, present = (_events(module, call, kind) for kind in (captured_on, device))
     for first, second in zip([*expected, ("nothing",)], [*present, ("nothing",)], strict=False):
         if first != second:
             raise NotPlaceable(
-                f"forward does other things on {device} than on the meta device, where it is captured: "
+                f"forward does other things on the device {device} than on {captured_on}, where it is captured: "
                 f"{' '.join(second)} instead of {' '.join(first)}; it must not ask where its tensors are, nor use "
                 "torch.autocast"
             )
@@ -58,7 +60,9 @@ def check_device(module: nn.Module, call: Call, device: str) -> None:
 def _events(module: nn.Module, call: Call, device: str) -> list[Event]:
     with FakeTensorMode(allow_non_fake_inputs=True), _Log() as log:
         copy = on_device(module, device)
-        args, kwargs = bound(copy.forward, call.arguments([like(tensor, device) for tensor in call.tensors]))
+        inputs = [like(tensor, device) for tensor in call.tensors]
+        inputs = [tensor.clone() if tensor.requires_grad else tensor for tensor in inputs]  # leaves cannot change
+        args, kwargs = bound(copy.forward, call.arguments(inputs))
         log.events.clear()
         copy(*args, **kwargs)
     return log.events
