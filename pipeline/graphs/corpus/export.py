@@ -75,7 +75,21 @@ def traced(module: nn.Module, inputs: tuple[Tensor, ...], variant: str) -> fx.Gr
     with torch.set_grad_enabled(variant == "training"):
         captured = torch.export.export(module, inputs, strict=False).module()
         with ExitStack() as stack:
-            return aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
+            nodes = aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
+    if variant != "training":
+        _without_last_copies(nodes)
+    return nodes
+
+
+def _without_last_copies(nodes: fx.Graph) -> None:
+    """`torch.export` ends with a copy of each new value into a buffer or input, which forward changes in place."""
+    (output,) = (node for node in nodes.nodes if node.op == "output")
+    for node in output.all_input_nodes:
+        if node.op == "call_function" and kind_of(node) == "copy" and node.args[0].op == "placeholder":
+            before, after = (_value(parent) for parent in node.args[:2])
+            if set(node.users) == {output} and (before.shape, before.dtype) == (after.shape, after.dtype):
+                node.replace_all_uses_with(node.args[1])
+                nodes.erase_node(node)
 
 
 def graph_of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:

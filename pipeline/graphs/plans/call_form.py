@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, Enum, slice)
-_REMEDY = "pass the latter, or place the module with an example of the former"
+_REMEDY = "pass the latter, or place the module, by a split for them, with an example of the former"
 
 
 class NotPlaceable(ValueError):
@@ -45,28 +45,22 @@ class CallForm(NamedTuple):
 
     def check(self, other: CallForm) -> None:
         """Raises NotPlaceable, which names the argument and both forms, if `other` is not this form."""
-        mine, others = (
-            dict(zip(self.names, self.leaves, strict=True)),
-            dict(zip(other.names, other.leaves, strict=True)),
-        )
-        for name in [*mine, *others]:
-            if name not in others:
-                raise NotPlaceable(f"the input {name} is missing, but the module was placed with it: pass it, {_OR}")
-            if name not in mine:
-                raise NotPlaceable(f"the module was placed without the input {name}: leave it out, {_OR}")
-            if not _same(mine[name], others[name]):
+        if self.names != other.names:
+            raise NotPlaceable(
+                f"the call has the inputs {', '.join(other.names) or 'none'}, but the module was placed with "
+                f"{', '.join(self.names) or 'none'}: {_REMEDY}"
+            )
+        for name, mine, others in zip(self.names, self.leaves, other.leaves, strict=True):
+            if not _same(mine, others):
                 raise NotPlaceable(
-                    f"the input {name} is {_text(others[name], other)}, but the module was placed with "
-                    f"{_text(mine[name], self)}: {_REMEDY}"
+                    f"the input {name} is {_text(others, other)}, but the module was placed with "
+                    f"{_text(mine, self)}: {_REMEDY}"
                 )
         if self.structure != other.structure:
             raise NotPlaceable(
                 f"the inputs are nested as {other.structure}, but the module was placed with {self.structure}: "
                 f"{_REMEDY}"
             )
-
-
-_OR = "or place the module with an example of this call"
 
 
 class Call(NamedTuple):
@@ -95,10 +89,14 @@ class Call(NamedTuple):
 def call_of(forward: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Call:
     """The call `forward(*inputs, **keywords)`.
 
-    Raises NotPlaceable, which names the argument, for a value that is neither a dense tensor nor plain, and TypeError
-    as Python does for arguments that `forward` does not take.
+    Raises NotPlaceable, which names the argument, for a value that is neither a dense tensor nor plain, and for
+    arguments that `forward` does not take.
     """
-    arguments = dict(inspect.signature(forward).bind(*inputs, **keywords).arguments)
+    signature = inspect.signature(forward)
+    try:
+        arguments = dict(signature.bind(*inputs, **keywords).arguments)
+    except TypeError as error:
+        raise NotPlaceable(f"forward takes {signature}: {error}; pass what it takes") from error
     paths, structure = pytree.tree_flatten_with_path(with_dataclasses(arguments))
     names = tuple(_name(path) for path, _ in paths)
     firsts: dict[int, int] = {}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
-from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput, TangentAOTInput
+from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 from torch._functorch.aot_autograd import aot_compile_joint_with_descriptors, aot_export_joint_with_descriptors
 from torch._subclasses import FakeTensorMode
 from torch.utils import _pytree as pytree
@@ -113,10 +113,11 @@ def captured(
     whether it is of gradients, -> a function that runs it; device: meta, or a kind of device whose operations may be
     others, by tensors without content. Raises NotPlaceable that says what cannot be captured.
     """
+    gradients = with_gradients(module, call)
     with FakeTensorMode() if device != "meta" else nullcontext():
-        copy = on_device(module, device)
+        copy = on_device(module, device, gradients)
         recorded = Recorded(copy, call)
-        tensors = tuple(like(tensor, device) for tensor in call.tensors)
+        tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
     before = state_of(copy)
     with _same_random_numbers(), _no_lost_gradients(), ExitStack() as stack:
         joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
@@ -150,15 +151,7 @@ def _changed_name(descriptor: Any) -> str:
 
 def operations_of(graph: fx.Graph) -> list[fx.Node]:
     """The operations of forward in program order."""
-    return [node for node in graph.nodes if computes(node) and not is_backward(node) and not _is_fresh(node)]
-
-
-def _is_fresh(node: fx.Node) -> bool:
-    """Whether a node is not of forward: with gradients, torch computes on copies of inputs that change in place."""
-    if kind_of(node) != "clone" or node.all_input_nodes[0].op != "placeholder":
-        return False
-    gradients = any(isinstance(other.meta.get("desc"), TangentAOTInput) for other in node.graph.nodes)
-    return gradients and node.all_input_nodes[0].meta["desc"] in _mutated(node.graph)
+    return [node for node in graph.nodes if computes(node) and not is_backward(node)]
 
 
 def _mutated(graph: fx.Graph) -> list[Any]:
@@ -172,23 +165,29 @@ def is_backward(node: fx.Node) -> bool:
     return str(node.meta.get("partitioner_tag", "")).endswith("backward")
 
 
-def on_device(module: nn.Module, device: str) -> nn.Module:
+def on_device(module: nn.Module, device: str, gradients: bool) -> nn.Module:
     """A copy whose weights are on a device, with any content; on `meta`, or as fake tensors, they take no memory.
 
-    Raises NotPlaceable for a module that cannot be copied.
+    gradients: whether what requires a gradient does so in the copy.
     """
     weights = {id(tensor): tensor for tensor in weights_of(module).values()}
-    copies: dict[int, Any] = {number: like(tensor, device) for number, tensor in weights.items()}
+    copies: dict[int, Any] = {}
     for number, tensor in weights.items():
-        if isinstance(tensor, nn.Parameter):
-            copies[number] = nn.Parameter(copies[number], requires_grad=tensor.requires_grad)
+        copy = like(tensor, device, gradients)
+        copies[number] = nn.Parameter(copy, copy.requires_grad) if isinstance(tensor, nn.Parameter) else copy
     return deepcopy(module, copies)
 
 
-def like(tensor: Tensor, device: str) -> Tensor:
+def like(tensor: Tensor, device: str, gradients: bool) -> Tensor:
     """A tensor of the same form on a device, with any content."""
     copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
-    return copy.requires_grad_(tensor.requires_grad)
+    return copy.requires_grad_(gradients and tensor.requires_grad)
+
+
+def with_gradients(module: nn.Module, call: Call) -> bool:
+    """Whether gradients are enabled and anything requires them."""
+    tensors = [*weights_of(module).values(), *call.tensors]
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def _check(graph: fx.Graph) -> None:

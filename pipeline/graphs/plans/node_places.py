@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from torch import fx
 
-from pipeline.graphs.corpus.export import computes
+from pipeline.graphs.corpus.export import computes, kind_of
 from pipeline.graphs.corpus.workloads import WorkloadError, names_of_split, placement_of_split
 from pipeline.graphs.plans.call_form import NotPlaceable
 from pipeline.graphs.plans.module_capture import operations_of, weight_name
 from pipeline.graphs.plans.placed_run import OPERATION, PLACE
 
 
-def place_nodes(graph: fx.Graph, placement: Sequence[int]) -> dict[str, int]:
+def place_nodes(graph: fx.Graph, kinds: Sequence[str], placement: Sequence[int]) -> dict[str, int]:
     """Set PLACE and OPERATION in `meta` of the nodes; return the device of each weight, that of its first reader.
 
+    kinds, placement: (n,) of the operations without gradients. With gradients torch may compute a product otherwise;
+    operations that have no counterpart follow the one before.
     Nodes without cost follow what they belong to; gradients follow the operation of forward that they are of. What
     belongs to an input has no device, because the caller decides where it is.
     """
-    for number, (node, device) in enumerate(zip(operations_of(graph), placement, strict=True)):
-        node.meta |= {OPERATION: number, PLACE: device}
+    operations = operations_of(graph)
+    for node in operations:
+        node.meta[PLACE] = placement[0] if placement else 0
+    matcher = SequenceMatcher(None, kinds, [kind_of(node) for node in operations], autojunk=False)
+    for first, second, length in matcher.get_matching_blocks():
+        for number, node in zip(range(first, first + length), operations[second : second + length], strict=True):
+            node.meta |= {OPERATION: number, PLACE: placement[number]}
+    for before, node in pairwise(operations):
+        if OPERATION not in node.meta:
+            node.meta[PLACE] = before.meta[PLACE]
     homes: dict[str, int] = {}
     forward: dict[int, int] = {}  # number that torch gives to a function and its gradient -> device
     for node in graph.nodes:

@@ -24,7 +24,7 @@ from torch import Tensor, fx, nn
 from pipeline.graphs.corpus.export import kind_of
 from pipeline.graphs.corpus.workloads import WorkloadError
 from pipeline.graphs.plans.call_form import Call, NotPlaceable, call_of
-from pipeline.graphs.plans.module_capture import Captured, captured, operations_of
+from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, with_gradients
 from pipeline.graphs.plans.module_state import difference, state_of, weights_of
 from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
 from pipeline.graphs.plans.placed_run import PlacedRun
@@ -106,13 +106,13 @@ class PlacedModule:
     def _captured(self, call: Call) -> Captured:
         """The capture for what requires gradients in this call."""
         tensors = [*weights_of(self.module).values(), *call.tensors]
-        enabled = torch.is_grad_enabled()
-        key = (enabled, *(enabled and tensor.requires_grad for tensor in tensors))
+        gradients = with_gradients(self.module, call)
+        key = (torch.is_grad_enabled(), *(gradients and tensor.requires_grad for tensor in tensors))
         if key not in self._captures:
             kinds = sorted({device.type for device in self.devices})
             capture = _first(
                 partial(captured, self.module, call, self._place, self._runner, device)
-                for device in ((*kinds, "meta") if any(key[1:]) else _PLAIN_CAPTURES)
+                for device in ((*kinds, "meta") if gradients else _PLAIN_CAPTURES)
             )
             for kind in kinds:
                 _first([partial(check_device, self.module, call, capture.device, kind)])
@@ -120,19 +120,14 @@ class PlacedModule:
         return self._captures[key]
 
     def _place(self, graph: fx.Graph) -> None:
-        """Give the nodes of a graph their devices. Raises NotPlaceable if the placement is of other operations."""
+        """Give the nodes of a graph their devices; the first graph is the one that the placement has to be of."""
         kinds = [kind_of(node) for node in operations_of(graph)]
-        if self._captures and kinds != self._kinds:
-            raise NotPlaceable(
-                f"with gradients torch computes other operations ({len(kinds)}) than without ({len(self._kinds)}), "
-                "which the placement numbers: call it under torch.no_grad()"
-            )
         if not self._captures:
             if isinstance(self._placement, Path):
                 self._placement = of_file(self._placement, type(self.module).__name__, kinds)
             check_placement(self._placement, len(kinds), len(self.devices), self.module.training)
             self._kinds = kinds
-        homes = place_nodes(graph, np.asarray(self._placement).tolist())
+        homes = place_nodes(graph, self._kinds, np.asarray(self._placement).tolist())
         if not self._captures:
             self._homes = homes
 
