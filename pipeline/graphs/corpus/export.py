@@ -85,9 +85,12 @@ def _without_last_copies(nodes: fx.Graph) -> None:
     """`torch.export` ends with a copy of each new value into a buffer or input, which forward changes in place."""
     (output,) = (node for node in nodes.nodes if node.op == "output")
     for node in output.all_input_nodes:
-        if node.op == "call_function" and kind_of(node) == "copy" and node.args[0].op == "placeholder":
+        if node.op == "call_function" and kind_of(node) == "copy" and set(node.users) == {output}:
             before, after = (_value(parent) for parent in node.args[:2])
-            if set(node.users) == {output} and (before.shape, before.dtype) == (after.shape, after.dtype):
+            if (node.args[0].op == "placeholder" or node.args[0] is node.args[1]) and (before.shape, before.dtype) == (
+                after.shape,
+                after.dtype,
+            ):
                 node.replace_all_uses_with(node.args[1])
                 nodes.erase_node(node)
 

@@ -106,14 +106,15 @@ def captured(
     prepare: Callable[[fx.Graph], None],
     runner: Callable[[fx.GraphModule, bool], Runner] = lambda graph, _: fx.Interpreter(graph).boxed_run,
     device: str = "meta",
+    gradients: bool = True,
 ) -> Captured:
     """Capture forward for the form of a call, with gradients if they are enabled and a tensor requires them.
 
     prepare: is called with the graph, of which the compiled graphs keep the `meta` of nodes; runner: a graph, and
     whether it is of gradients, -> a function that runs it; device: meta, or a kind of device whose operations may be
-    others, by tensors without content. Raises NotPlaceable that says what cannot be captured.
+    others, by tensors without content; gradients: whether what requires a gradient does so in the capture.
+    Raises NotPlaceable that says what cannot be captured.
     """
-    gradients = with_gradients(module, call)
     with FakeTensorMode() if device != "meta" else nullcontext():
         copy = on_device(module, device, gradients)
         recorded = Recorded(copy, call)
@@ -165,7 +166,7 @@ def is_backward(node: fx.Node) -> bool:
     return str(node.meta.get("partitioner_tag", "")).endswith("backward")
 
 
-def on_device(module: nn.Module, device: str, gradients: bool) -> nn.Module:
+def on_device(module: nn.Module, device: str, gradients: bool = True) -> nn.Module:
     """A copy whose weights are on a device, with any content; on `meta`, or as fake tensors, they take no memory.
 
     gradients: whether what requires a gradient does so in the copy.
@@ -178,7 +179,7 @@ def on_device(module: nn.Module, device: str, gradients: bool) -> nn.Module:
     return deepcopy(module, copies)
 
 
-def like(tensor: Tensor, device: str, gradients: bool) -> Tensor:
+def like(tensor: Tensor, device: str, gradients: bool = True) -> Tensor:
     """A tensor of the same form on a device, with any content."""
     copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
     return copy.requires_grad_(gradients and tensor.requires_grad)

@@ -59,8 +59,6 @@ class PlacedModule:
         self.module = module
         self.devices = [torch.device(device) for device in devices]
         self.transfers: set[tuple[int, int]] = set()  # (operation, device that its result moved to) of the last call
-        self._placement = placement
-        self._kinds: list[str] = []  # of the operations without gradients, which the placement numbers
         self._homes: dict[str, int] = {}  # weight -> number of its device
         self._captures: dict[tuple[bool, ...], Captured] = {}
         self._settings = _settings()
@@ -68,6 +66,11 @@ class PlacedModule:
         _check_module(module, self._settings)
         call = call_of(module.forward, inputs, keywords or {})
         self._form = call.form
+        self._kinds = _kinds(module, call)  # of the operations that the placement numbers
+        if isinstance(placement, Path):
+            placement = of_file(placement, type(module).__name__, self._kinds)
+        check_placement(placement, len(self._kinds), len(devices), module.training)
+        self._placement = placement.tolist()
         with torch.no_grad():
             self._captured(call)
         move(module, {name: self.devices[number] for name, number in self._homes.items()})
@@ -107,7 +110,7 @@ class PlacedModule:
         """The capture for what requires gradients in this call."""
         tensors = [*weights_of(self.module).values(), *call.tensors]
         gradients = with_gradients(self.module, call)
-        key = (torch.is_grad_enabled(), *(gradients and tensor.requires_grad for tensor in tensors))
+        key = (torch.is_grad_enabled(), *(tensor.requires_grad for tensor in tensors))
         if key not in self._captures:
             kinds = sorted({device.type for device in self.devices})
             capture = _first(
@@ -120,14 +123,8 @@ class PlacedModule:
         return self._captures[key]
 
     def _place(self, graph: fx.Graph) -> None:
-        """Give the nodes of a graph their devices; the first graph is the one that the placement has to be of."""
-        kinds = [kind_of(node) for node in operations_of(graph)]
-        if not self._captures:
-            if isinstance(self._placement, Path):
-                self._placement = of_file(self._placement, type(self.module).__name__, kinds)
-            check_placement(self._placement, len(kinds), len(self.devices), self.module.training)
-            self._kinds = kinds
-        homes = place_nodes(graph, self._kinds, np.asarray(self._placement).tolist())
+        """Give the nodes of a graph their devices."""
+        homes = place_nodes(graph, self._kinds, self._placement)
         if not self._captures:
             self._homes = homes
 
@@ -148,15 +145,18 @@ def operation_kinds(
     module: nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
     """Names of the aten operations that a placement numbers, for an example of a call. Raises as PlacedModule does."""
+    return _kinds(module, call_of(module.forward, inputs, keywords or {}))
+
+
+def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients."""
     kinds: list[str] = []
-    call = call_of(module.forward, inputs, keywords or {})
+
+    def prepare(graph: fx.Graph) -> None:
+        kinds[:] = map(kind_of, operations_of(graph))
+
     with torch.no_grad():
-        _first(
-            partial(
-                captured, module, call, lambda graph: kinds.extend(map(kind_of, operations_of(graph))), device=device
-            )
-            for device in _PLAIN_CAPTURES
-        )
+        _first(partial(captured, module, call, prepare, device=device, gradients=False) for device in _PLAIN_CAPTURES)
     return tuple(kinds)
 
 

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils import _pytree as pytree
 
 from pipeline.graphs.plans.call_form import Call, NotPlaceable, bound
-from pipeline.graphs.plans.module_capture import like, on_device, with_gradients
+from pipeline.graphs.plans.module_capture import like, on_device
 
 Event = tuple[str, ...]
 
@@ -47,8 +47,7 @@ class _Log(TorchFunctionMode):
 def check_device(module: nn.Module, call: Call, captured_on: str, device: str) -> None:
     """Raises NotPlaceable if forward calls other functions of torch on a kind of device than where it is captured."""
     with _no_fast_paths():
-        expected = _events(module, call, captured_on, with_gradients(module, call))
-        present = _events(module, call, device, True)
+        expected, present = (_events(module, call, kind) for kind in (captured_on, device))
     for first, second in zip([*expected, ("nothing",)], [*present, ("nothing",)], strict=False):
         if first != second:
             raise NotPlaceable(
@@ -58,10 +57,10 @@ def check_device(module: nn.Module, call: Call, captured_on: str, device: str) -
             )
 
 
-def _events(module: nn.Module, call: Call, device: str, gradients: bool) -> list[Event]:
+def _events(module: nn.Module, call: Call, device: str) -> list[Event]:
     with FakeTensorMode(allow_non_fake_inputs=True), _Log() as log:
-        copy = on_device(module, device, gradients)
-        inputs = [like(tensor, device, gradients) for tensor in call.tensors]
+        copy = on_device(module, device)
+        inputs = [like(tensor, device) for tensor in call.tensors]
         inputs = [tensor.clone() if tensor.requires_grad else tensor for tensor in inputs]  # leaves cannot change
         args, kwargs = bound(copy.forward, call.arguments(inputs))
         log.events.clear()
