@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 from torch.utils import _pytree as pytree
 
 from benchmarks.split_modules.case import Arguments, Case
 from pipeline.graphs.plans.call_form import NotPlaceable, with_dataclasses
 from pipeline.graphs.plans.placed_module import PlacedModule, operation_kinds
+from pipeline.graphs.plans.placed_run import OPERATION, PlacedRun
 
 STEPS = 3
 ROUNDING = {"rtol": 1e-9, "atol": 1e-9}  # of cases in float64, in which an operation deviates by 1e-16
@@ -31,13 +34,13 @@ class Verdict(NamedTuple):
 
 def compared(case: Case, seed: int, devices: int = 2) -> Verdict:
     """Run a case and its copy that is placed at random on so many devices, all of them the CPU."""
-    torch.manual_seed(seed)
-    module = case.make().train(case.training).to(torch.float64 if case.rounding else None)
-    twin = deepcopy(module)
-    positional, keywords = _arguments(case)
     try:
-        kinds = operation_kinds(twin, positional, keywords)
-        placement = np.random.default_rng(seed).integers(0, devices, len(kinds))
+        operations = _operations(case)
+        torch.manual_seed(seed)
+        module = _module(case)
+        twin = deepcopy(module)
+        positional, keywords = _arguments(case)
+        placement = np.random.default_rng(seed).integers(0, devices, operations)
         placed = PlacedModule(twin, positional, placement, ["cpu"] * devices, keywords)
         tensors = 0
         for first, second in _pairs(case, module, placed):
@@ -47,6 +50,42 @@ def compared(case: Case, seed: int, devices: int = 2) -> Verdict:
     except NotPlaceable as error:
         return Verdict(case.name, REFUSED, str(error), 0)
     return Verdict(case.name, EQUAL, "", tensors)
+
+
+def detected(case: Case, seed: int) -> bool | None:
+    """Whether the comparison notices that the result of one random operation is a thousandth larger.
+
+    None if no operation of the case has a result of floating-point numbers.
+    """
+    rng = np.random.default_rng(seed)
+    changeable: set[int] = set()
+    target: list[int] = []
+    run_node = PlacedRun.run_node
+
+    def changed(run: PlacedRun, node: fx.Node) -> Any:
+        result = run_node(run, node)
+        number = node.meta.get(OPERATION, -1)
+        if node.op == "call_function" and isinstance(result, Tensor) and result.is_floating_point() and number >= 0:
+            changeable.add(number)
+            if target == [number] and result.numel():
+                return result * 1.001 + 0.001
+        return result
+
+    with patch.object(PlacedRun, "run_node", changed):
+        if compared(case, seed).name != EQUAL or not changeable:
+            return None
+        target.append(int(rng.choice(sorted(changeable))))
+        return compared(case, seed).name == DIFFERENT
+
+
+@cache
+def _operations(case: Case) -> int:
+    positional, keywords = _arguments(case)
+    return len(operation_kinds(_module(case), positional, keywords))
+
+
+def _module(case: Case) -> nn.Module:
+    return case.make().train(case.training).to(torch.float64 if case.rounding else None)
 
 
 class Named(NamedTuple):

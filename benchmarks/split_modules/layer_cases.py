@@ -38,8 +38,8 @@ CASES.make(
 CASES.make(
     "Attention", lambda: nn.MultiheadAttention(8, 2, batch_first=True), real(2, 5, 8), real(2, 4, 8), real(2, 4, 8)
 )
-CASES.make("TwoWayLstm", lambda: nn.LSTM(8, 6, 2, batch_first=True, bidirectional=True), real(2, 4, 8), rounding=True)
-CASES.make("GruWithState", lambda: nn.GRU(8, 6), real(4, 2, 8), real(1, 2, 6))
+CASES.make("TwoWayLstm", lambda: nn.LSTM(8, 6, batch_first=True, bidirectional=True), real(2, 4, 8), rounding=True)
+CASES.make("GruWithState", lambda: nn.GRU(8, 6), real(3, 2, 8), real(1, 2, 6))
 CASES.make("LstmCell", lambda: nn.LSTMCell(8, 6), real(2, 8), lambda: (torch.randn(2, 6), torch.randn(2, 6)))
 CASES.make("WeightNorm", lambda: parametrizations.weight_norm(nn.Linear(8, 5)), real(4, 8))
 CASES.make("SpectralNorm", lambda: parametrizations.spectral_norm(nn.Linear(8, 5)), real(4, 8), training=True)
@@ -99,6 +99,12 @@ class MadeInForward(Based):
         mask = torch.ones(8, 8, dtype=torch.bool, device=x.device).tril()
         grid = torch.linspace(0, 1, 8, device=x.device) + torch.eye(8, device=x.device)[2] + torch.tensor(2.0)
         return torch.where(mask, self.layer.weight, x.new_zeros(())) @ x.t() + grid[:, None].expand(8, 4)
+
+
+@CASES.of(real(4, 8))
+class ConstantOfNumbers(Based):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x) * torch.tensor([1.0, 2.0] * 4)
 
 
 @CASES.of(real(4, 8))

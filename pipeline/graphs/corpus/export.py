@@ -8,7 +8,8 @@
 - The inputs of the module are ready on every device, and so are weights. The bytes of a weight count as `bytes_kept` of
   the first operation that reads it; views of weights are weights.
 - FLOPs of matrix products, convolutions, attention and their gradients: formulas of `torch.utils.flop_counter`;
-  operations that only move data: none; all remaining operations: one per element of their largest tensor.
+  operations that only move data: none; all remaining operations: one per element of their largest tensor, which is no
+  rule for some of them (`unpriced`, cost_rules.py).
 - Bytes read: every input tensor, at the size of the view that is read; repeated elements count once.
 - Bytes written: every result that anything reads.
 """
@@ -25,6 +26,7 @@ from torch import Tensor, fx, nn
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch.utils.flop_counter import flop_registry
 
+from pipeline.graphs.corpus.cost_rules import TORCH_PER_ELEMENT
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
 from pipeline.graphs.corpus.unroll import CARRIED_IN, CARRIED_OUT
 
@@ -178,6 +180,29 @@ def cost_of(node: fx.Node) -> Cost:
 def computes(node: fx.Node) -> bool:
     """Whether a node of a traced graph is an operation: it is a call with a result and a cost."""
     return node.op == "call_function" and _has_result(node) and not _is_free(node)
+
+
+def unpriced(nodes: fx.Graph) -> tuple[str, ...]:
+    """Names of the operations, in program order, whose FLOPs follow from no rule (cost_rules.py)."""
+    return tuple(_full_name(node) for node in nodes.nodes if computes(node) and not _has_rule(node))
+
+
+def _has_rule(node: fx.Node) -> bool:
+    target: Any = node.target
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "prims"):
+        return getattr(target, "_overloadpacket", target) in flop_registry
+    return (
+        kind_of(node) in _MOVES | TORCH_PER_ELEMENT
+        or target._overloadpacket in flop_registry
+        or torch.Tag.pointwise in target.tags
+        or torch.Tag.reduction in target.tags
+    )
+
+
+def _full_name(node: fx.Node) -> str:
+    """aten's operators by their kind, others with their namespace."""
+    namespace = getattr(node.target, "namespace", "aten")
+    return kind_of(node) if namespace == "aten" else f"{namespace}::{kind_of(node)}"
 
 
 def _is_weight(descriptor: object) -> bool:

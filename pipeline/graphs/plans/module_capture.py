@@ -19,7 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor, fx, nn
 from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
-from torch._functorch.aot_autograd import aot_compile_joint_with_descriptors, aot_export_joint_with_descriptors
+from torch._functorch.aot_autograd import (
+    JointWithDescriptors,
+    aot_compile_joint_with_descriptors,
+    aot_export_joint_with_descriptors,
+)
 from torch._subclasses import FakeTensorMode
 from torch.utils import _pytree as pytree
 
@@ -104,30 +108,19 @@ def captured(
     module: nn.Module,
     call: Call,
     prepare: Callable[[fx.Graph], None],
-    runner: Callable[[fx.GraphModule, bool], Runner] = lambda graph, _: fx.Interpreter(graph).boxed_run,
-    device: str = "meta",
-    gradients: bool = True,
+    runner: Callable[[fx.GraphModule, bool], Runner],
+    device: str,
 ) -> Captured:
     """Capture forward for the form of a call, with gradients if they are enabled and a tensor requires them.
 
     prepare: is called with the graph, of which the compiled graphs keep the `meta` of nodes; runner: a graph, and
     whether it is of gradients, -> a function that runs it; device: meta, or a kind of device whose operations may be
-    others, by tensors without content; gradients: whether what requires a gradient does so in the capture.
-    Raises NotPlaceable that says what cannot be captured.
+    others, by tensors without content. Raises NotPlaceable that says what cannot be captured.
     """
-    with FakeTensorMode() if device != "meta" else nullcontext():
-        copy = on_device(module, device, gradients)
-        recorded = Recorded(copy, call)
-        tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
-    before = state_of(copy)
-    with _same_random_numbers(), _no_lost_gradients(), ExitStack() as stack:
-        joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
-        if place := difference(before, state_of(copy)):
-            raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
-        graph = joint.graph_module.graph
-        _check(graph)
-        mutated = _mutated(graph)
-        prepare(graph)
+    with ExitStack() as stack:
+        recorded, joint = _exported(stack, module, call, device, True)
+        mutated = _mutated(joint.graph_module.graph)
+        prepare(joint.graph_module.graph)
         function = aot_compile_joint_with_descriptors(
             joint,
             fw_compiler=lambda part, _: runner(part, False),
@@ -139,6 +132,28 @@ def captured(
         return recorded.unflattened(function(*weights, *inputs))
 
     return Captured(device, tuple(names), tuple(map(_changed_name, mutated)), run)
+
+
+def plain_graph(module: nn.Module, call: Call, device: str) -> fx.Graph:
+    """The graph of forward of weights and inputs that require no gradients, under torch.no_grad(). Raises likewise."""
+    with ExitStack() as stack, torch.no_grad():
+        return _exported(stack, module, call, device, False)[1].graph_module.graph
+
+
+def _exported(
+    stack: ExitStack, module: nn.Module, call: Call, device: str, gradients: bool
+) -> tuple[Recorded, JointWithDescriptors]:
+    with FakeTensorMode() if device != "meta" else nullcontext():
+        copy = on_device(module, device, gradients)
+        recorded = Recorded(copy, call)
+        tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
+    before = state_of(copy)
+    with _same_random_numbers(), _no_lost_gradients():
+        joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
+    if place := difference(before, state_of(copy)):
+        raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
+    _check(joint.graph_module.graph)
+    return recorded, joint
 
 
 def weight_name(descriptor: Any) -> str:

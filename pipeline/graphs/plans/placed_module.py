@@ -24,7 +24,7 @@ from torch import Tensor, fx, nn
 from pipeline.graphs.corpus.export import kind_of
 from pipeline.graphs.corpus.workloads import WorkloadError
 from pipeline.graphs.plans.call_form import Call, NotPlaceable, call_of
-from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, with_gradients
+from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, plain_graph, with_gradients
 from pipeline.graphs.plans.module_state import difference, state_of, weights_of
 from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
 from pipeline.graphs.plans.placed_run import PlacedRun
@@ -150,14 +150,8 @@ def operation_kinds(
 
 def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
     """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients."""
-    kinds: list[str] = []
-
-    def prepare(graph: fx.Graph) -> None:
-        kinds[:] = map(kind_of, operations_of(graph))
-
-    with torch.no_grad():
-        _first(partial(captured, module, call, prepare, device=device, gradients=False) for device in _PLAIN_CAPTURES)
-    return tuple(kinds)
+    graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
+    return tuple(map(kind_of, operations_of(graph)))
 
 
 def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
