@@ -186,7 +186,9 @@ def layout(source: Source, part: Listing, places: Places) -> Layout:
     result = _Walk(source, part).run()
     _restrict(result, source, part)
     result.breaks |= places.entered
-    result.movable &= ~places.named & ~_by_number(source, part) & ~np.array([bool(reason) for reason in places.alone], bool)
+    result.movable &= (
+        ~places.named & ~_by_number(source, part) & ~np.array([bool(reason) for reason in places.alone], bool)
+    )
     joined = np.zeros(len(result.breaks), bool)  # with the instruction before
     joined[1:] = ~result.breaks[1:] & result.movable[1:] & result.movable[:-1]
     edges = np.flatnonzero(np.diff(np.r_[False, joined, False].astype(np.int8)))

@@ -16,18 +16,22 @@ from typing import NamedTuple
 from pipeline.blocks.formats.assembly_functions import Function, functions
 from pipeline.blocks.formats.statements import DEBUG_SECTION, SECTIONS, Kind, Source, Statement
 
-_TOKEN = re.compile(
-    r"%\w+|@\w+|\$?\d\w*|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:']"
-)
+_TOKEN = re.compile(r"%\w+|@\w+|\$?\d\w*|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:']")
 _BY_REGISTERS = re.compile(r"\([^()]*%[^()]*\)")  # the part of an AT&T operand that names registers
 _WORD = re.compile(r"[\w.]+")
+_HEAD = re.compile(r'\s*(?:"?[\w.$]+"?\s*:\s*)+')  # labels before a statement
+_ASSIGNED = re.compile(r"\s*\.(?:set|equ|equiv|eqv)\s+([\w.$]+)")
+_DATA = re.compile(
+    r"\s*\.(?:quad|long|int|hword|short|word|value|byte|octa|[u|s]leb128|[1248]byte|dc(?:\.\w)?|set|equ\w*|eqv)\s(.*)"
+)
+_LOCAL = re.compile(r"\.L[\w.$]+|\d+[bf]")
 _INDIRECT = re.compile(r"\bjmpq?\s+(?:.*[*\[]|r[a-z0-9]+$|\S*(?:indirect_thunk|retpoline|lvi_thunk))")
 _JUMP = re.compile(r"\s*(?:[\w.$]+:\s*)*(?:j\w+|call\w?|loop\w*|xbegin)\s")
 _NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
 _SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
 _WORDS_OF_INTEL = {"offset", "flat", "ptr", "byte", "word", "dword", "qword", "xmmword", "ymmword", "rip", "short", "."}
-_UNNAMED = (".gcc_except_table", ".eh_frame")  # sections whose labels only bound ranges
+_UNNAMED = (".gcc_except_table",)  # sections whose labels only bound ranges
 _MULTIPLYING = {"*", "/", "%", "<<", ">>", "|", "&", "^", "!", "~"}
 
 
@@ -44,6 +48,7 @@ class Names(NamedTuple):
     places: list[tuple[int, int]]  # line, and bytes beyond it that are named
     unclear: list[int]  # lines of labels in expressions of which only the assembler knows the value
     tables: list[Table]
+    hidden: list[int]  # lines that are not understood, at which a label stands that something names
 
     def lines(self) -> list[int]:
         """All lines, ascending."""
@@ -58,8 +63,22 @@ class _Expression(NamedTuple):
     clear: bool
 
 
+def _hidden(source: Source) -> set[str]:
+    """Names that lines which are not understood give to places; of numbers, the references to them."""
+    names: set[str] = set()
+    for statement in source.statements:
+        if statement.kind == Kind.OPAQUE:
+            for part in statement.text.split(";"):
+                head = _HEAD.match(part)
+                for name in _WORD.findall(head.group() if head else ""):
+                    names |= {f"{name}b", f"{name}f"} if name.isdigit() else {name}
+                if (match := _ASSIGNED.match(part)) is not None:
+                    names.add(match.group(1))
+    return names
+
+
 class _Labels:
-    """Lines of all labels; which of them are in code, and what is assigned."""
+    """Lines of all labels, and what is assigned."""
 
     def __init__(self, source: Source) -> None:
         self.lines: dict[str, int] = {}
@@ -72,7 +91,12 @@ class _Labels:
                 self.lines[statement.word] = line
             elif statement.kind == Kind.ASSIGNMENT:
                 self.assigned.add(statement.word)
+        self.hidden = _hidden(source)
         self.words = {*self.lines, *(f"{digits}{way}" for digits in self._numeric for way in "bf")}
+
+    def every_line(self) -> list[int]:
+        """The lines of all labels, ascending."""
+        return sorted([*self.lines.values(), *(line for lines in self._numeric.values() for line in lines)])
 
     def of(self, token: str, line: int) -> int | None:
         """The line of the label that a token of a line means."""
@@ -217,6 +241,7 @@ def names(source: Source) -> Names:
                 for label, _ in expression.labels:
                     if not is_code[label] or statement.kind == Kind.INSTRUCTION:
                         uses[label].append(line)
+    hidden = _hidden_places(source, labels, is_code)
     exempt, tables = _tables(source, labels, uses)
     places: dict[tuple[int, int], None] = {}
     unclear: dict[int, None] = {}
@@ -229,7 +254,44 @@ def names(source: Source) -> Names:
             elif is_code[label]:
                 unclear[label] = None
     assignments = list(_assignments(source, labels, is_code))
-    return Names([*places, *((line, 0) for line in assignments)], list(unclear), tables)
+    everywhere = [label for label in labels.every_line() if is_code[label]]
+    if hidden.pasted:
+        places |= dict.fromkeys((label, 0) for label in everywhere)
+    if hidden.offset:
+        unclear |= dict.fromkeys(everywhere)
+    places |= dict.fromkeys((line, 0) for line in assignments)
+    return Names(list(places), list(unclear), tables, hidden.lines)
+
+
+class _Hidden(NamedTuple):
+    """What data name that stands on lines which are not understood, as a distance that the object does not show."""
+
+    lines: list[int]  # such lines; none if no data name such a place
+    offset: bool  # some name a place beside a label
+    pasted: bool  # a macro makes up the names
+
+
+def _hidden_places(source: Source, labels: _Labels, is_code: list[bool]) -> _Hidden:
+    some = offset = pasted = False
+    for line, statement in enumerate(source.statements):
+        if statement.kind not in (Kind.DIRECTIVE, Kind.ASSIGNMENT, Kind.OPAQUE) or not _naming(source, line):
+            continue
+        for part in statement.text.split(";"):
+            match = _DATA.match(part[head.end() :] if (head := _HEAD.match(part)) else part)
+            for operand in _operands(match.group(1)) if match else ():
+                tokens = _TOKEN.findall(operand)
+                if "-" not in tokens or "." in tokens:
+                    continue  # a relocation shows it
+                glued = "\\" in operand or "&" in tokens
+                unknown = [
+                    t for t in tokens if t in labels.hidden or (_LOCAL.fullmatch(t) and labels.of(t, line) is None)
+                ]
+                unknown = [token for token in unknown if token not in labels.assigned]
+                if glued or unknown:
+                    some, pasted = True, pasted or glued
+                    offset |= any(token.lstrip("$")[:1].isdigit() and not _LOCAL.fullmatch(token) for token in tokens)
+    opaque = [k for k, s in enumerate(source.statements) if s.kind == Kind.OPAQUE and s.text and is_code[k]]
+    return _Hidden(opaque if some else [], offset, pasted)
 
 
 def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterator[int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from iced_x86 import Decoder, FlowControl, Instruction, OpKind
+from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -37,7 +37,9 @@ MIDDLE = "a branch, a symbol or a table leads into the middle of an instruction"
 UNCLEAR = "an expression names a place in it that only the assembler knows"
 
 
-_LAST = re.compile(r"(?:^|[\s;])(?:l?ret[qw]?|jmpq?|ud2|hlt|iretq?)(?![\w.])[^;]*$", re.IGNORECASE)  # control never goes on
+_LAST = re.compile(
+    r"(?:^|[\s;])(?:l?ret[qw]?|jmpq?|ud2|hlt|iretq?)(?![\w.])[^;]*$", re.IGNORECASE
+)  # control never goes on
 
 
 class Places(NamedTuple):
@@ -88,7 +90,9 @@ class _Addresses(NamedTuple):
 
 def _joined(parts: list[_Addresses]) -> _Addresses:
     empty = np.zeros(0, np.int64)
-    return _Addresses(np.concatenate([empty, *(p.key for p in parts)]), np.concatenate([empty, *(p.holder for p in parts)]))
+    return _Addresses(
+        np.concatenate([empty, *(p.key for p in parts)]), np.concatenate([empty, *(p.holder for p in parts)])
+    )
 
 
 def places(source: Source, part: Listing, names: Names) -> Places:
@@ -125,12 +129,16 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     beyond = inner[offset[inner] > 0]
     in_middle[index[beyond[~_at_field(part, index[beyond], offset[beyond])]]] = True
     unclear[_instructions_at(part, finder, names.unclear)] = True
+    if names.hidden and size:
+        following = np.searchsorted(part.line, names.hidden)
+        named[following.clip(max=size - 1)] = named[(following - 1).clip(min=0)] = True
 
     areas = _Areas(source, part)
     component = _components(part, finder, areas, transfers, begins)
     held_inside = _Addresses(index[inner], addresses.holder[inner])
-    holders = set(addresses.holder[(index >= 0) & (addresses.holder >= 0)].tolist())
-    wild = _wild(source, part, finder, areas, component, transfers, held_inside, holders)
+    by_code = (index >= 0) & (addresses.holder >= 0)
+    held_by_code = _Addresses(index[by_code], addresses.holder[by_code])
+    wild = _wild(source, part, finder, areas, component, transfers, held_inside, held_by_code)
     number = component[areas.of] if size else areas.of
     alone = [""] * size
     for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
@@ -220,7 +228,9 @@ def _distances(part: Listing, rows: np.ndarray) -> np.ndarray:
     """The distances in direct branches, which are their last bytes, int64."""
     sizes = part.forms.facts["branch_bytes"][part.form[rows]].tolist()
     codes = (part.code(k) for k in rows.tolist())
-    return np.array([int.from_bytes(c[-n:], "little", signed=True) for c, n in zip(codes, sizes, strict=True)], np.int64)
+    return np.array(
+        [int.from_bytes(c[-n:], "little", signed=True) for c, n in zip(codes, sizes, strict=True)], np.int64
+    )
 
 
 def _table_ranges(part: Listing, names: Names) -> dict[int, list[tuple[int, int]]]:
@@ -254,9 +264,7 @@ def _of_operands(part: Listing) -> _Addresses:
     return _Addresses(_ends(part, rows) + np.array(distances, np.int64), rows)
 
 
-def _of_symbols(
-    source: Source, part: Listing, keys: np.ndarray, types: np.ndarray, is_code: np.ndarray
-) -> np.ndarray:
+def _of_symbols(source: Source, part: Listing, keys: np.ndarray, types: np.ndarray, is_code: np.ndarray) -> np.ndarray:
     """Keys of symbols that other files, or a reader of the symbol table, may take for places of instructions.
 
     A label that is no function and that no other file sees counts only if something names it.
@@ -312,12 +320,11 @@ def _components(part: Listing, finder: _Finder, areas: _Areas, transfers: _Addre
 
 def _wild(
     source: Source, part: Listing, finder: _Finder, areas: _Areas, component: np.ndarray, transfers: _Addresses,
-    inner: _Addresses, holders: set[int],
+    inner: _Addresses, held: _Addresses,
 ) -> np.ndarray:  # fmt: skip
     """Instructions of areas where control may arrive at a place that cannot be listed, (C,) bool.
 
-    inner: instructions, -1 for none, whose address is held somewhere, begins of functions apart. holders: instructions
-    that hold the address of any place in code.
+    inner: instructions, -1 for none, whose address is held somewhere, begins of functions apart; held: with these.
     """
     wild = np.zeros(len(part.line), bool)
     if not len(wild):
@@ -328,16 +335,17 @@ def _wild(
     jumps = np.flatnonzero(part.forms.facts["branch_bytes"][part.form] > 0).tolist()
     jumping[[areas.of[k] for k in jumps if is_thunk(source.statements[int(part.line[k])].operands)]] = True
     jumping = np.isin(component, component[jumping])
-    taken = (inner.key >= 0) & (inner.holder >= 0)
+    taken = (inner.key >= 0) & (inner.holder >= 0) & kinds.takes_address[inner.holder]
+    wild[inner.key[taken]] = True  # other code may add to the address and jump there
     taken[taken] = jumping[areas.of[inner.holder[taken]]]
     wild[inner.holder[taken]] = True
-    wild[inner.key[taken]] = True
-    for area in kinds.areas.tolist():
+    for area in np.union1d(kinds.areas, areas.of[held.holder]).tolist():
         rows = np.flatnonzero(areas.of == area)
-        computed = computed_jumps(*_run(part, finder, rows, transfers, holders))
+        computed = computed_jumps(*_run(part, finder, rows, transfers, set(held.holder.tolist())))
         if computed:
             wild[rows] = True
             wild[inner.key[inner.key >= 0]] = True
+            wild[held.key[(held.key >= 0) & np.isin(held.holder, rows)]] = True
         if any(jump.from_return for jump in computed):
             first = finder.begins(rows[:1])
             wild[transfers.holder[np.isin(transfers.key, first)]] = True
@@ -348,6 +356,7 @@ class _Kinds(NamedTuple):
     """What instructions are."""
 
     jumps: np.ndarray  # (C,) bool: to an address that is not in the instruction
+    takes_address: np.ndarray  # (C,) bool: it accesses no memory by the address that it holds
     areas: np.ndarray  # int64: areas with such a jump or call by a register, or that may change where they return to
 
 
@@ -362,7 +371,8 @@ def _kinds(part: Listing, areas: _Areas) -> _Kinds:
     changes = np.array([may_change_return(e) for e in examples], bool)[number]
     returns[1:] &= writes[:-1]
     popping = pops_first(examples, number, areas.of)
-    return _Kinds(jumps[number], np.union1d(areas.of[by_register[number] | returns | changes], popping))
+    takes = np.array([e.mnemonic == Mnemonic.LEA or not e.is_ip_rel_memory_operand for e in examples], bool)
+    return _Kinds(jumps[number], takes[number], np.union1d(areas.of[by_register[number] | returns | changes], popping))
 
 
 def _run(

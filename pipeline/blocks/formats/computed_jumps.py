@@ -54,6 +54,7 @@ _IMMEDIATES = (
 )  # fmt: skip
 _WORDS = (MemorySize.UINT64, MemorySize.INT64)
 _NO_CHANGES = {Mnemonic.CMP, Mnemonic.TEST, Mnemonic.PUSH, Mnemonic.JMP, Mnemonic.CALL}
+_SUMS = {Mnemonic.ADD, Mnemonic.SUB, Mnemonic.LEA}
 _WORD = 8  # bytes
 _DEEPEST = 100  # moves and sums that are followed
 _NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int)}
@@ -68,6 +69,7 @@ class _Trace:
     ) -> None:
         self._instructions, self._sources, self._in_code = instructions, sources, in_code
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
+        self._answers: dict[tuple[Register_, int], Origin] = {}
         self._written = [self.registers_written(instruction) for instruction in instructions]
 
     @staticmethod
@@ -77,8 +79,12 @@ class _Trace:
 
     def before(self, register: Register_, place: int) -> Origin:
         """Origins of a register before the instruction at `place`, over all ways that lead there."""
-        if (register, place) in self._open or len(self._open) > _DEEPEST:
-            return Origin.COMPUTED  # a loop that changes it, or a long chain
+        if (register, place) in self._answers:
+            return self._answers[register, place]
+        if (register, place) in self._open:
+            return Origin.COMPUTED  # a loop that changes it
+        if len(self._open) > _DEEPEST:
+            return Origin.COMPUTED | Origin.RETURNED
         self._open.add((register, place))
         origins, seen, waiting = Origin(0), set[int](), [place]
         while waiting:
@@ -94,6 +100,7 @@ class _Trace:
             for source in earlier:
                 origins |= self._through(register, source, waiting)
         self._open.discard((register, place))
+        self._answers[register, place] = origins
         return origins
 
     def _through(self, register: Register_, k: int, waiting: list[int]) -> Origin:
@@ -104,16 +111,16 @@ class _Trace:
         if register not in self._written[k]:
             waiting.append(k)
             return Origin(0)
-        return self._written_by(k)
+        return self._written_by(register, k)
 
-    def _written_by(self, k: int) -> Origin:
-        """Origins of the register that instruction `k` writes first."""
+    def _written_by(self, register: Register_, k: int) -> Origin:
+        """Origins of a register after instruction `k`, which writes it."""
         instruction = self._instructions[k]
         mnemonic, source = instruction.mnemonic, instruction.op1_kind if instruction.op_count > 1 else OpKind.REGISTER
         own = RegisterExt.full_register(instruction.op0_register)
         other = RegisterExt.full_register(instruction.op1_register) if source == OpKind.REGISTER else Register.NONE
         if instruction.op_count and RegisterExt.size(instruction.op0_register) < 4:
-            return Origin.COMPUTED
+            return Origin.COMPUTED | self.before(register, k) & Origin.RETURNED
         if mnemonic == Mnemonic.POP:
             return Origin.RETURNED | Origin.LOADED
         if mnemonic in _LOADS and source == OpKind.MEMORY:
@@ -139,7 +146,24 @@ class _Trace:
         if _NAMES[mnemonic].startswith("CMOV"):
             moved = Origin.LOADED if source == OpKind.MEMORY else self.before(other, k)
             return self.before(own, k) | moved
-        return Origin.COMPUTED
+        return Origin.COMPUTED | self.before(register, k) & Origin.RETURNED
+
+    def changes_of_code_addresses(self) -> Iterator[int]:
+        """Instructions that add to the address of a place in code, for a jump that may be elsewhere."""
+        holding: set[Register_] = set()  # registers that such an address may reach
+        holders = (i for i, in_code in zip(self._instructions, self._in_code, strict=True) if in_code)
+        holding |= {RegisterExt.full_register(i.op0_register) for i in holders if i.op0_kind == OpKind.REGISTER}
+        size = 0
+        while len(holding) > size:
+            size = len(holding)
+            moves = (i for i in self._instructions if i.mnemonic == Mnemonic.MOV and i.op1_kind == OpKind.REGISTER)
+            for move in moves:
+                if RegisterExt.full_register(move.op1_register) in holding and move.op0_kind == OpKind.REGISTER:
+                    holding.add(RegisterExt.full_register(move.op0_register))
+        for k, instruction in enumerate(self._instructions if holding else ()):
+            registers = _summed(instruction)
+            if any(r in holding and self.before(r, k) & Origin.CODE for r in registers):
+                yield k
 
     @staticmethod
     def _sum(parts: Sequence[Origin]) -> Origin:
@@ -152,10 +176,25 @@ class _Trace:
         return Origin.LOADED if loaded and bases and not returned else Origin.COMPUTED | returned
 
 
+def _summed(instruction: Instruction) -> list[Register_]:
+    """Registers that an instruction adds something to, for an address."""
+    if instruction.mnemonic not in _SUMS or instruction.op0_kind != OpKind.REGISTER:
+        return []
+    if RegisterExt.size(instruction.op0_register) < 8 or instruction.op0_register == Register.RSP:
+        return []
+    if instruction.mnemonic == Mnemonic.LEA:
+        is_move = instruction.memory_index == Register.NONE and instruction.memory_displacement == 0
+        registers = [] if is_move else [instruction.memory_base, instruction.memory_index]
+    else:
+        registers = [instruction.op0_register]
+        registers += [instruction.op1_register] if instruction.op1_kind == OpKind.REGISTER else []
+    return [RegisterExt.full_register(r) for r in registers if r not in (Register.NONE, Register.RIP)]
+
+
 def computed_jumps(
     instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
 ) -> list[Computed]:
-    """The jumps, calls and returns of a run of code whose targets are computed.
+    """The jumps, calls and returns of a run of code whose targets are computed, and sums with an address of code.
 
     sources: instruction -> the direct branches in the run that lead to it. in_code: of each instruction, whether the
     place that its constant or its rip-relative operand names is in code.
@@ -174,7 +213,8 @@ def computed_jumps(
             continue
         if origin & Origin.COMPUTED:
             rows.append(Computed(k, bool(origin & Origin.RETURNED)))
-    return rows + [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions, sources)]
+    rows += [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions, sources)]
+    return rows + [Computed(k, from_return=False) for k in trace.changes_of_code_addresses()]
 
 
 def _changes_of_return(

@@ -14,7 +14,13 @@ import numpy as np
 from iced_x86 import Decoder, OpKind
 
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.computed_jumps import Computed, computed_jumps, may_change_return, may_write_return, pops_first
+from pipeline.blocks.formats.computed_jumps import (
+    Computed,
+    computed_jumps,
+    may_change_return,
+    may_write_return,
+    pops_first,
+)
 from pipeline.blocks.formats.elf_code import Code, Flow
 from pipeline.blocks.formats.elf_functions import Verdict
 from pipeline.blocks.formats.elf_image import NOWHERE, Image
@@ -134,10 +140,17 @@ def left_alone(
     at_field = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
     at_field |= (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
     middle = code.function[index[inner][(offset > 0) & ~at_field]]
-    jumps = {f: rows for f in _candidates(code, forms) if (rows := _computed(image, functions, code, f))}
+    jumps = {
+        f: rows for f in _candidates(code, len(image.code), forms) if (rows := _computed(image, functions, code, f))
+    }
     wild = [*jumps]
     if jumps:
         wild += code.function[index[inner]].tolist()
+    # Other code may add to an address that an instruction takes, and jump there.
+    taken = code.refers[code.loads_address & ~np.isin(code.refers, functions.begin)]
+    computing = code.refers[code.loads_address & np.isin(code.function, wild)]
+    into = function_at(functions, np.r_[taken, computing])
+    wild += into[into >= 0].tolist()
     from_return = [f for f, rows in jumps.items() if any(row.from_return for row in rows)]
     calls = np.isin(code.to, functions.begin[from_return]) & (code.to != NOWHERE)
     wild += code.function[calls].tolist()
@@ -149,8 +162,8 @@ def left_alone(
     return dict(sorted(reasons.items()))
 
 
-def _candidates(code: Code, forms: Forms) -> list[int]:
-    """Functions with a jump or call to an address in a register, or a return that may go elsewhere."""
+def _candidates(code: Code, size: int, forms: Forms) -> list[int]:
+    """Functions that jump or call by a register, may return elsewhere, or take an address below `size`, in code."""
     numbers, number = np.unique(code.decoded.form, return_inverse=True)
     examples = [Decoder(64, forms.examples[form]).decode() for form in numbers.tolist()]
     by_register = np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)[number]
@@ -160,7 +173,8 @@ def _candidates(code: Code, forms: Forms) -> list[int]:
     returns[1:] &= writes[:-1]
     changes = np.array([may_change_return(e) for e in examples], bool)[number]
     popping = pops_first(examples, number, code.function)
-    return np.union1d(code.function[computed | returns | changes], popping).tolist()
+    holds = code.loads_address & (code.refers >= 0) & (code.refers < size)
+    return np.union1d(code.function[computed | returns | changes | holds], popping).tolist()
 
 
 def _computed(image: Image, functions: Functions, code: Code, function: int) -> list[Computed]:

@@ -33,9 +33,9 @@ def preprocessor_line(text: str, name: str) -> int | None:
             opened.append(k)
         elif word == _CLOSING and opened:
             chosen.append(opened.pop())
-        elif word.startswith(("include", "import")) and re.match(r'"[^"]+"|<[^>]+>', rest):
-            chosen.append(k)
-        elif word == "define" and (match := re.match(r"[A-Za-z_]\w*", rest)) and _is_used(match.group(), text):
+        elif (word.startswith(("include", "import")) and re.match(r'"[^"]+"|<[^>]+>', rest)) or (
+            word == "define" and (match := re.match(r"[A-Za-z_]\w*", rest)) and _is_used(match.group(), text)
+        ):
             chosen.append(k)
     return min(chosen, default=None)
 

@@ -117,7 +117,9 @@ class _Sections:
     def follow(self, word: str, operands: str) -> None:
         """Take note of a directive of `SECTIONS`."""
         self._enter(word, operands)
-        self.debug = bool(DEBUG_SECTION.match(self.name)) and not (UNWINDING.match(self.name) or _LINES.match(self.name))
+        self.debug = bool(DEBUG_SECTION.match(self.name)) and not (
+            UNWINDING.match(self.name) or _LINES.match(self.name)
+        )
 
     def _enter(self, word: str, operands: str) -> None:
         if word == ".popsection":

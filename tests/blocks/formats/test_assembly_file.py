@@ -156,7 +156,7 @@ def test_functions_that_control_may_enter_anywhere_are_left_alone(text: str, rea
 )
 def test_listed_targets_leave_blocks(jump: str) -> None:
     entry = ".long .L1-.L4" if "movslq" in jump else ".quad .L1"
-    table = f'\t.section .rodata\n.L4:\n\t{entry}\n\t{entry}\n\t.text\n' if ".L4" in jump else ""
+    table = f"\t.section .rodata\n.L4:\n\t{entry}\n\t{entry}\n\t.text\n" if ".L4" in jump else ""
     text = f"\t.type f, @function\nf:\n{A}{B}{jump}{table}.L1:\n{A}{B}\tret\n\t.size f, .-f\n"
     codes = [block.code.hex() for block in document(text).blocks]
     assert codes[-1] == "89c3" + "83c105"  # both instructions at .L1

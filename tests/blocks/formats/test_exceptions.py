@@ -30,7 +30,9 @@ PLAIN = "void plain(int *p, int *q, int a) { *q = a; int t = *p * 3; *q = t; }\n
 def compiled(folder: Path, source: str, *options: str, suffix: str = ".cpp") -> bytes:
     path, out = folder / f"source{suffix}", folder / "out"
     path.write_text(source)
-    subprocess.run(["g++", "-O2", "-w", *options, str(path), "-o", str(out)], check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        ["g++", "-O2", "-w", *options, str(path), "-o", str(out)], check=True, capture_output=True, timeout=60
+    )
     return out.read_bytes()
 
 
@@ -62,7 +64,9 @@ def test_ordinary_code_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
 
 def test_a_tail_call_in_a_range_is_ordinary(tmp_path: Path) -> None:
     source = "void g(int); void h(); void k(int);\nstruct G { int v; ~G() { h(); } };\n"
-    source += "void f(int *a, int n) { { G x{n}; g(n); } int s = 0; for (int i = 0; i < n; i++) s += a[i] * 3; k(s); }\n"
+    source += (
+        "void f(int *a, int n) { { G x{n}; g(n); } int s = 0; for (int i = 0; i < n; i++) s += a[i] * 3; k(s); }\n"
+    )
     text = compiled(tmp_path, source, "-S").decode()
     assert any("jmp" in part.split(".LEHE")[0] for part in text.split(".LEHB")[1:])
     file = document(text)
@@ -103,4 +107,4 @@ def test_the_language_of_assembly(line: str) -> None:
     lines = "\t.cfi_startproc\n{}\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\tret\n\t.cfi_endproc\n"
     place = ("", line) if "cfi" in line else (line, "")
     assert document(f"{place[0]}f:\n{lines.format(place[1])}").blocks == []
-    assert len(document("f:\n" + lines.format("\t.file \"go.c\"\n")).blocks) == 1
+    assert len(document("f:\n" + lines.format('\t.file "go.c"\n')).blocks) == 1

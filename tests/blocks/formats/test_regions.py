@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.blocks.formats.regions import iaca_regions, commented_regions
+from pipeline.blocks.formats.regions import commented_regions, iaca_regions
 
 BEGIN, END = bytes.fromhex("bb6f000000646790"), bytes.fromhex("bbde000000646790")
 
