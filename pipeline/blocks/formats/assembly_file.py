@@ -25,6 +25,7 @@ from pipeline.blocks.formats.assembly_places import Places, places
 from pipeline.blocks.formats.assembly_proof import failing_blocks
 from pipeline.blocks.formats.assembly_text import text_with_orders
 from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
+from pipeline.blocks.formats.elf_blocks import REQUEST
 from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
 from pipeline.blocks.formats.preprocessor import preprocessor_line
 from pipeline.blocks.formats.source_lines import Shown
@@ -49,7 +50,7 @@ class AssemblyFile:
         is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
         marks = frames(source, part, code_places.named | code_places.begins | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
-        marks[may_throw(source, part)] |= int(Mark.FIXED)
+        marks[may_throw(source, part) | code_places.first | _requests(part)] |= int(Mark.FIXED)
         self.blocks: list[CodeBlock] = [
             CodeBlock(
                 self._place(block), b"".join(part.code(k) for k in block), marks[block.start : block.stop].tobytes()
@@ -113,6 +114,18 @@ class AssemblyFile:
                 return both if not first or not second or self._failing(both) == set() else first
             orders = {block: order for block, order in orders.items() if block not in failing}
         return {}
+
+
+def _requests(part: Listing) -> np.ndarray:
+    """Instructions of Valgrind's requests, (C,) bool."""
+    flags = np.zeros(len(part.line), bool)
+    for index, section in part.object.sections.items():
+        place = section.content.find(REQUEST) if section.executable else -1
+        while place >= 0:
+            inside = (part.section == index) & (part.begin >= place) & (part.begin < place + len(REQUEST))
+            flags |= inside
+            place = section.content.find(REQUEST, place + 1)
+    return flags
 
 
 def _ranges(lines: Sequence[int]) -> str:

@@ -48,6 +48,7 @@ class Places(NamedTuple):
     entered: np.ndarray  # (C,) bool: control may arrive at it from elsewhere
     named: np.ndarray  # (C,) bool: it stays where it is
     begins: np.ndarray  # (C,) bool: a symbol says that a function begins here, or an alias of one leads here
+    first: np.ndarray  # (C,) bool: it stays the first of its block, because data hold its function's address
     alone: list[str]  # (C,) why its function is left alone; empty if it is not
 
 
@@ -106,7 +107,7 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     is_function = np.isin(types, _FUNCTIONS) | _begins_like_function(source, part, types)
     begins = np.unique(keys_of_symbols[is_function & is_code[sections]])
 
-    transfers, held, arriving = _of_relocations(part, finder, keys_of_symbols, is_code, names)
+    transfers, held, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
     unread = [(index << _SHIFT) + targets for index, (_, targets) in branches(part).items()]
     arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, *unread]))
     addresses = _joined([
@@ -117,7 +118,8 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     inner = np.flatnonzero(~np.isin(addresses.key, begins))
     index, offset = finder.inside(addresses.key)
 
-    entered, named, begun, in_middle, unclear = np.zeros((5, size), bool)
+    entered, named, begun, first, in_middle, unclear = np.zeros((6, size), bool)
+    first[index[(addresses.holder == -1) & (offset == 0) & np.isin(addresses.key, begins)]] = True
     begun[finder.at(begins)[finder.inside(begins)[1] == 0]] = True
     for keys in (arrivals, addresses.key):
         entered[finder.at(keys)[finder.inside(keys)[1] == 0]] = True
@@ -128,6 +130,8 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     named[before[(before >= 0) & (before != index[inner])]] = True
     beyond = inner[offset[inner] > 0]
     in_middle[index[beyond[~_at_field(part, index[beyond], offset[beyond])]]] = True
+    guesses = np.concatenate([guessed, guessed - 1])
+    named[finder.at(guesses)[finder.at(guesses) >= 0]] = True
     unclear[_instructions_at(part, finder, names.unclear)] = True
     if names.hidden and size:
         following = np.searchsorted(part.line, names.hidden)
@@ -144,7 +148,7 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
         for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
             alone[k] = alone[k] or reason
-    return Places(entered, named, begun, alone)
+    return Places(entered, named, begun, first, alone)
 
 
 def _begins_like_function(source: Source, part: Listing, types: np.ndarray) -> np.ndarray:
@@ -182,13 +186,14 @@ def _at_field(part: Listing, index: np.ndarray, offset: np.ndarray) -> np.ndarra
 
 def _of_relocations(
     part: Listing, finder: _Finder, keys_of_symbols: np.ndarray, is_code: np.ndarray, names: Names
-) -> tuple[_Addresses, list[_Addresses], np.ndarray]:
-    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables."""
+) -> tuple[_Addresses, list[_Addresses], np.ndarray, np.ndarray]:
+    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables; guesses."""
     facts = part.forms.facts[part.form]
     direct = np.flatnonzero((facts["branch_bytes"] > 0) & ~part.relocated)
     transfers = [_Addresses(_ends(part, direct) + _distances(part, direct), direct)]
     held: list[_Addresses] = []
     entries: list[np.ndarray] = [np.zeros(0, np.int64)]
+    guesses: list[np.ndarray] = [np.zeros(0, np.int64)]
     sections = part.object.symbols["section"].astype(np.int64)
     in_tables = _table_ranges(part, names)
     for section in part.object.sections.values():
@@ -215,8 +220,8 @@ def _of_relocations(
             in_table |= (first <= place) & (place < last)
         entries.append(key[in_table & ~relative])
         held.append(_Addresses.of(key[~in_table & ~relative]))
-        held += _of_distances(place[~in_table & relative], key[~in_table & relative])
-    return _joined(transfers), held, np.concatenate(entries)
+        guesses += _of_distances(place[~in_table & relative], key[~in_table & relative])
+    return _joined(transfers), held, np.concatenate(entries), np.concatenate(guesses)
 
 
 def _ends(part: Listing, index: np.ndarray) -> np.ndarray:
@@ -242,7 +247,7 @@ def _table_ranges(part: Listing, names: Names) -> dict[int, list[tuple[int, int]
     return ranges
 
 
-def _of_distances(place: np.ndarray, key: np.ndarray) -> Iterator[_Addresses]:
+def _of_distances(place: np.ndarray, key: np.ndarray) -> Iterator[np.ndarray]:
     """What distances in data may name: they count from themselves, from the begin of their run or of the section.
 
     Whatever labels the text names is listed apart; this is for tables that macros write.
@@ -252,7 +257,7 @@ def _of_distances(place: np.ndarray, key: np.ndarray) -> Iterator[_Addresses]:
     begins = np.r_[True, np.diff(place) > 8]
     run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
     for base in (place, run, np.zeros_like(place)):
-        yield _Addresses.of(key - (place - base))
+        yield key - (place - base)
 
 
 def _of_operands(part: Listing) -> _Addresses:

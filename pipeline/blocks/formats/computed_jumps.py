@@ -16,7 +16,6 @@ from iced_x86 import (
     FlowControl,
     Instruction,
     InstructionInfoFactory,
-    MemorySize,
     Mnemonic,
     OpAccess,
     OpKind,
@@ -24,6 +23,8 @@ from iced_x86 import (
     Register_,
     RegisterExt,
 )
+
+from pipeline.blocks.formats.stack_depth import IMMEDIATES, WORD, depths, sets_frame, writes_word
 
 
 class Origin(IntFlag):
@@ -47,15 +48,13 @@ class Computed(NamedTuple):
 _CALLS = (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INTERRUPT)
 _ENDS = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.RETURN, FlowControl.EXCEPTION)
 _KEPT_BY_CALLS = {Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15, Register.RSP}
+_GENERAL = {
+    Register.RAX, Register.RCX, Register.RDX, Register.RBX, Register.RBP, Register.RSI, Register.RDI, Register.R8,
+    Register.R9, Register.R10, Register.R11, Register.R12, Register.R13, Register.R14, Register.R15,
+}  # fmt: skip
 _LOADS = {Mnemonic.MOV, Mnemonic.MOVSXD, Mnemonic.MOVSX, Mnemonic.MOVZX}
 _WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
-_IMMEDIATES = (
-    OpKind.IMMEDIATE32, OpKind.IMMEDIATE32TO64, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO32, OpKind.IMMEDIATE8TO64,
-)  # fmt: skip
-_WORDS = (MemorySize.UINT64, MemorySize.INT64)
-_NO_CHANGES = {Mnemonic.CMP, Mnemonic.TEST, Mnemonic.PUSH, Mnemonic.JMP, Mnemonic.CALL}
 _SUMS = {Mnemonic.ADD, Mnemonic.SUB, Mnemonic.LEA}
-_WORD = 8  # bytes
 _DEEPEST = 100  # moves and sums that are followed
 _NAMES = {value: name for name, value in vars(Mnemonic).items() if isinstance(value, int)}
 _info_factory = InstructionInfoFactory()
@@ -68,6 +67,8 @@ class _Trace:
         self, instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
     ) -> None:
         self._instructions, self._sources, self._in_code = instructions, sources, in_code
+        self.depths = depths(instructions, sources)
+        self._has_frame = any(map(sets_frame, instructions))
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
         self._answers: dict[tuple[Register_, int], Origin] = {}
         self._written = [self.registers_written(instruction) for instruction in instructions]
@@ -76,6 +77,15 @@ class _Trace:
     def registers_written(instruction: Instruction) -> frozenset[Register_]:
         used = _info_factory.info(instruction).used_registers()
         return frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
+
+    def is_return(self, k: int) -> bool:
+        """Whether the memory operand of instruction `k` is where the caller's address lies, as far as that is certain."""
+        instruction = self._instructions[k]
+        if instruction.memory_index != Register.NONE:
+            return False
+        by_frame = self._has_frame and instruction.memory_base == Register.RBP
+        depth = WORD if by_frame else self.depths[k] if instruction.memory_base == Register.RSP else None
+        return depth is not None and instruction.memory_displacement == depth
 
     def before(self, register: Register_, place: int) -> Origin:
         """Origins of a register before the instruction at `place`, over all ways that lead there."""
@@ -111,22 +121,21 @@ class _Trace:
         if register not in self._written[k]:
             waiting.append(k)
             return Origin(0)
-        return self._written_by(register, k)
+        return self._written_by(k)
 
-    def _written_by(self, register: Register_, k: int) -> Origin:
-        """Origins of a register after instruction `k`, which writes it."""
+    def _written_by(self, k: int) -> Origin:
+        """Origins of the register that instruction `k` writes."""
         instruction = self._instructions[k]
         mnemonic, source = instruction.mnemonic, instruction.op1_kind if instruction.op_count > 1 else OpKind.REGISTER
         own = RegisterExt.full_register(instruction.op0_register)
         other = RegisterExt.full_register(instruction.op1_register) if source == OpKind.REGISTER else Register.NONE
         if instruction.op_count and RegisterExt.size(instruction.op0_register) < 4:
-            return Origin.COMPUTED | self.before(register, k) & Origin.RETURNED
+            return self._computed(k)
         if mnemonic == Mnemonic.POP:
             return Origin.RETURNED | Origin.LOADED
         if mnemonic in _LOADS and source == OpKind.MEMORY:
-            at_stack = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
-            return Origin.LOADED | (Origin.RETURNED if at_stack else Origin(0))
-        if mnemonic in _LOADS and source in _IMMEDIATES:
+            return Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
+        if mnemonic in _LOADS and source in IMMEDIATES:
             return Origin.CODE if self._in_code[k] else Origin.DATA
         if mnemonic in _LOADS:
             return self.before(other, k)
@@ -140,13 +149,21 @@ class _Trace:
         if mnemonic in (Mnemonic.XOR, Mnemonic.SUB) and other == own:
             return Origin.DATA
         if mnemonic == Mnemonic.ADD and source == OpKind.MEMORY:
-            return self._sum([self.before(own, k), Origin.LOADED])
+            loaded = Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
+            return self._sum([self.before(own, k), loaded])
         if mnemonic == Mnemonic.ADD and source == OpKind.REGISTER:
             return self._sum([self.before(own, k), self.before(other, k)])
         if _NAMES[mnemonic].startswith("CMOV"):
             moved = Origin.LOADED if source == OpKind.MEMORY else self.before(other, k)
             return self.before(own, k) | moved
-        return Origin.COMPUTED | self.before(register, k) & Origin.RETURNED
+        return self._computed(k)
+
+    def _computed(self, k: int) -> Origin:
+        """Origin of a value that instruction `k` computes from the registers that it reads."""
+        read = {RegisterExt.full_register(u.register) for u in _info_factory.info(self._instructions[k]).used_registers()
+                if u.access not in (OpAccess.WRITE, OpAccess.COND_WRITE)}  # fmt: skip
+        values = (self.before(register, k) for register in sorted(read & _GENERAL))
+        return Origin.COMPUTED | (Origin.RETURNED if any(value & Origin.RETURNED for value in values) else Origin(0))
 
     def changes_of_code_addresses(self) -> Iterator[int]:
         """Instructions that add to the address of a place in code, for a jump that may be elsewhere."""
@@ -213,79 +230,31 @@ def computed_jumps(
             continue
         if origin & Origin.COMPUTED:
             rows.append(Computed(k, bool(origin & Origin.RETURNED)))
-    rows += [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions, sources)]
+    rows += [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions)]
     return rows + [Computed(k, from_return=False) for k in trace.changes_of_code_addresses()]
 
 
-def _changes_of_return(
-    trace: _Trace, instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]]
-) -> Iterator[int]:
-    """Instructions that write another address to where the caller's lies, so that it does not go on after its call.
-
-    Only as far as the depth of the stack is certain.
-    """
-    has_frame = any(
-        i.mnemonic == Mnemonic.MOV and (i.op0_register, i.op1_register) == (Register.RBP, Register.RSP)
-        for i in instructions
-    )
-    depths: dict[int, int] = {}  # bytes from the top of the stack to the caller's address, before each instruction
-    depth: int | None = 0
+def _changes_of_return(trace: _Trace, instructions: Sequence[Instruction]) -> Iterator[int]:
+    """Instructions that write another address to where the caller's lies, so that it does not go on after its call."""
     for k, instruction in enumerate(instructions):
-        if k and instructions[k - 1].flow_control in _ENDS:
-            depth = next((depths[source] for source in sources.get(k, ()) if source in depths), None)
-        if depth is None:
-            continue
-        depths[k] = depth
-        register = Register.NONE
-        if instruction.mnemonic == Mnemonic.PUSH and depth == -_WORD and instruction.op0_kind == OpKind.REGISTER:
+        depth, register = trace.depths[k], Register.NONE
+        if instruction.mnemonic == Mnemonic.PUSH and depth == -WORD and instruction.op0_kind == OpKind.REGISTER:
             register = instruction.op0_register
-        elif _is_at(instruction, Register.RSP, depth) or (has_frame and _is_at(instruction, Register.RBP, _WORD)):
+        elif trace.is_return(k) and writes_word(instruction):
             if instruction.mnemonic != Mnemonic.MOV:
                 yield k
-            elif instruction.op1_kind == OpKind.REGISTER and instruction.memory_base == Register.RSP:
+            elif instruction.op1_kind == OpKind.REGISTER:
                 register = instruction.op1_register
         if register != Register.NONE and trace.before(RegisterExt.full_register(register), k) & Origin.COMPUTED:
             yield k
-        depth = _depth_after(instruction, depth)
-
-
-def _is_at(instruction: Instruction, base: Register_, displacement: int) -> bool:
-    """Whether an instruction writes a word at a distance from a register."""
-    by_base = instruction.memory_base == base and instruction.memory_index == Register.NONE
-    into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
-    writes = instruction.memory_size in _WORDS and instruction.mnemonic not in _NO_CHANGES
-    if instruction.op_count == 2 and instruction.op1_kind in _IMMEDIATES and instruction.immediate(1) == 0:
-        writes &= instruction.mnemonic not in (Mnemonic.OR, Mnemonic.ADD)  # with `lock`, a fence
-    return by_base and into_memory and writes and instruction.memory_displacement == displacement
-
-
-def _depth_after(instruction: Instruction, depth: int) -> int | None:
-    """The depth of the stack after an instruction; None if it is not certain."""
-    if instruction.flow_control in _CALLS:
-        return depth
-    change = instruction.stack_pointer_increment
-    if change or Register.RSP not in _Trace.registers_written(instruction):
-        return depth - change
-    if instruction.op_count > 1 and instruction.op1_kind in _IMMEDIATES:
-        if instruction.mnemonic == Mnemonic.SUB:
-            return depth + _signed(instruction.immediate(1))
-        if instruction.mnemonic == Mnemonic.ADD:
-            return depth - _signed(instruction.immediate(1))
-    if instruction.mnemonic == Mnemonic.LEA and instruction.memory_base == Register.RSP:
-        return depth - _signed(instruction.memory_displacement)
-    return None
-
-
-def _signed(number: int) -> int:
-    """A number of 64 bits with its sign."""
-    return (number & (1 << 64) - 1 ^ 1 << 63) - (1 << 63)
 
 
 def may_change_return(instruction: Instruction) -> bool:
-    """Whether an instruction may change the caller's address on the stack: it reads and writes a word by rsp or rbp."""
-    at_frame = _is_at(instruction, Register.RBP, _WORD)
-    at_stack = _is_at(instruction, Register.RSP, instruction.memory_displacement)
-    return (at_frame or at_stack) and instruction.mnemonic != Mnemonic.MOV
+    """Whether an instruction may change the caller's address on the stack: it writes a word there."""
+    by_stack = instruction.memory_base == Register.RSP and instruction.memory_index == Register.NONE
+    by_frame = instruction.memory_base == Register.RBP and instruction.memory_displacement == WORD
+    is_move = instruction.mnemonic == Mnemonic.MOV
+    return writes_word(instruction) and (by_stack or (by_frame and not is_move))
 
 
 def pops_first(instructions: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:
@@ -312,7 +281,7 @@ def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
     """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
     if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.REGISTER:
         return trace.before(RegisterExt.full_register(last.op0_register), k)
-    if _is_at(last, Register.RSP, 0):
+    if last.memory_base == Register.RSP and last.memory_displacement == 0 and writes_word(last):
         if last.mnemonic == Mnemonic.MOV and last.op1_kind == OpKind.REGISTER:
             return trace.before(RegisterExt.full_register(last.op1_register), k)
         return Origin.COMPUTED | Origin.RETURNED

@@ -33,6 +33,7 @@ class Analysis(NamedTuple):
     functions: Functions
     code: Code
     verdict: Verdict
+    begins: np.ndarray  # int64: positions of functions whose address data hold
     runs: Cut
     obstacles: dict[int, str]  # run -> why it must stay, though its function need not
     overlapping: np.ndarray  # int64: positions where functions begin that share bytes, and are left out
@@ -67,13 +68,13 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     places = named(image, content, functions, code, symbols, relocations, verdict, pointers, probes)
     if observed := throwing(image, functions, code, symbols, forms):
         verdict.reasons[:] = [reason or observed for reason in verdict.reasons]
-    for function, reason in left_alone(image, functions, code, verdict, places, forms).items():
+    for function, reason in left_alone(image, functions, code, relocations, verdict, places, forms).items():
         verdict.reasons[function] = verdict.reasons[function] or reason
         verdict.leaves[function] = True
     entered = function_at(functions, places.places)
     verdict.leaves[entered[entered >= 0]] = True
     unread = _unread(image, code, verdict)
-    more = [everything.begin, everything.end, everything.rows, pointers, verdict.targets, *places, probes, *lines]
+    more = [everything.begin, everything.end, everything.rows, pointers, verdict.targets, *places[:2], probes, *lines]
     more.append(possible_branches(image.code, unread))
     is_target = arrivals(image, code, symbols, relocations, more)
     runs = cut(code, is_target, verdict.reached & ~places.instructions(code))
@@ -82,7 +83,7 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     runs = Cut(runs.first[usable], runs.last[usable])
     stopped = obstacles(image, code, runs, relocations, forms)
     return Analysis(
-        image, symbols, relocations, functions, code, verdict, runs, stopped, placed.begin[shared]
+        image, symbols, relocations, functions, code, verdict, places.begins, runs, stopped, placed.begin[shared]
     )  # fmt: skip
 
 

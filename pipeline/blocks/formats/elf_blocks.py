@@ -17,8 +17,8 @@ from pipeline.blocks.formats.unwinding import Functions
 
 _LIMIT = 1 << 31  # a displacement has 32 bits with a sign
 # Valgrind recognises requests of the program by this sequence (`rol rdi` by 3, 13, 61 and 51, `xchg rbx, rbx`).
-_REQUEST = bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")
-_REQUEST_INSTRUCTIONS = 5
+REQUEST = bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")
+REQUEST_INSTRUCTIONS = 5
 
 
 class Cut(NamedTuple):
@@ -97,11 +97,11 @@ def _changed_by_loader(image: Image, relocations: Relocations, code: Code) -> np
 
 def marks(
     image: Image, functions: Functions, code: Code, relocations: Relocations, leaves: np.ndarray, chosen: np.ndarray,
-    forms: Forms,
+    begins: np.ndarray, forms: Forms,
 ) -> np.ndarray:  # fmt: skip
     """`Mark` of each instruction, (N,) uint8; of functions that are not chosen, zeros.
 
-    leaves, chosen: (F,) bool.
+    leaves, chosen: (F,) bool. begins: positions of functions whose first instruction stays the first.
     """
     tags = np.zeros(len(code.start), np.uint8)
     content = image.code.tobytes()
@@ -117,12 +117,12 @@ def marks(
     in_displacement = (facts["displacement_bytes"][changed] > 0) & (offsets == facts["displacement_at"][changed])
     tags[changed[in_displacement]] |= int(Mark.LINKED)
     # What a change of the rules of unwinding describes ends there: before it, other rules hold.
-    described = code.containing(functions.rows - 1)
-    tags[described[described >= 0]] |= int(Mark.FIXED)
-    place = content.find(_REQUEST)
+    stays = np.r_[code.containing(functions.rows - 1), code.at(begins)]
+    tags[stays[stays >= 0]] |= int(Mark.FIXED)
+    place = content.find(REQUEST)
     while place >= 0:
         k = int(code.at(np.array([place]))[0])
         if k >= 0:
-            tags[k : k + _REQUEST_INSTRUCTIONS] |= int(Mark.FIXED)
-        place = content.find(_REQUEST, place + 1)
+            tags[k : k + REQUEST_INSTRUCTIONS] |= int(Mark.FIXED)
+        place = content.find(REQUEST, place + 1)
     return tags

@@ -21,7 +21,7 @@ from pipeline.blocks.formats.computed_jumps import (
     may_write_return,
     pops_first,
 )
-from pipeline.blocks.formats.elf_code import Code, Flow
+from pipeline.blocks.formats.elf_code import Code, Flow, signed
 from pipeline.blocks.formats.elf_functions import Verdict
 from pipeline.blocks.formats.elf_image import NOWHERE, Image
 from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, Relocations
@@ -30,6 +30,8 @@ from pipeline.blocks.formats.elf_targets import numbers_at_every_byte
 from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.unwinding import Functions
 
+_BESIDE = (-16, -12, -8, -4, 4, 8, 12, 16, 20, 24)  # bytes from an address in data to numbers that may belong to it
+_ANCHORS = 4  # places before a number from which it may count
 COMPUTED = "control may arrive at an address that code computes, which nobody can list"
 INSIDE = "a symbol or a table leads into the middle of an instruction"
 _SKIPPED = (".debug", ".eh_frame", ".gcc_except_table", ".stab", ".gdb_index", ".note.gnu", ".comment")
@@ -39,12 +41,13 @@ class Named(NamedTuple):
     """Positions whose address something holds, begins of functions apart; int64."""
 
     places: np.ndarray
-    guesses: np.ndarray  # of linked files: what words of data would lead to if they were distances or addresses
+    guesses: np.ndarray  # what numbers in data would lead to if they were distances or addresses
+    begins: np.ndarray  # begins of functions whose address data hold: their first instruction stays the first
 
     def instructions(self, code: Code) -> np.ndarray:
         """Whether each instruction is at a named position, around it, or ends there; (N,) bool."""
         flags = np.zeros(len(code.start), bool)
-        for positions in self:
+        for positions in (self.places, self.guesses):
             for distance in (0, -1):
                 index = code.containing(positions + distance)
                 flags[index[index >= 0]] = True
@@ -63,17 +66,39 @@ def named(
     relative = np.isin(relocations.kind, PC_RELATIVE)
     in_operand = held & (code.relocation >= 0)
     in_operand[in_operand] = ~np.isin(code.flow[code.relocation[in_operand]], (Flow.JUMP, Flow.CONDITION, Flow.CALL))
-    places = [
-        code.refers, probes, symbols.labels, relocations.target[in_data & ~relative],
-        relocations.target[in_operand & ~relative], _of_distances(image, relocations, in_data & relative),
-    ]  # fmt: skip
+    addresses = relocations.target[in_data & ~relative]
+    places = [code.refers, probes, symbols.labels, addresses, relocations.target[in_operand & ~relative]]
+    numbers = _of_distances(image, code, relocations, in_data & relative)
+    distances = _distances_in_data(image, content, functions, code, symbols, verdict)
+    lengths = _lengths(image, content, functions, code, relocations, in_data)
     begins = np.r_[functions.begin, symbols.typed, _after_ends(code, symbols.labels)]
     everywhere = []
-    distances = _distances_in_data(image, content, functions, code, symbols, verdict)
-    for positions in (np.concatenate(places), np.r_[pointers, distances]):
+    for positions in (np.concatenate(places), np.r_[pointers, numbers, distances, lengths]):
         inside = positions[(positions >= 0) & (positions < size)]
         everywhere.append(np.unique(inside[~np.isin(inside, begins)]))
-    return Named(*everywhere)
+    by_data = np.r_[addresses, pointers, relocations.target[in_data & relative], distances]
+    return Named(*everywhere, np.unique(begins[np.isin(begins, by_data)]))
+
+
+def _lengths(
+    image: Image, content: bytes, functions: Functions, code: Code, relocations: Relocations, chosen: np.ndarray
+) -> np.ndarray:
+    """Ends of ranges of code: numbers of four bytes beside an address that would lead to an instruction nearby."""
+    rows = np.flatnonzero(chosen & (relocations.target >= 0) & (relocations.target < len(image.code)))
+    place, target = relocations.place[rows], relocations.target[rows]
+    into = function_at(functions, target)
+    positions = [np.zeros(0, np.int64)]
+    for section, base in zip(image.sections, image.bases.tolist(), strict=True):
+        if base == NOWHERE or section["sh_type"] in ("SHT_NOBITS", "SHT_NULL") or not len(rows):
+            continue
+        numbers = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 4)
+        for distance in _BESIDE:
+            at = place - base + distance
+            inside = (at >= 0) & (at < len(numbers)) & (into >= 0)
+            end = target[inside] + numbers[at[inside]]
+            is_near = (code.at(end) >= 0) & (function_at(functions, end) == into[inside]) & (end != target[inside])
+            positions.append(end[is_near])
+    return np.concatenate(positions)
 
 
 def _after_ends(code: Code, labels: np.ndarray) -> np.ndarray:
@@ -83,8 +108,14 @@ def _after_ends(code: Code, labels: np.ndarray) -> np.ndarray:
     return labels[(index >= 0) & ~runs_on]
 
 
-def _of_distances(image: Image, relocations: Relocations, chosen: np.ndarray) -> np.ndarray:
-    """What distances in the data of an object may name: from themselves, their run's begin, or their section's."""
+def _anchors(image: Image, code: Code, symbols_places: np.ndarray) -> np.ndarray:
+    """Places that distances in data may count from: those that code refers to, symbols, begins of sections; sorted."""
+    referred = code.refers[code.refers != NOWHERE]
+    return np.unique(np.r_[referred, symbols_places, image.bases[image.bases != NOWHERE]])
+
+
+def _of_distances(image: Image, code: Code, relocations: Relocations, chosen: np.ndarray) -> np.ndarray:
+    """What distances in the data of an object may name: from themselves, their run's begin, or a place before them."""
     rows = np.flatnonzero(chosen)
     if len(rows) == 0 or not image.relocatable:
         return np.zeros(0, np.int64)
@@ -92,7 +123,10 @@ def _of_distances(image: Image, relocations: Relocations, chosen: np.ndarray) ->
     place, target = relocations.place[rows], relocations.target[rows]
     begins = np.r_[True, (np.diff(place) > 8) | (np.diff(relocations.section[rows]) != 0)]
     run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
-    return np.concatenate([target - (place - base) for base in (place, run, image.bases[relocations.section[rows]])])
+    anchors = _anchors(image, code, np.zeros(0, np.int64))
+    nearest = np.searchsorted(anchors, place, "right") - 1
+    bases = [place, run, *(anchors[(nearest - k).clip(min=0)] for k in range(_ANCHORS))]
+    return np.concatenate([target - (place - base) for base in bases])
 
 
 def _distances_in_data(
@@ -106,7 +140,7 @@ def _distances_in_data(
     if image.relocatable:
         return positions[0]
     referring = np.flatnonzero(code.refers != NOWHERE)
-    anchors = np.unique(np.r_[code.refers[referring], symbols.places, image.bases[image.bases != NOWHERE]])
+    anchors = _anchors(image, code, symbols.places)
     user = np.full(len(anchors), -1, np.int64)  # component of a function that refers to each anchor
     user[np.searchsorted(anchors, code.refers[referring])] = verdict.component[code.function[referring]]
     user[~np.isin(user, verdict.component[code.function[np.isin(code.flow, (Flow.INDIRECT, Flow.CHOSEN))]])] = -1
@@ -120,7 +154,8 @@ def _distances_in_data(
         target = distance + anchors[anchor]
         into = function_at(functions, target)
         is_entry = (into >= 0) & (code.at(target) >= 0) & (verdict.component[into] == user[anchor])
-        bases = [place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)]
+        before = anchor[~is_entry]
+        bases = [place[~is_entry], np.int64(base), *(anchors[(before - k).clip(min=0)] for k in range(_ANCHORS))]
         if not image.movable:  # or an address of four bytes
             bases.append(np.int64(-image.address))
         for start in bases:
@@ -130,8 +165,9 @@ def _distances_in_data(
 
 
 def left_alone(
-    image: Image, functions: Functions, code: Code, verdict: Verdict, places: Named, forms: Forms
-) -> dict[int, str]:
+    image: Image, functions: Functions, code: Code, relocations: Relocations, verdict: Verdict, places: Named,
+    forms: Forms,
+) -> dict[int, str]:  # fmt: skip
     """Functions that control may enter at places that are not known, and why; by ascending number."""
     index = code.containing(places.places)
     inner = index >= 0
@@ -140,9 +176,8 @@ def left_alone(
     at_field = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
     at_field |= (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
     middle = code.function[index[inner][(offset > 0) & ~at_field]]
-    jumps = {
-        f: rows for f in _candidates(code, len(image.code), forms) if (rows := _computed(image, functions, code, f))
-    }
+    holds = _holds_address(image, code, relocations, forms)
+    jumps = {f: rows for f in _candidates(code, holds, forms) if (rows := _computed(image, functions, code, f, holds))}
     wild = [*jumps]
     if jumps:
         wild += code.function[index[inner]].tolist()
@@ -162,8 +197,8 @@ def left_alone(
     return dict(sorted(reasons.items()))
 
 
-def _candidates(code: Code, size: int, forms: Forms) -> list[int]:
-    """Functions that jump or call by a register, may return elsewhere, or take an address below `size`, in code."""
+def _candidates(code: Code, holds: np.ndarray, forms: Forms) -> list[int]:
+    """Functions that jump or call by a register, may return elsewhere, or hold an address of code."""
     numbers, number = np.unique(code.decoded.form, return_inverse=True)
     examples = [Decoder(64, forms.examples[form]).decode() for form in numbers.tolist()]
     by_register = np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)[number]
@@ -173,12 +208,13 @@ def _candidates(code: Code, size: int, forms: Forms) -> list[int]:
     returns[1:] &= writes[:-1]
     changes = np.array([may_change_return(e) for e in examples], bool)[number]
     popping = pops_first(examples, number, code.function)
-    holds = code.loads_address & (code.refers >= 0) & (code.refers < size)
     return np.union1d(code.function[computed | returns | changes | holds], popping).tolist()
 
 
-def _computed(image: Image, functions: Functions, code: Code, function: int) -> list[Computed]:
-    """The computed jumps of a function."""
+def _computed(
+    image: Image, functions: Functions, code: Code, function: int, in_code: np.ndarray
+) -> list[Computed]:
+    """The computed jumps of a function. in_code: (N,) bool, of instructions that hold the address of code."""
     low, high = code.decoded.first[function : function + 2].tolist()
     begin, end = int(functions.begin[function]), int(functions.end[function])
     instructions = list(Decoder(64, image.code[begin:end].tobytes(), ip=begin))[: high - low]
@@ -186,6 +222,20 @@ def _computed(image: Image, functions: Functions, code: Code, function: int) -> 
     for k, target in zip(range(low, high), code.at(code.to[low:high]).tolist(), strict=True):
         if low <= target < high and code.flow[k] in (Flow.JUMP, Flow.CONDITION):
             sources.setdefault(target - low, []).append(k - low)
-    refers = code.refers[low:high]
-    in_code = (refers >= 0) & (refers < len(image.code))
-    return computed_jumps(instructions, sources, in_code.tolist())
+    return computed_jumps(instructions, sources, in_code[low:high].tolist())
+
+
+def _holds_address(image: Image, code: Code, relocations: Relocations, forms: Forms) -> np.ndarray:
+    """Whether an operand of each instruction is the address of a place in code, which it does not access; (N,) bool."""
+    size = len(image.code)
+    holds = code.loads_address & (code.refers >= 0) & (code.refers < size)
+    to_code = (relocations.target >= 0) & (relocations.target < size) & ~np.isin(relocations.kind, PC_RELATIVE)
+    fixed = code.relocation[to_code & (code.relocation >= 0)]
+    holds[fixed] = True
+    if not image.movable:
+        facts = forms.facts[code.decoded.form]
+        for width in (4, 8):
+            rows = np.flatnonzero((facts["immediate_bytes"] == width) & (facts["branch_bytes"] == 0))
+            numbers = signed(image.code, code.start[rows] + facts["immediate_at"][rows], width) - image.address
+            holds[rows] |= (numbers >= 0) & (numbers < size)
+    return holds
