@@ -184,7 +184,7 @@ def _processors() -> Iterator[Claim]:
 
 
 def _users_files() -> Iterator[Claim]:
-    """Users' files ordered by the console command: nothing breaks, how fast it is, and what the orders are worth."""
+    """Users' files ordered, and modules split: nothing breaks, how fast it is, and what the orders are worth."""
     ran = _of("own_blocks", set="all", method="all", metric="blocks_that_differ")
     yield Claim("own_blocks_that_differ", "== 0", ran)
     yield Claim("own_files_that_fail", "== 0", _of("own_assembly", set="all", metric="files_that_fail"))
@@ -195,6 +195,8 @@ def _users_files() -> Iterator[Claim]:
     ):
         generated = _of("own_generated", set="all", method="random_legal", metric=metric)
         yield Claim(f"own_generated_{name}", target, generated)
+    split = _of("own_split", set="all", method="random_splits", metric="modules_different")
+    yield Claim("own_split_modules_different", "== 0", split)
     lost = _of("own_speed", set="all", method="policy", metric="lost_lines")
     yield Claim("own_lost_lines", "== 0", lost)
     for method, target in (("learned", ">= 5000"), ("policy", ">= 30000")):

@@ -11,6 +11,7 @@ import typer
 
 from pipeline import tables
 from pipeline.command import fuse as fusing
+from pipeline.graphs.corpus.cost_rules import unpriced_text
 from pipeline.graphs.corpus.workloads import MOST_DEVICES, split_of
 from pipeline.graphs.devices.timeline import Timeline, timeline
 from pipeline.graphs.plans import summary
@@ -119,6 +120,8 @@ def main(
         files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
         source = _read(model, size or [], input or [], training)
+        if note := unpriced_text(source.unpriced):
+            print(f"{model}: operators {note}\n")
         if fuse:
             module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
             fusing.fuse(model, source, module, seed, plan)

@@ -16,7 +16,7 @@ not show which accesses are observed. Models of memory:
   store faults, all loads and stores before it have happened, and no store after it has. Registers that no access needs
   may have been written or not.
 - `precise`: `tso`, and no instruction that may trap (an access to memory, a division) crosses a store or another one that
-  may trap. At a fault, exactly the accesses before it have happened, as safe code needs it that resumes in a handler:
+  may trap. Slots of a frame do not trap, but stores to them count, because a handler may leave by `siglongjmp`. At a fault, exactly the accesses before it have happened, as safe code needs it that resumes in a handler:
   JITs, garbage collectors with guard pages. Floating-point operations count as not trapping: their exceptions are masked
   unless a program asks for them. Which registers have been written is as open as under `tso`.
 - `single_thread`: the dependencies of one thread alone, mode `full` of `dependencies.py`.
@@ -243,8 +243,8 @@ def _ordered(
 @njit(cache=True, nogil=True)
 def _traits(
     writes: np.ndarray, accesses: np.ndarray, n_accesses: np.ndarray, row: int, mark: int
-) -> tuple[bool, bool, bool, bool]:
-    """Whether an instruction reads or writes memory that others may observe, may access the frame, and changes rsp."""
+) -> tuple[bool, bool, bool, bool, bool]:
+    """Whether an instruction reads or writes memory that others may observe, may access the frame, changes rsp, stores."""
     reads_memory, writes_memory, frame = False, False, False
     for x in range(n_accesses[row]):
         access = accesses[row, x]
@@ -256,9 +256,10 @@ def _traits(
         by_stack = base in (_RSP, _RBP) or index in (_RSP, _RBP)
         by_register = (base != _NONE and base != _RIP) or index != _NONE
         frame |= by_stack or (by_register and mark & _CLOSED == 0)
+    stores = writes_memory
     if mark & _PRIVATE:
         reads_memory, writes_memory = False, False
-    return reads_memory, writes_memory, frame, (writes[row, 0] & _RSP_LANES) != 0
+    return reads_memory, writes_memory, frame, (writes[row, 0] & _RSP_LANES) != 0, stores
 
 
 @njit(cache=True, nogil=True)
@@ -287,7 +288,7 @@ def _add(
     pair = np.zeros((_LONGEST, _LONGEST), np.uint16)
     implied = np.zeros((_LONGEST, _LONGEST), np.bool_)
     reach = np.zeros(_LONGEST, np.uint64)
-    traits = np.zeros((_LONGEST, 4), np.bool_)
+    traits = np.zeros((_LONGEST, 6), np.bool_)
     count = 0
     for block in range(n_blocks):
         start, n = first[block], lengths[block]
@@ -295,8 +296,11 @@ def _add(
         for e in range(offsets[block], offsets[block + 1]):
             pair[before[e], after[e]] = kinds[e]
         for i in range(n):
-            loads, stores, frame, moves = _traits(writes, accesses, n_accesses, rows[start + i], marks[start + i])
+            loads, stores, frame, moves, any_store = _traits(
+                writes, accesses, n_accesses, rows[start + i], marks[start + i]
+            )
             traits[i, 0], traits[i, 1], traits[i, 2], traits[i, 3] = loads, stores, frame, moves
+            traits[i, 4], traits[i, 5] = any_store, loads or stores or divides[start + i]  # the last may trap
         for j in range(n):
             for i in range(j):
                 if pair[i, j] != 0:
@@ -308,9 +312,7 @@ def _add(
                     # A load that stores nothing may pass a store that loads nothing.
                     stays |= both and (traits[i, 0] or traits[j, 1])
                 if precise:
-                    stays |= (traits[i, 0] or traits[i, 1] or divides[start + i]) and (
-                        traits[j, 0] or traits[j, 1] or divides[start + j]
-                    )
+                    stays |= (traits[i, 5] and (traits[j, 4] or traits[j, 5])) or (traits[i, 4] and traits[j, 5])
                 if stays:
                     pair[i, j] = _ORDER_ONLY
         for j in range(n):

@@ -20,7 +20,7 @@ from pipeline.blocks.formats.statements import Kind, Source
 
 OF_LANGUAGE = "memory accesses may throw in its language ({}), so their order is observed"
 OF_OPTION = "memory accesses in it may throw (-fnon-call-exceptions), so their order is observed"
-_PERSONALITIES = {
+PERSONALITIES = {  # parts of names of functions that find handlers
     "__gnat_personality": "Ada", "__gccgo_personality": "Go", "__gcj_personality": "Java", "_fpc_psabieh": "Pascal",
     "__gnat_eh_personality": "Ada",
 }  # fmt: skip
@@ -33,7 +33,7 @@ def language(source: Source) -> str:
     """The language of a file in which accesses may throw; empty for another."""
     for statement in source.statements:
         if statement.word == ".cfi_personality":
-            for name, of in _PERSONALITIES.items():
+            for name, of in PERSONALITIES.items():
                 if name in statement.operands:
                     return of
         elif statement.word == ".file" and (match := _FILE.fullmatch(statement.text)) is not None:

@@ -10,6 +10,7 @@ from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.elf_blocks import Cut, cut, obstacles
 from pipeline.blocks.formats.elf_code import Code, read_code
+from pipeline.blocks.formats.elf_exceptions import throwing
 from pipeline.blocks.formats.elf_functions import DATA, INDIRECT, INVALID, MIDDLE, Verdict, judge
 from pipeline.blocks.formats.elf_image import Image, read_image
 from pipeline.blocks.formats.elf_places import left_alone, named
@@ -64,6 +65,8 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     ]
     probes = probe_places(image)
     places = named(image, content, functions, code, symbols, relocations, verdict, pointers, probes)
+    if observed := throwing(image, functions, code, symbols, forms):
+        verdict.reasons[:] = [reason or observed for reason in verdict.reasons]
     for function, reason in left_alone(image, functions, code, verdict, places, forms).items():
         verdict.reasons[function] = verdict.reasons[function] or reason
         verdict.leaves[function] = True
@@ -92,8 +95,9 @@ def _functions(image: Image, relocations: Relocations) -> Functions:
             tables.append(read_functions(data, int(image.bases[index]) + image.address))
     if not tables:
         raise Unreadable("no .eh_frame section: bounds of functions are unknown", "compile with -funwind-tables")
-    begin, end, catches, as_called, rows = (np.concatenate(column) for column in zip(*tables, strict=True))
-    placed = Functions(begin - image.address, end - image.address, catches, as_called, rows - image.address)
+    begin, end, catches, as_called, table, rows = (np.concatenate(column) for column in zip(*tables, strict=True))
+    addresses = (column - image.address for column in (begin, end, table, rows))
+    placed = Functions(next(addresses), next(addresses), catches, as_called, *addresses)
     return placed.select(np.argsort(begin, kind="stable"))
 
 

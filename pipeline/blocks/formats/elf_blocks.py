@@ -116,6 +116,9 @@ def marks(
     offsets = relocations.place[rows] - code.start[changed]
     in_displacement = (facts["displacement_bytes"][changed] > 0) & (offsets == facts["displacement_at"][changed])
     tags[changed[in_displacement]] |= int(Mark.LINKED)
+    # What a change of the rules of unwinding describes ends there: before it, other rules hold.
+    described = code.containing(functions.rows - 1)
+    tags[described[described >= 0]] |= int(Mark.FIXED)
     place = content.find(_REQUEST)
     while place >= 0:
         k = int(code.at(np.array([place]))[0])

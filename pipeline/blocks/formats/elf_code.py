@@ -70,6 +70,14 @@ class Code(NamedTuple):
         index = np.searchsorted(self.start, positions).clip(max=len(self.start) - 1)
         return np.where(self.start[index] == positions, index, -1)
 
+    def containing(self, positions: np.ndarray) -> np.ndarray:
+        """Index of the instruction that contains each position, int64; -1 for none."""
+        if len(self.start) == 0:
+            return np.full(len(positions), -1, np.int64)
+        index = np.searchsorted(self.start, positions, "right") - 1
+        inside = (index >= 0) & (positions < self.start[index] + self.length[index])
+        return np.where(inside, index, -1)
+
 
 def signed(code: np.ndarray, offsets: np.ndarray, size: int) -> np.ndarray:
     """Little-endian signed numbers of `size` bytes, int64."""

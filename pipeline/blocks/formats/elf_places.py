@@ -40,18 +40,9 @@ class Named(NamedTuple):
         flags = np.zeros(len(code.start), bool)
         for positions in self:
             for distance in (0, -1):
-                index = containing(code, positions + distance)
+                index = code.containing(positions + distance)
                 flags[index[index >= 0]] = True
         return flags
-
-
-def containing(code: Code, positions: np.ndarray) -> np.ndarray:
-    """Index of the instruction that contains each position, int64; -1 for none."""
-    if len(code.start) == 0:
-        return np.full(len(positions), -1, np.int64)
-    index = np.searchsorted(code.start, positions, "right") - 1
-    inside = (index >= 0) & (positions < code.start[index] + code.length[index])
-    return np.where(inside, index, -1)
 
 
 def named(
@@ -123,7 +114,10 @@ def _distances_in_data(
         target = distance + anchors[anchor]
         into = function_at(functions, target)
         is_entry = (into >= 0) & (code.at(target) >= 0) & (verdict.component[into] == user[anchor])
-        for start in (place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)):
+        bases = [place[~is_entry], anchors[anchor[~is_entry]], np.int64(base)]
+        if not image.movable:  # or an address of four bytes
+            bases.append(np.int64(-image.address))
+        for start in bases:
             target = distance[~is_entry] + start
             positions.append(target[(target >= 0) & (target < len(image.code))])
     return np.concatenate(positions)
@@ -133,7 +127,7 @@ def left_alone(
     image: Image, functions: Functions, code: Code, verdict: Verdict, places: Named, forms: Forms
 ) -> dict[int, str]:
     """Functions that control may enter at places that are not known, and why; by ascending number."""
-    index = containing(code, places.places)
+    index = code.containing(places.places)
     inner = index >= 0
     offset = places.places[inner] - code.start[index[inner]]
     facts = forms.facts[code.decoded.form[index[inner]]]

@@ -11,6 +11,7 @@ from elftools.dwarf.callframe import FDE, CallFrameInfo
 from elftools.dwarf.constants import DW_CFA
 from elftools.dwarf.structs import DWARFStructs
 
+NO_TABLE = -(1 << 62)
 _STRUCTS = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
 _ADVANCES = (DW_CFA.advance_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4)
 
@@ -22,17 +23,13 @@ class Functions(NamedTuple):
     end: np.ndarray  # (F,) int64
     catches: np.ndarray  # (F,) bool: a table (LSDA) says where exceptions continue in it
     as_called: np.ndarray  # (F,) bool: at its begin the rules are those of a function that was just called
+    table: np.ndarray  # (F,) int64: address of that table; NO_TABLE if there is none
     rows: np.ndarray  # (K,) int64: addresses where the rules change
 
     def select(self, chosen: np.ndarray) -> Functions:
         """The functions at some indices, or where a mask is true, with all rows."""
-        begin, end, catches, as_called = (
-            self.begin[chosen],
-            self.end[chosen],
-            self.catches[chosen],
-            self.as_called[chosen],
-        )
-        return Functions(begin, end, catches, as_called, self.rows)
+        *columns, rows = self
+        return Functions(*(column[chosen] for column in columns), rows)
 
 
 def _rows(entry: FDE) -> list[int]:
@@ -51,7 +48,7 @@ def _rows(entry: FDE) -> list[int]:
 def read_functions(data: bytes, address: int) -> Functions:
     """The functions of an `.eh_frame` at `address`. Raises exceptions of `DAMAGE` for a damaged one."""
     frames = CallFrameInfo(io.BytesIO(data), len(data), address, _STRUCTS, for_eh_frame=True)
-    ranges: dict[tuple[int, int], tuple[bool, bool]] = {}
+    ranges: dict[tuple[int, int], tuple[bool, bool, int]] = {}
     rows: list[int] = []
     for entry in frames.get_entries():
         if not isinstance(entry, FDE):
@@ -62,14 +59,19 @@ def read_functions(data: bytes, address: int) -> Functions:
         # The bytes hold the address of the table, relative to their own place; zeros mean that there is none.
         catches = any(entry.augmentation_bytes or b"")
         first = next((i.opcode for i in entry.instructions if i.opcode != DW_CFA.nop), DW_CFA.advance_loc)
-        earlier_catches, earlier_called = ranges.get((begin, begin + size), (False, True))
-        ranges[begin, begin + size] = (earlier_catches or catches, earlier_called and first in _ADVANCES)
+        earlier_catches, earlier_called, table = ranges.get((begin, begin + size), (False, True, NO_TABLE))
+        if catches and entry.lsda_pointer is not None and 0 <= entry.lsda_pointer < 1 << 62:
+            table = entry.lsda_pointer
+        ranges[begin, begin + size] = (earlier_catches or catches, earlier_called and first in _ADVANCES, table)
         rows += _rows(entry)
     bounds = sorted(ranges)
     begins, ends = np.array(bounds, np.int64).reshape(-1, 2).T
-    catches_of, called_of = np.array([ranges[bound] for bound in bounds], bool).reshape(-1, 2).T
+    catches_of, called_of, table_of = np.array([ranges[bound] for bound in bounds], np.int64).reshape(-1, 3).T
     inside = [row for row in rows if row < 1 << 62]
-    return Functions(begins.copy(), ends.copy(), catches_of.copy(), called_of.copy(), np.array(inside, np.int64))
+    return Functions(
+        begins.copy(), ends.copy(), catches_of.astype(bool), called_of.astype(bool), table_of.copy(),
+        np.array(inside, np.int64),
+    )  # fmt: skip
 
 
 def overlapping(functions: Functions) -> np.ndarray:

@@ -86,8 +86,8 @@ def _by_surroundings(
             if holds:
                 parts.append(f"tso: {words}")
     traps = [may_trap(instruction) and not mark & Mark.PRIVATE for instruction, mark in zip(pair, marks, strict=True)]
-    if memory == "precise" and all(traps) and not parts:
-        parts.append("precise: an instruction that may trap may not pass another one")
+    if memory == "precise" and any(traps) and not parts:
+        parts.append("precise: an instruction that may trap may pass neither another one nor a store")
     return parts
 
 

@@ -8,7 +8,8 @@
 - The inputs of the module are ready on every device, and so are weights. The bytes of a weight count as `bytes_kept` of
   the first operation that reads it; views of weights are weights.
 - FLOPs of matrix products, convolutions, attention and their gradients: formulas of `torch.utils.flop_counter`;
-  operations that only move data: none; all remaining operations: one per element of their largest tensor.
+  operations that only move data: none; all remaining operations: one per element of their largest tensor, which is no
+  rule for some of them (`unpriced`, cost_rules.py).
 - Bytes read: every input tensor, at the size of the view that is read; repeated elements count once.
 - Bytes written: every result that anything reads.
 """
@@ -25,6 +26,7 @@ from torch import Tensor, fx, nn
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch.utils.flop_counter import flop_registry
 
+from pipeline.graphs.corpus.cost_rules import TORCH_PER_ELEMENT
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
 from pipeline.graphs.corpus.unroll import CARRIED_IN, CARRIED_OUT
 
@@ -75,7 +77,24 @@ def traced(module: nn.Module, inputs: tuple[Tensor, ...], variant: str) -> fx.Gr
     with torch.set_grad_enabled(variant == "training"):
         captured = torch.export.export(module, inputs, strict=False).module()
         with ExitStack() as stack:
-            return aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
+            nodes = aot_export_joint_with_descriptors(stack, captured, inputs, decompositions={}).graph_module.graph
+    if variant != "training":
+        _without_last_copies(nodes)
+    return nodes
+
+
+def _without_last_copies(nodes: fx.Graph) -> None:
+    """`torch.export` ends with a copy of each new value into a buffer or input, which forward changes in place."""
+    (output,) = (node for node in nodes.nodes if node.op == "output")
+    for node in output.all_input_nodes:
+        if node.op == "call_function" and kind_of(node) == "copy" and set(node.users) == {output}:
+            before, after = (_value(parent) for parent in node.args[:2])
+            if (node.args[0].op == "placeholder" or node.args[0] is node.args[1]) and (before.shape, before.dtype) == (
+                after.shape,
+                after.dtype,
+            ):
+                node.replace_all_uses_with(node.args[1])
+                nodes.erase_node(node)
 
 
 def graph_of_fx(nodes: fx.Graph, name: str, family: str, variant: str, first_state: int | None = None) -> Graph:
@@ -155,12 +174,35 @@ class Cost(NamedTuple):
 def cost_of(node: fx.Node) -> Cost:
     """Cost of a node that is an operation (see `computes`)."""
     read = sum(_bytes(_value(parent)) for parent in node.all_input_nodes)
-    return Cost(_kind(node), _flops(node), read, _written(node))
+    return Cost(kind_of(node), _flops(node), read, _written(node))
 
 
 def computes(node: fx.Node) -> bool:
     """Whether a node of a traced graph is an operation: it is a call with a result and a cost."""
     return node.op == "call_function" and _has_result(node) and not _is_free(node)
+
+
+def unpriced(nodes: fx.Graph) -> tuple[str, ...]:
+    """Names of the operations, in program order, whose FLOPs follow from no rule (cost_rules.py)."""
+    return tuple(_full_name(node) for node in nodes.nodes if computes(node) and not _has_rule(node))
+
+
+def _has_rule(node: fx.Node) -> bool:
+    target: Any = node.target
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "prims"):
+        return getattr(target, "_overloadpacket", target) in flop_registry
+    return (
+        kind_of(node) in _MOVES | TORCH_PER_ELEMENT
+        or target._overloadpacket in flop_registry
+        or torch.Tag.pointwise in target.tags
+        or torch.Tag.reduction in target.tags
+    )
+
+
+def _full_name(node: fx.Node) -> str:
+    """aten's operators by their kind, others with their namespace."""
+    namespace = getattr(node.target, "namespace", "aten")
+    return kind_of(node) if namespace == "aten" else f"{namespace}::{kind_of(node)}"
 
 
 def _is_weight(descriptor: object) -> bool:
@@ -177,11 +219,11 @@ def _is_free(node: fx.Node) -> bool:
     return (
         isinstance(node.target, torch._ops.OpOverload)
         and bool(node.all_input_nodes)
-        and (node.target.is_view or _kind(node) in _FREE)
+        and (node.target.is_view or kind_of(node) in _FREE)
     )
 
 
-def _kind(node: fx.Node) -> str:
+def kind_of(node: fx.Node) -> str:
     """Name of the aten operator without namespace and overload: convolution, addmm."""
     target: Any = node.target
     return target._schema.name.split("::")[-1] if isinstance(target, torch._ops.OpOverload) else str(target.__name__)
@@ -220,12 +262,12 @@ def _written(node: fx.Node) -> int:
 
 
 def _flops(node: fx.Node) -> float:
-    if _kind(node) in _MOVES:
+    if kind_of(node) in _MOVES:
         return 0.0
     value = _value(node)
     args: Any
     args, kwargs = fx.map_arg((node.args, node.kwargs), _value)
-    if _kind(node) == "convolution_backward":
+    if kind_of(node) == "convolution_backward":
         # torch's formula ignores groups. Each of the two gradients costs as much as the convolution: the number of
         # outputs (of inputs if it is transposed) times the weights that each of them meets.
         grad, x, weight, transposed, mask = args[0], args[1], args[2], args[7], args[10]

@@ -4,7 +4,7 @@ The rules are those of `export.py`: a node whose inputs are all constants is a c
 bytes count as `bytes_kept` of the first operation that reads it. A node without cost (Reshape, Identity, Dropout at
 inference) belongs to the operation whose result it passes on. The graph's inputs are ready. FLOPs: 2 per multiplication
 and addition of Conv, ConvTranspose, MatMul and Gemm; none for operations that only move data; one per element of the
-largest tensor for all remaining operations.
+largest tensor for all remaining operations, which is no rule for some of them (cost_rules.py).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.graphs.corpus.cost_rules import ONNX_PER_ELEMENT
 from pipeline.graphs.corpus.graph import Graph, Operations, graph
 from pipeline.graphs.corpus.source_files import content
 
@@ -26,12 +27,21 @@ _MOVES = {
 }
 
 
+_PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm"}  # with a formula
 _LARGEST = 2**31  # bytes; a protobuf message is smaller, and larger models keep their weights in separate files
 _FEW_ELEMENTS = 1024  # most elements of a constant whose values may matter: shapes, axes, lengths of parts
 
 
 class OnnxError(ValueError):
     """A file is not an ONNX model, or its operations have unknown sizes; the message names file and node."""
+
+
+class NamedGraph(NamedTuple):
+    """The graph of a file of n operations."""
+
+    graph: Graph
+    names: tuple[str, ...]  # n: of the operations in the file
+    unpriced: tuple[str, ...]  # operators, one for each operation whose FLOPs follow from no rule (cost_rules.py)
 
 
 class _Tensor(NamedTuple):
@@ -54,13 +64,11 @@ def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, in
     Only the sizes of weights matter: their values are not read, and separate files with weights are not opened.
     Raises OnnxError that names file and node.
     """
-    return read_with_names(path, family, dimensions)[0]
+    return read_with_names(path, family, dimensions).graph
 
 
-def read_with_names(
-    path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None
-) -> tuple[Graph, tuple[str, ...]]:
-    """The graph of a file as of `read_onnx`, and the name of each operation in the file, (n,)."""
+def read_with_names(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> NamedGraph:
+    """The graph of a file as of `read_onnx`, with the names of its operations in the file."""
     model, weights = _model(path, dimensions or {})
     tensors = _tensors(path, model) | weights
     labels = [_label(node, number) for number, node in enumerate(model.graph.node)]
@@ -75,6 +83,7 @@ def read_with_names(
     operation_labels: list[str] = []
     costs: list[tuple[float, int, int, int]] = []  # FLOPs; bytes read, written, kept
     edges: list[tuple[int, int]] = []
+    unpriced: list[str] = []
 
     def tensor(name: str, label: str) -> _Tensor:
         if name not in tensors:
@@ -118,6 +127,8 @@ def read_with_names(
         )
         edges += [(source, len(kinds)) for name in inputs if isinstance(source := owner[name], int)]
         owner.update({name: len(kinds) for name in node.output})
+        if not _has_rule(node):
+            unpriced.append(f"{node.domain}::{node.op_type}" if node.domain else node.op_type)
         kinds.append(node.op_type)
         operation_labels.append(label)
     flops, read, written, weight_bytes = np.array(costs, np.float64).reshape(-1, 4).T
@@ -127,7 +138,7 @@ def read_with_names(
         onnx_graph, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
     except ValueError as error:
         raise OnnxError(f"{path}: {error}") from error
-    return onnx_graph, tuple(operation_labels[i] for i in order)
+    return NamedGraph(onnx_graph, tuple(operation_labels[i] for i in order), tuple(unpriced))
 
 
 def _model(path: Path, dimensions: Mapping[str, int]) -> tuple[Any, dict[str, _Tensor]]:
@@ -222,6 +233,11 @@ def _one_line(error: Exception) -> str:
 
 def _label(node: Any, number: int) -> str:
     return f"{node.name or number} ({node.op_type})"
+
+
+def _has_rule(node: Any) -> bool:
+    kinds = _MOVES | _PRODUCTS | ONNX_PER_ELEMENT
+    return node.domain in ("", "ai.onnx") and node.op_type in kinds
 
 
 def _flops(node: Any, inputs: list[_Tensor], outputs: list[_Tensor]) -> float:

@@ -1,173 +1,197 @@
 """Run a user's torch module by a split: every operation on its device; results move to the devices that read them.
 
     from pipeline.graphs.plans.placed_module import PlacedModule
-    placed = PlacedModule.of_split(module, (image,), "split.json", ["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
+    placed = PlacedModule.of_split(module.eval(), (image,), "split.json", ["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
     logits = placed(image)
 
-`learned-schedulers graph module:Class --split split.json` writes the split, for inputs of the same shapes. Operations
-are numbered as in its graph: aten operations in program order, without those that cost nothing; these run on the device
-of their input. Each device runs its operations in program order.
+`learned-schedulers graph module:Class --split split.json` writes the split of the module in evaluation mode, for inputs
+of the same forms. Operations are numbered as in its graph: aten operations in program order, without those that cost
+nothing; these run on the device of their input. Each device runs its operations in program order. Gradients of an
+operation are computed on its device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
-from torch.utils._pytree import tree_map_only
 
-from pipeline.graphs.corpus.export import computes, graph_of_fx, traced
-from pipeline.graphs.corpus.workloads import Workload, read_split
+from pipeline.graphs.corpus.export import kind_of
+from pipeline.graphs.corpus.workloads import WorkloadError
+from pipeline.graphs.plans.call_form import Call, NotPlaceable, call_of
+from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, plain_graph, with_gradients
+from pipeline.graphs.plans.module_state import difference, state_of, weights_of
+from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
+from pipeline.graphs.plans.placed_run import PlacedRun
+from pipeline.graphs.plans.rehearsal import check_device
+from pipeline.graphs.plans.shared_memory import check_memory, move
+
+Result = TypeVar("Result")
+_PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else
 
 
-class PlacedModule(fx.Interpreter):
-    """A module's inference on several devices; the constructor copies the present weights."""
+class PlacedModule:
+    """A module on several devices: what it computes and changes is what the module does, or a call is refused.
+
+    The module stays the owner of its parameters and buffers, which move to the devices that read them, as by
+    `module.to`; optimisers, `load_state_dict` and `state_dict` work on the module. Its form is fixed: sizes, types and
+    strides of tensors, all plain values, modes, attributes. Random numbers and autocast are refused.
+    """
 
     def __init__(
-        self, module: nn.Module, inputs: tuple[Tensor, ...], placement: np.ndarray, devices: Sequence[str]
+        self,
+        module: nn.Module,
+        inputs: Sequence[Any],
+        placement: np.ndarray | Path,
+        devices: Sequence[str],
+        keywords: Mapping[str, Any] | None = None,
     ) -> None:
-        """inputs: examples, whose shapes are fixed; placement: (n,) device of each operation, from 0 on.
+        """inputs, keywords: an example of a call; placement: (n,) device of each operation, from 0 on, or a split file.
 
-        Raises ValueError if the placement has a different number of operations or names an unknown device, and if torch
-        cannot trace the module.
+        Raises NotPlaceable if the placement has a different number of operations or names an unknown device, and with
+        the reason if torch cannot capture the module, or a run by operations would not do what the module does.
         """
-        graph = _traced(module, inputs)
-        if unknown := [node.target for node in graph.nodes if node.op == "get_attr"]:
-            raise ValueError(f"forward makes the constant {unknown[0]}: register it as a buffer of the module")
-        operations = [node for node in graph.nodes if computes(node)]
-        if len(operations) != len(placement):
-            raise ValueError(
-                f"the placement has {len(placement)} operations, but the module has {len(operations)}: "
-                "place this module, with inputs of these shapes"
-            )
-        if len(placement) and not 0 <= placement.min() <= placement.max() < len(devices):
-            raise ValueError(
-                f"the placement uses device {placement.max()}, but only {len(devices)} devices are given: name them all"
-            )
-        super().__init__(fx.GraphModule(graph.owning_module or nn.Module(), graph))
+        self.module = module
         self.devices = [torch.device(device) for device in devices]
-        self.number = {node: i for i, node in enumerate(operations)}
-        self.place = _places(graph, dict(zip(operations, placement.tolist(), strict=True)))
         self.transfers: set[tuple[int, int]] = set()  # (operation, device that its result moved to) of the last call
-        self._copies: dict[fx.Node, dict[int, Any]] = {}
-        self._weights = {
-            node: _weight(module, str(node.meta["desc"].target)).detach().to(self.devices[self.place.get(node, 0)])
-            for node in graph.nodes
-            if node.op == "placeholder" and hasattr(node.meta["desc"], "target")
-        }
+        self._homes: dict[str, int] = {}  # weight -> number of its device
+        self._captures: dict[tuple[bool, ...], Captured] = {}
+        self._settings = _settings()
+        self._state = state_of(module)
+        _check_module(module, self._settings)
+        call = call_of(module.forward, inputs, keywords or {})
+        self._form = call.form
+        self._kinds = _kinds(module, call)  # of the operations that the placement numbers
+        if isinstance(placement, Path):
+            placement = of_file(placement, type(module).__name__, self._kinds)
+        check_placement(placement, len(self._kinds), len(devices), module.training)
+        self._placement = placement.tolist()
+        with torch.no_grad():
+            self._captured(call)
+        move(module, {name: self.devices[number] for name, number in self._homes.items()})
 
     @classmethod
     def of_split(
-        cls, module: nn.Module, inputs: tuple[Tensor, ...], split: str | Path, devices: Sequence[str]
+        cls,
+        module: nn.Module,
+        inputs: Sequence[Any],
+        split: str | Path,
+        devices: Sequence[str],
+        keywords: Mapping[str, Any] | None = None,
     ) -> PlacedModule:
-        """By a file of `graph --split`. Raises ValueError for a file that is not a split of this module."""
-        graph = graph_of_fx(_traced(module, inputs), type(module).__name__, "", "forward")
-        n = len(graph)
-        nothing = np.zeros(n)
-        workload = Workload(
-            graph=graph,
-            ids=np.arange(n),
-            colors=np.full(n, -1),
-            supported=np.ones(n, bool),
-            backward=np.zeros(n, bool),
-            cpu_seconds=nothing,
-            accelerator_seconds=nothing,
-            transfer_seconds=nothing,
-            accelerators=len(devices),
-            cpus=0,
-            memory=np.inf,
-        )
-        return cls(module, inputs, read_split(Path(split), workload), devices)
+        """By a file of `graph --split`. Raises NotPlaceable for a file that is not a split of this module."""
+        return cls(module, inputs, Path(split), devices, keywords)
 
-    def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """The module's result for these inputs; several results are a flat tuple. Each is on its operation's device."""
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        """What the module returns for these inputs, in its form; each tensor is on its operation's device.
+
+        Raises NotPlaceable, which names place and remedy, for a call of another form than the example, and if the
+        module was changed in more than the values of its parameters and buffers.
+        """
+        call = call_of(self.module.forward, inputs, keywords)
+        self._form.check(call.form)
+        self._check_unchanged()
+        capture = self._captured(call)
+        weights = weights_of(self.module)
+        check_memory({name: weights[name] for name in capture.weights}, call, capture.changed)
         self.transfers.clear()
-        self._copies.clear()
-        remaining_inputs = iter(inputs)
-        placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
-        values = [self._weights[node] if node in self._weights else next(remaining_inputs) for node in placeholders]
-        with torch.no_grad():
-            results = self.run(*values, enable_io_processing=False)
-        self._copies.clear()
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def run_node(self, n: fx.Node) -> Any:
-        device = self.place.get(n)
-        if n.op != "call_function" or device is None:
-            return super().run_node(n)
-        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
-        if "device" in kwargs and n in self.number:
-            kwargs = kwargs | {"device": self.devices[device]}
-        result = self.call_function(n.target, args, kwargs)
-        for unused in self._copies.keys() - self.env.keys():
-            del self._copies[unused]
+        result, assigned = capture.run([weights[name] for name in capture.weights], call.tensors)
+        for name, tensor in assigned.items():
+            path, _, attribute = name.rpartition(".")
+            setattr(self.module.get_submodule(path), attribute, tensor)
         return result
 
-    def _on_device(self, node: fx.Node, device: int) -> Any:
-        """A result on a device; it moves there once and stays as long as any node reads it."""
-        if self.place.get(node) == device:
-            return self.env[node]
-        copies = self._copies.setdefault(node, {})
-        if device not in copies:
-            copies[device] = tree_map_only(Tensor, lambda part: part.to(self.devices[device]), self.env[node])
-            owner = _owner(node)
-            if owner in self.number:
-                self.transfers.add((self.number[owner], device))
-        return copies[device]
+    def _captured(self, call: Call) -> Captured:
+        """The capture for what requires gradients in this call."""
+        tensors = [*weights_of(self.module).values(), *call.tensors]
+        gradients = with_gradients(self.module, call)
+        key = (torch.is_grad_enabled(), *(tensor.requires_grad for tensor in tensors))
+        if key not in self._captures:
+            kinds = sorted({device.type for device in self.devices})
+            capture = _first(
+                partial(captured, self.module, call, self._place, self._runner, device)
+                for device in ((*kinds, "meta") if gradients else _PLAIN_CAPTURES)
+            )
+            for kind in kinds:
+                _first([partial(check_device, self.module, call, capture.device, kind)])
+            self._captures[key] = capture
+        return self._captures[key]
+
+    def _place(self, graph: fx.Graph) -> None:
+        """Give the nodes of a graph their devices."""
+        homes = place_nodes(graph, self._kinds, self._placement)
+        if not self._captures:
+            self._homes = homes
+
+    def _runner(self, graph: fx.GraphModule, gradients: bool) -> PlacedRun:
+        return PlacedRun(graph, self.devices, set() if gradients else self.transfers)
+
+    def _check_unchanged(self) -> None:
+        if place := difference(self._state, state_of(self.module)):
+            raise NotPlaceable(
+                f"{place} of the module is not what it was when the module was placed: place the module anew, with a "
+                "split of what it is now"
+            )
+        if place := difference(self._settings, _settings()):
+            raise NotPlaceable(f"{place} is not what it was when the module was placed: set it back, or place it anew")
 
 
-def _owner(node: fx.Node) -> fx.Node:
-    """The node that computed a result: the node itself, or if it costs nothing, the owner of its input."""
-    while node.op == "call_function" and not computes(node) and node.all_input_nodes:
-        node = node.all_input_nodes[0]
-    return node
+def operation_kinds(
+    module: nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Names of the aten operations that a placement numbers, for an example of a call. Raises as PlacedModule does."""
+    return _kinds(module, call_of(module.forward, inputs, keywords or {}))
 
 
-def _places(graph: fx.Graph, placement: dict[fx.Node, int]) -> dict[fx.Node, int]:
-    """Device of every node that has one: nodes without cost follow their owner, a weight follows its first reader."""
-    place = dict(placement)
-    for node in graph.nodes:
-        if node in placement:
-            for parent in node.all_input_nodes:
-                if _owner(parent).op in ("placeholder", "get_attr"):
-                    place.setdefault(_owner(parent), placement[node])
-    for node in graph.nodes:
-        if node.op == "call_function" and node not in place and _owner(node) in place:
-            place[node] = place[_owner(node)]
-    inputs = [
-        node for node in place if node.op == "get_attr" or type(node.meta.get("desc")).__name__ == "PlainAOTInput"
-    ]
-    for node in inputs:  # the caller decides where these are
-        del place[node]
-    return place
+def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients."""
+    graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
+    return tuple(map(kind_of, operations_of(graph)))
 
 
-def _weight(module: nn.Module, name: str) -> Tensor:
-    """The weight `name` of the module. Raises ValueError if it does not exist."""
-    path, _, attribute = name.rpartition(".")
-    try:
-        value = getattr(module.get_submodule(path), attribute)
-    except AttributeError as error:
-        raise ValueError(f"the module has no weight {name}: register tensors that forward makes as buffers") from error
-    return torch.as_tensor(value)
+def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
+    """The first result of functions that run the user's code. Raises NotPlaceable of the first one if all fail."""
+    refusals: list[NotPlaceable] = []
+    for attempt in attempts:
+        try:
+            return attempt()
+        except WorkloadError:
+            raise
+        except NotPlaceable as error:
+            refusals.append(error)
+        except Exception as error:  # the user's code, or torch because of it, may raise anything
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+            refusals.append(
+                NotPlaceable(
+                    f"torch cannot trace the module on its meta device: {reason}; register tensors that forward "
+                    "makes as buffers, or make them on the device of its inputs"
+                )
+            )
+            refusals[-1].__cause__ = error
+    raise refusals[0]
 
 
-def _traced(module: nn.Module, inputs: tuple[Tensor, ...]) -> fx.Graph:
-    """The operations of a copy on the meta device, as of the verb `graph`; on other devices torch may fuse some."""
-    tensors = [*module.parameters(), *module.buffers()]
-    on_meta: dict[int, Any] = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in tensors}
-    for parameter in module.parameters():
-        on_meta[id(parameter)] = nn.Parameter(on_meta[id(parameter)], requires_grad=False)
-    try:
-        return traced(deepcopy(module, on_meta), tuple(tensor.to("meta") for tensor in inputs), "forward")
-    except Exception as error:  # the user's code, or torch because of it, may raise anything
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-        raise ValueError(
-            f"torch cannot trace the module on its meta device: {reason}; register tensors that forward makes as "
-            "buffers, or make them on the device of its inputs"
-        ) from error
+def _settings() -> dict[str, object]:
+    """Settings of torch that a capture has built in."""
+    autocast = {f"torch.autocast of {kind}": torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")}
+    return {**autocast, "torch.get_default_dtype()": torch.get_default_dtype()}
+
+
+def _check_module(module: nn.Module, settings: Mapping[str, object]) -> None:
+    for name, enabled in settings.items():
+        if enabled is True:
+            raise NotPlaceable(
+                f"{name} is enabled, which is not in the graph of a module: leave it, or cast in forward"
+            )
+    for name, tensor in weights_of(module).items():
+        if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided or tensor.is_quantized:
+            raise NotPlaceable(
+                f"{name} of the module is a {type(tensor).__name__} of layout {tensor.layout}: let it be dense"
+            )
+        if tensor.is_meta:
+            raise NotPlaceable(f"{name} of the module is on the meta device: give the module its weights first")

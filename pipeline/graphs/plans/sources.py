@@ -31,13 +31,14 @@ class Source:
     groups: np.ndarray | None = None  # (n,) int64 from 0 on: operations of the same group must share a device
     devices: int = DEVICES
     memory: float | None = None  # bytes of each device; None: the device's own
+    unpriced: tuple[str, ...] = ()  # operators, one for each operation whose cost follows from no rule
 
 
 def read_file(path: Path, dimensions: Mapping[str, int]) -> Source:
     """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node."""
     if path.suffix.lower() == ".onnx":
-        graph, names = read_with_names(path, dimensions=dimensions)
-        return Source(graph, names, np.arange(len(graph)))
+        graph, names, unpriced = read_with_names(path, dimensions=dimensions)
+        return Source(graph, names, np.arange(len(graph)), unpriced=unpriced)
     if path.suffix.lower() == ".json":
         return _profiled(path)
     raise ValueError(
@@ -79,7 +80,7 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
     """
     import torch
 
-    from pipeline.graphs.corpus.export import graph_of_module
+    from pipeline.graphs.corpus.export import graph_of_fx, traced, unpriced
 
     shapes = [shape_of(text) for text in inputs]
     if not shapes:
@@ -91,14 +92,16 @@ def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
             if not isinstance(module, torch.nn.Module):
                 raise TypeError(f"it makes a {type(module).__name__}, not a torch.nn.Module")
             tensors = tuple(torch.empty(shape, dtype=getattr(torch, kind)) for kind, shape in shapes)
-            graph = graph_of_module(module, tensors, attribute, attribute, "training" if training else "forward")
+            variant = "training" if training else "forward"
+            nodes = traced(module, tensors, variant)
+            graph = graph_of_fx(nodes, attribute, attribute, variant)
     except ImportError as error:
         raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
     except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = " ".join(str(error).split())[:500] + (_UNFIT if "torchvision::" in str(error) else "")
         raise ValueError(f"{named}: torch cannot export it: {type(error).__name__}: {reason}") from error
     names = tuple(f"{layer or attribute} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True))
-    return Source(graph, names, np.arange(len(graph)))
+    return Source(graph, names, np.arange(len(graph)), unpriced=unpriced(nodes))
 
 
 @contextmanager

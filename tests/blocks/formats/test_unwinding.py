@@ -81,7 +81,7 @@ def test_overlapping() -> None:
     def flags(*ranges: tuple[int, int]) -> list[bool]:
         begin, end = np.array(ranges, np.int64).reshape(-1, 2).T
         none = np.zeros(len(begin), bool)
-        return overlapping(Functions(begin, end, none, none, begin)).tolist()
+        return overlapping(Functions(begin, end, none, none, begin, begin)).tolist()
 
     assert flags() == []
     assert flags((0, 4), (4, 8), (9, 10)) == [False] * 3

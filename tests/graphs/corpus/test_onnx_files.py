@@ -146,7 +146,7 @@ def test_operators_of_others_and_functions_are_named(tmp_path: Path) -> None:
 
 def test_names_are_the_files(tmp_path: Path) -> None:
     (tmp_path / "small.onnx").write_bytes(mutated.with_weights())
-    graph, names = read_with_names(tmp_path / "small.onnx")
+    graph, names, _ = read_with_names(tmp_path / "small.onnx")
     assert names == tuple(f"{name} ({kind})" for name, kind in zip(NAMES, graph.kinds, strict=True))
 
 

@@ -1,0 +1,1 @@
+"""Modules of many kinds, run by random splits beside themselves: `python -m benchmarks.split_modules`."""

@@ -1,0 +1,74 @@
+"""Modules of many kinds beside their copies that run by random splits: `python -m benchmarks.split_modules` (minutes).
+
+For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, each of
+a call without gradients, and a call, its backward and a step of an optimiser. Results, their form, what aliases what,
+inputs, weights, buffers and gradients have to equal the module's in each step, or PlacedModule has to refuse.
+
+A control changes the result of one random operation of a split by a thousandth: the comparison has to notice it.
+
+It publishes the experiment `own_split`: modules, modules_refused, modules_different (that differ in silence with any
+split); splits (that were compared), splits_different, tensors (that were compared); of `control` alone share_detected,
+over the cases that have an operation on floating-point numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from tqdm import tqdm
+
+from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.split_modules import layer_cases, state_cases
+from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, compared, detected
+from pipeline.analysis.rows import Quantity, results, row
+
+CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases)
+
+
+def main(
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "own_split",
+    seeds: Annotated[int, typer.Option(min=1, help="Splits of each module.")] = 40,
+) -> None:
+    """Run every case by random splits, compare all tensors, and count."""
+    torch.set_num_threads(1)
+    names: dict[str, Counter[str]] = defaultdict(Counter)
+    tensors = changed = noticed = 0
+    for case in tqdm(CASES, "modules"):
+        for seed in range(seeds):
+            verdict = compared(case, seed, devices=2 + seed % 3)
+            names[case.name][verdict.name] += 1
+            tensors += verdict.tensors
+            expected = re.search(case.refusal, verdict.detail) if case.refusal else verdict.name != REFUSED
+            if verdict.name == DIFFERENT or not expected:
+                tqdm.write(f"{case.name}, seed {seed}: {verdict.name}: {verdict.detail}")
+        if names[case.name][EQUAL] and (noticed_here := detected(case, 0)) is not None:
+            changed += 1
+            noticed += noticed_here
+    place = {"experiment": output.name, "seed": "all", "method": "random_splits"}
+    total = sum(names.values(), Counter())
+    numbers = {
+        "modules": len(CASES),
+        "modules_refused": sum(bool(counts[REFUSED]) for counts in names.values()),
+        "modules_different": sum(bool(counts[DIFFERENT]) for counts in names.values()),
+        "splits": total[EQUAL] + total[DIFFERENT],
+        "splits_different": total[DIFFERENT],
+        "tensors": tensors,
+    }
+    rows = [row(place, Quantity(name, unit="count"), float(value), n=len(CASES)) for name, value in numbers.items()]
+    control = place | {"method": "control"}
+    rows.append(row(control, Quantity("share_detected", unit="share"), noticed / changed, n=changed))
+    for shown in rows:
+        print(f"{shown['method']:<14} {shown['metric']:<18} {shown['value']:,.5g}")
+    modules = [
+        f"benchmarks.split_modules.{part}" for part in ("__main__", "case", "comparing", "layer_cases", "state_cases")
+    ]
+    publish(output, {"results": results(rows)}, {"seeds": seeds}, modules)
+
+
+if __name__ == "__main__":
+    typer.run(main)

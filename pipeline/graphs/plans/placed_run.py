@@ -1,0 +1,78 @@
+"""Run a captured graph with every node on its device; results move to the devices that read them, once."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch.utils._pytree import tree_map_only
+
+PLACE = "place"  # key of `meta`: number of a node's device
+OPERATION = "operation"  # key of `meta`: number of the operation that computed a node's result
+_CHECKS = {torch.ops.aten._assert_tensor_metadata.default}  # forms of inputs and weights are checked before
+
+
+class PlacedRun(fx.Interpreter):
+    """A graph whose nodes have PLACE; those without one run where their inputs are."""
+
+    _boxed_call = True  # as compilers of torch say that they take a list of arguments
+
+    def __init__(self, graph: fx.GraphModule, devices: list[torch.device], transfers: set[tuple[int, int]]) -> None:
+        """transfers: gets (operation, number of the device that its result moved to)."""
+        super().__init__(graph)
+        self.devices = devices
+        self.transfers = transfers
+        self._copies: dict[fx.Node, dict[int, Any]] = {}
+        self._branches: dict[tuple[fx.GraphModule, int], fx.GraphModule] = {}
+
+    def __call__(self, values: list[Any]) -> Any:
+        """The results for these values of the placeholders; the list is emptied."""
+        self._copies.clear()
+        try:
+            return self.boxed_run(values)
+        finally:
+            self._copies.clear()
+            self.env.clear()
+
+    def run_node(self, n: fx.Node) -> Any:
+        if n.target in _CHECKS:
+            return None
+        device = n.meta.get(PLACE)
+        if n.op != "call_function" or device is None:
+            return super().run_node(n)
+        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
+        args = tree_map_only(fx.GraphModule, lambda branch: self._branch(branch, device), args)
+        if "device" in kwargs:
+            kwargs = kwargs | {"device": self.devices[device]}
+        result = self.call_function(n.target, args, kwargs)
+        for unused in self._copies.keys() - self.env.keys():
+            del self._copies[unused]
+        return result
+
+    def _on_device(self, node: fx.Node, device: int) -> Any:
+        """A result on a device; it moves there once and stays as long as any node reads it."""
+        place = node.meta.get(PLACE)
+        if place == device:
+            return self.env[node]
+        copies = self._copies.setdefault(node, {})
+        if device not in copies:
+            copies[device] = tree_map_only(Tensor, lambda part: part.to(self.devices[device]), self.env[node])
+            if OPERATION in node.meta:
+                self.transfers.add((node.meta[OPERATION], device))
+        return copies[device]
+
+    def _branch(self, branch: fx.GraphModule, device: int) -> fx.GraphModule:
+        """A branch of a conditional, or the body of a loop, on a device."""
+        if (branch, device) not in self._branches:
+            placed = deepcopy(branch)
+            for graph in (part.graph for part in placed.modules() if isinstance(part, fx.GraphModule)):
+                for node in graph.nodes:
+                    if "device" in node.kwargs:
+                        node.kwargs = node.kwargs | {"device": self.devices[device]}
+            for part in placed.modules():
+                if isinstance(part, fx.GraphModule):
+                    part.recompile()
+            self._branches[branch, device] = placed
+        return self._branches[branch, device]
