@@ -55,8 +55,9 @@ def tool(words: list[str], folder: Path, step: str) -> None:
         raise Unbuilt(f"{step}: no end") from None
     if ended.returncode:
         messages = (ended.stderr or ended.stdout).decode("utf-8", "replace").strip().split("\n")
-        first = next((message for message in messages if "error" in message.lower()), messages[0])
-        raise Unbuilt(f"{step}: {first.rpartition('rror: ')[2][:200]}")
+        telling = ("error: ", "undefined reference")
+        first = next((message for message in messages if any(word in message for word in telling)), messages[-1])
+        raise Unbuilt(f"{step}: {first.rpartition(': ')[2][:200]}")
 
 
 def runtime(folder: Path) -> Path:
