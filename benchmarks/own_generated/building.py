@@ -55,8 +55,9 @@ def tool(words: list[str], folder: Path, step: str) -> None:
         raise Unbuilt(f"{step}: no end") from None
     if ended.returncode:
         messages = (ended.stderr or ended.stdout).decode("utf-8", "replace").strip().split("\n")
-        first = next((message for message in messages if "error" in message.lower()), messages[0])
-        raise Unbuilt(f"{step}: {first.rpartition('rror: ')[2][:200]}")
+        telling = ("error: ", "undefined reference")
+        first = next((message for message in messages if any(word in message for word in telling)), messages[-1])
+        raise Unbuilt(f"{step}: {first.rpartition(': ')[2][:200]}")
 
 
 def runtime(folder: Path) -> Path:
@@ -75,9 +76,10 @@ def assemble(text: Path) -> Path:
 
 
 def link(program: Program, item: Path, output: Path) -> None:
-    """Link an object. Raises Unbuilt."""
+    """Link an object, or all of an archive. Raises Unbuilt."""
     others = [Path(name).with_suffix(".o").name for name in program.others]
-    tool([*program.link[:1], item.name, *others, *program.link[1:], "-o", output.name], item.parent, "ld")
+    whole = ["-Wl,--whole-archive", item.name, "-Wl,--no-whole-archive"] if item.suffix == ".a" else [item.name]
+    tool([*program.link[:1], *whole, *others, *program.link[1:], "-o", output.name], item.parent, "ld")
 
 
 def run(executable: Path, seconds: float = SECONDS) -> Ran:
@@ -105,6 +107,7 @@ class Plain(NamedTuple):
     text: Path
     item: Path
     executable: Path
+    archive: Path
     shown: Ran
 
 
@@ -124,4 +127,6 @@ def plain(program: Program, folder: Path) -> Plain:
         raise Unbuilt(f"run: exit code {shown.code}")
     if run(executable, _FIRST_SECONDS) != shown:
         raise Unbuilt("run: another output the second time")
-    return Plain(text, item, executable, shown)
+    archive = folder / "plain.a"
+    tool(["ar", "rcs", archive.name, item.name], folder, "ar")
+    return Plain(text, item, executable, archive, shown)

@@ -31,7 +31,7 @@ def of_lines(text: Path, places: Iterable[str]) -> dict[str, str]:
 
 
 def of_offsets(item: Path, places: Iterable[str]) -> dict[str, str]:
-    """The functions of places such as `.text+0x40` in an object."""
+    """The functions of places such as `.text+0x40` in an object, or `plain.o:.text+0x40` in an archive of it."""
     by_section: dict[str, list[tuple[int, str]]] = {}
     with item.open("rb") as file:
         elf = ELFFile(file)
@@ -44,7 +44,7 @@ def of_offsets(item: Path, places: Iterable[str]) -> dict[str, str]:
         rows.sort()
     owners: dict[str, str] = {}
     for place in places:
-        section, _, offset = place.split(" ")[0].rpartition("+")
+        section, _, offset = place.split(" ")[0].rpartition(":")[2].rpartition("+")
         rows = by_section.get(section, [])
         row = bisect_right(rows, int(offset, 16), key=lambda pair: pair[0]) - 1
         owners[place] = rows[row][1] if row >= 0 else ""

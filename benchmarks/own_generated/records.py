@@ -20,6 +20,7 @@ from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats.document import Unreadable
 
 Record = dict[str, Any]
+ARCHIVED = 3  # one in so many programs is also ordered as an archive
 CONTROLLED = 7  # one in so many programs is also ordered wrongly
 
 
@@ -40,7 +41,7 @@ def of_program(seed: int, number: int, seeds: int, work: Path, cases: Path) -> R
     record["constructs"] = sorted({name for names in item.constructs.values() for name in names})
     chosen = [1 + (number + k) % 8 for k in range(seeds)]
     record["formats"] = {}
-    for form in FORMATS:
+    for form in FORMATS if number % ARCHIVED == 0 else FORMATS[:-1]:
         try:
             answer = trial.ordered(form, chosen)
         except Exception:  # whatever it is, the command would have ended by it
@@ -74,8 +75,16 @@ def _keep(item: Program, trial: Trial, form: str, answer: OfFormat, folder: Path
     """A folder with which a difference can be made again."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    suffix = {"assembly": ".s", "object": ".o", "program": ""}[form]
-    for name in ("plain.s", "plain.o", "plain", "runtime.o", *item.others, *(Path(o).stem + ".o" for o in item.others)):
+    suffix = {"assembly": ".s", "object": ".o", "program": "", "archive": ".a"}[form]
+    for name in (
+        "plain.s",
+        "plain.o",
+        "plain",
+        "plain.a",
+        "runtime.o",
+        *item.others,
+        *(Path(o).stem + ".o" for o in item.others),
+    ):
         if (trial.folder / name).exists():
             shutil.copy(trial.folder / name, folder / name)
     for name, text in item.sources.items():

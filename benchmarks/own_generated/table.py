@@ -33,6 +33,8 @@ def rows(experiment: str, records: Iterable[Mapping[str, Any]]) -> list[Row]:
             controls[name].append(was_seen)
         different = False
         for form in FORMATS:
+            if form not in record["formats"]:
+                continue
             answer = record["formats"][form]
             is_different = bool(answer["differences"] or answer["crash"])
             different |= is_different

@@ -19,7 +19,7 @@ from pipeline.blocks.ordering.file_orders import Orders, joined, propose
 from pipeline.blocks.ordering.orderer import Orderer
 from pipeline.command.bisect import boundary
 
-FORMATS = ("assembly", "object", "program")
+FORMATS = ("assembly", "object", "program", "archive")
 _PLACES = re.compile(r"0x[0-9a-f]+|\d+|`[^`]*`|'[^']*'|\.[\w.$]+")  # what makes equal reasons differ
 Mapped = Mapping[int, Sequence[int]]
 
@@ -75,7 +75,7 @@ class Trial:
     def __init__(self, program: Program, folder: Path) -> None:
         self.program, self.folder = program, folder
         self.plain: Plain = building.plain(program, folder)
-        self._inputs = dict(zip(FORMATS, self.plain[:3], strict=True))
+        self._inputs = dict(zip(FORMATS, self.plain[:4], strict=True))
 
     def document(self, form: str) -> Document:
         """The program in a format, as the command reads it. Raises Unreadable."""
@@ -118,7 +118,7 @@ class Trial:
         """The function of each place in the program; places in runtime.c, which is in all programs, are left out."""
         if form == "assembly":
             return functions.of_lines(self.plain.text, places)
-        if form == "object":
+        if form in ("object", "archive"):
             return functions.of_offsets(self.plain.item, places)
         runtime = self.folder / building.RUNTIME.with_suffix(".o").name
         foreign = functions.names(runtime) if str(runtime) in self.program.link else frozenset()

@@ -11,7 +11,13 @@ from pipeline.report.tables import Column, Table, lines, of, table, value
 
 EXPERIMENT, ALL = "own_generated", "all"
 METHOD = "random_legal"
-FORMATS = {"assembly": "assembly", "object": "ELF objects", "program": "linked programs", ALL: f"**{ALL}**"}
+FORMATS = {
+    "assembly": "assembly",
+    "object": "ELF objects",
+    "program": "linked programs",
+    "archive": "archives",
+    ALL: f"**{ALL}**",
+}
 FAMILIES = {
     "csmith": "C by Csmith",
     "assembly_text": "assembly with named places",
