@@ -32,8 +32,8 @@ MEMORY = Annotated[
     Memory,
     typer.Option(
         help="tso: other threads see no other order of loads and stores than the processor itself allows; "
-        "precise: also, the handler of a fault sees exactly the loads and stores before it, as JITs, garbage collectors and "
-        "-fnon-call-exceptions need it; single_thread: only for code that shares no memory."
+        "precise: also, the handler of a fault sees exactly the loads and stores before it, as JITs, garbage "
+        "collectors and -fnon-call-exceptions need it; single_thread: only for code that shares no memory."
     ),
 ]
 

@@ -11,14 +11,15 @@ not show which accesses are observed. Models of memory:
   access that may be to the frame crosses a change of rsp: a signal handler overwrites what lies below it, beyond the
   128 bytes of the red zone. A limit: a load that passes a store is invisible to other threads, but a signal handler of
   the same thread, a device behind both addresses, or another thread with an asymmetric fence (Linux's membarrier) can
-  tell (`tests/blocks/ordering/test_litmus.py`, "store buffering" of HANDLERS). So can the handler of a fault. When a load
-  faults, all loads before it have happened, no store after it has, and stores before it may still be missing. When a
-  store faults, all loads and stores before it have happened, and no store after it has. Registers that no access needs
-  may have been written or not.
-- `precise`: `tso`, and no instruction that may trap (an access to memory, a division) crosses a store or another one that
-  may trap. Slots of a frame do not trap, but stores to them count, because a handler may leave by `siglongjmp`. At a fault, exactly the accesses before it have happened, as safe code needs it that resumes in a handler:
-  JITs, garbage collectors with guard pages. Floating-point operations count as not trapping: their exceptions are masked
-  unless a program asks for them. Which registers have been written is as open as under `tso`.
+  tell (`tests/blocks/ordering/test_litmus.py`, "store buffering" of HANDLERS). So can the handler of a fault. When a
+  load faults, all loads before it have happened, no store after it has, and stores before it may still be missing.
+  When a store faults, all loads and stores before it have happened, and no store after it has. A division may fault
+  before or after any of them. Registers that no access needs may have been written or not.
+- `precise`: `tso`, and no instruction that may trap (an access to memory, a division) crosses a store or another one
+  that may trap. At a fault, exactly the accesses before it have happened, as code needs it that resumes in a handler:
+  JITs, garbage collectors with guard pages. Slots of a frame do not trap, but stores to them count, because a handler
+  may leave by `siglongjmp`. Floating-point operations count as not trapping: their exceptions are masked unless a
+  program asks for them. Which registers have been written is as open as under `tso`.
 - `single_thread`: the dependencies of one thread alone, mode `full` of `dependencies.py`.
 
 Differences from the DAGs of the experiments: addresses are followed in blocks of every kind, but an operand whose
@@ -244,7 +245,7 @@ def _ordered(
 def _traits(
     writes: np.ndarray, accesses: np.ndarray, n_accesses: np.ndarray, row: int, mark: int
 ) -> tuple[bool, bool, bool, bool, bool]:
-    """Whether an instruction reads or writes memory that others may observe, may access the frame, changes rsp, stores."""
+    """Whether it reads or writes memory that others may observe, may access the frame, changes rsp, and stores."""
     reads_memory, writes_memory, frame = False, False, False
     for x in range(n_accesses[row]):
         access = accesses[row, x]

@@ -1,8 +1,9 @@
 """The basic blocks of an assembly file: runs of instructions in which nothing else stands that has a place of its own.
 
 A block ends at control transfers, padding, labels that code or data refer to, every `.cfi_*` and other directive,
-inline assembly, and whatever is not understood. Whatever something else names by its address stays in its place. The instruction before a `.cfi_*` directive stays too: it is what the
-directive describes, and unwinding would go wrong from the instructions between the two.
+inline assembly, and whatever is not understood. Whatever something else names by its address stays in its place. The
+instruction before a `.cfi_*` directive stays too: it is what the directive describes, and unwinding would go wrong from
+the instructions between the two.
 
 Labels that only debug information refers to (GCC's `.LVL*`, `.LBB*`, ...) keep their position between two slots. So the
 ranges in which a debugger finds a variable at a place become approximate, by the instructions that were moved across.

@@ -1,9 +1,10 @@
 """Accesses to memory that may throw an exception: whoever catches it sees what happened before.
 
 In Ada, Go and Pascal every access may throw. In C++ and C only calls do, unless code was compiled with
-`-fnon-call-exceptions`. GCC begins a range of its exception table (`.LEHB`) at an instruction that may throw, and ends it
-(`.LEHE`) after one. So a range that begins or ends with anything but a call or a tail call shows the option. A range
-whose first and last instructions are calls may hold accesses between them, and does not show whether they throw.
+`-fnon-call-exceptions`. GCC begins a range of its exception table (`.LEHB`) at an instruction that may throw, and ends
+it (`.LEHE`) after one. So a range that begins or ends with anything but a call or a tail call shows the option. A range
+whose first and last instructions are calls may hold accesses between them, and does not show whether they throw. A file
+without ranges shows nothing.
 """
 
 from __future__ import annotations

@@ -185,13 +185,16 @@ def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
         rows = [k for k, other in enumerate(code_places.alone) if other == reason]
         yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
     if code_places.named.any():
-        rows = np.flatnonzero(code_places.named)
+        rows = np.flatnonzero(code_places.named).tolist()
         reason = "data, an alias or an operand names its place, so it stays there and nothing crosses it"
         yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
 
 
 def _listing(source: Source, asked: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
-    """The listing with the places of the lines that are asked for, and options of the assembler: a text that does not name its syntax may be in either."""
+    """The listing, with the places of some lines, and options of the assembler.
+
+    A text that does not name its syntax may be in either.
+    """
     has_syntax = any(statement.word in (".intel_syntax", ".att_syntax") for statement in source.statements)
     errors = []
     for options in ((),) if has_syntax else ((), _INTEL):
@@ -216,8 +219,9 @@ def read(content: bytes, name: str) -> AssemblyFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
     text = content.decode("latin-1")
     if (line := preprocessor_line(text, name)) is not None:
+        shown = text.split("\n")[line].strip()
         raise Unreadable(
-            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({text.splitlines()[line].strip()})",
+            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({shown})",
             f"give its output: gcc -E {name} -o FILE.s",
         )
     source = scan(text)

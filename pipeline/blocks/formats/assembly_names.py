@@ -27,6 +27,7 @@ _DATA = re.compile(
 _LOCAL = re.compile(r"\.L[\w.$]+|\d+[bf]")
 _INDIRECT = re.compile(r"\bjmpq?\s+(?:.*[*\[]|r[a-z0-9]+$|\S*(?:indirect_thunk|retpoline|lvi_thunk))")
 _JUMP = re.compile(r"\s*(?:[\w.$]+:\s*)*(?:j\w+|call\w?|loop\w*|xbegin)\s")
+_SCALED = re.compile(r"\(([^()]*)\)\s*(?:/|>>)\s*\w+\s*")
 _NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
 _SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
@@ -121,28 +122,30 @@ def _operands(text: str) -> list[str]:
 
 def _expression(operand: str, line: int, labels: _Labels) -> _Expression:
     """What an operand adds to labels."""
-    tokens = _TOKEN.findall(_BY_REGISTERS.sub("", operand).lstrip(" \t*"))
-    named, constant, clear, sign = [], 0, True, 1
-    has_factor = any(token in _MULTIPLYING for token in tokens)
-    for place, token in enumerate(tokens):
-        if token in "+-":
-            sign = -1 if token == "-" else 1
-            continue
+    text = _BY_REGISTERS.sub("", operand).lstrip(" \t*")
+    if (match := _SCALED.fullmatch(text)) is not None:
+        text = match.group(1)  # a distance that is divided
+    tokens = _TOKEN.findall(text)
+    named, constant, clear, sign, outer = [], 0, True, 1, [1]
+    for token in tokens:
         number = token.lstrip("$")
-        if (label := labels.of(token, line)) is not None:
-            named.append((label, sign))
+        if token in "+-":
+            sign = -sign if token == "-" else sign
+            continue
+        if token in "([":
+            outer.append(outer[-1] * sign)
+        elif token in ")]":
+            outer = outer[:-1] or [1]
+        elif (label := labels.of(token, line)) is not None:
+            named.append((label, outer[-1] * sign))
         elif number[:1].isdigit():
-            around = {*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]}
             value = _number(number)
             clear &= value is not None
-            if value is not None and not around & _MULTIPLYING:
-                constant += sign * value
-        elif number in labels.assigned or number == "'":
+            constant += outer[-1] * sign * (value or 0)
+        elif token in _MULTIPLYING or number in labels.assigned or number == "'":
             clear = False
-        elif token in "([":
-            continue  # the sign before brackets is that of the first term
         sign = 1
-    return _Expression(named, constant, clear and not (has_factor and constant != 0))
+    return _Expression(named, constant, clear)
 
 
 def _number(token: str) -> int | None:

@@ -1,9 +1,9 @@
 """Places in the code of an assembly file that are named, entered, or that nobody can list.
 
-Control *enters* at the targets of direct branches, of tables and of pointers to functions: a block is cut there. A place
-is *named* if data, an alias or an operand holds its address, or one inside of an instruction: the instruction there and
-the one that ends there stay where they are, and so does everything on its side. If control may arrive at places that
-cannot be listed, the functions that it can reach are left alone.
+Control *enters* at the targets of direct branches, of tables and of pointers to functions: a block is cut there. A
+place is *named* if data, an alias or an operand holds its address, or one inside of an instruction: the instruction
+there and the one that ends there stay where they are, and so does everything on its side. If control may arrive at
+places that cannot be listed, the functions that it can reach are left alone.
 """
 
 from __future__ import annotations
@@ -187,7 +187,10 @@ def _at_field(part: Listing, index: np.ndarray, offset: np.ndarray) -> np.ndarra
 def _of_relocations(
     part: Listing, finder: _Finder, keys_of_symbols: np.ndarray, is_code: np.ndarray, names: Names
 ) -> tuple[_Addresses, list[_Addresses], np.ndarray, np.ndarray]:
-    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables; guesses."""
+    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables; guesses.
+
+    A guess is where a distance in data may lead.
+    """
     facts = part.forms.facts[part.form]
     direct = np.flatnonzero((facts["branch_bytes"] > 0) & ~part.relocated)
     transfers = [_Addresses(_ends(part, direct) + _distances(part, direct), direct)]

@@ -70,6 +70,7 @@ class _Trace:
         self.depths = depths(instructions, sources)
         self._has_frame = any(map(sets_frame, instructions))
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
+        self._indirect = [k for k, i in enumerate(instructions) if i.flow_control == FlowControl.INDIRECT_BRANCH]
         self._answers: dict[tuple[Register_, int], Origin] = {}
         self._written = [self.registers_written(instruction) for instruction in instructions]
 
@@ -79,7 +80,7 @@ class _Trace:
         return frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
 
     def is_return(self, k: int) -> bool:
-        """Whether the memory operand of instruction `k` is where the caller's address lies, as far as that is certain."""
+        """Whether instruction `k` accesses the place of the caller's address, as far as that is certain."""
         instruction = self._instructions[k]
         if instruction.memory_index != Register.NONE:
             return False
@@ -107,7 +108,7 @@ class _Trace:
             earlier = list(self._sources.get(k, ()))
             if k and self._instructions[k - 1].flow_control not in _ENDS:
                 earlier.append(k - 1)
-            for source in earlier:
+            for source in earlier or self._indirect:  # a case of a switch
                 origins |= self._through(register, source, waiting)
         self._open.discard((register, place))
         self._answers[register, place] = origins
@@ -253,8 +254,7 @@ def may_change_return(instruction: Instruction) -> bool:
     """Whether an instruction may change the caller's address on the stack: it writes a word there."""
     by_stack = instruction.memory_base == Register.RSP and instruction.memory_index == Register.NONE
     by_frame = instruction.memory_base == Register.RBP and instruction.memory_displacement == WORD
-    is_move = instruction.mnemonic == Mnemonic.MOV
-    return writes_word(instruction) and (by_stack or (by_frame and not is_move))
+    return writes_word(instruction) and (by_stack or by_frame)
 
 
 def pops_first(instructions: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:

@@ -68,7 +68,7 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     places = named(image, content, functions, code, symbols, relocations, verdict, pointers, probes)
     if observed := throwing(image, functions, code, symbols, forms):
         verdict.reasons[:] = [reason or observed for reason in verdict.reasons]
-    for function, reason in left_alone(image, functions, code, relocations, verdict, places, forms).items():
+    for function, reason in left_alone(image, functions, code, symbols, relocations, verdict, places, forms).items():
         verdict.reasons[function] = verdict.reasons[function] or reason
         verdict.leaves[function] = True
     entered = function_at(functions, places.places)

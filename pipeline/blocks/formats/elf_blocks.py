@@ -13,6 +13,7 @@ from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats.elf_code import Code, signed
 from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.elf_relocations import MOVABLE, TLS_SEQUENCES, Relocations, type_name
+from pipeline.blocks.formats.regions import IACA
 from pipeline.blocks.formats.unwinding import Functions
 
 _LIMIT = 1 << 31  # a displacement has 32 bits with a sign
@@ -119,10 +120,11 @@ def marks(
     # What a change of the rules of unwinding describes ends there: before it, other rules hold.
     stays = np.r_[code.containing(functions.rows - 1), code.at(begins)]
     tags[stays[stays >= 0]] |= int(Mark.FIXED)
-    place = content.find(REQUEST)
-    while place >= 0:
-        k = int(code.at(np.array([place]))[0])
-        if k >= 0:
-            tags[k : k + REQUEST_INSTRUCTIONS] |= int(Mark.FIXED)
-        place = content.find(REQUEST, place + 1)
+    for sequence, length in ((REQUEST, REQUEST_INSTRUCTIONS), *((mark, 1) for mark in IACA.values())):
+        place = content.find(sequence)
+        while place >= 0:
+            k = int(code.at(np.array([place]))[0])
+            if k >= 0:
+                tags[k : k + length] |= int(Mark.FIXED)
+            place = content.find(sequence, place + 1)
     return tags

@@ -188,7 +188,9 @@ def _read(content: bytes, forms: Forms) -> ElfDocument:
     runs = Cut(runs.first[usable], runs.last[usable])
     chosen = np.zeros(len(functions.begin), bool)
     chosen[code.function[runs.first]] = True
-    tags = marks(image, functions, code, read_file.relocations, read_file.verdict.leaves, chosen, read_file.begins, forms)
+    tags = marks(
+        image, functions, code, read_file.relocations, read_file.verdict.leaves, chosen, read_file.begins, forms
+    )
     hidden = _without_fields(image, read_file.relocations, code)
     ends = code.start[runs.last - 1] + code.length[runs.last - 1]
     blocks = [

@@ -31,6 +31,7 @@ from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.unwinding import Functions
 
 _BESIDE = (-16, -12, -8, -4, 4, 8, 12, 16, 20, 24)  # bytes from an address in data to numbers that may belong to it
+_HEADER = 68  # bytes before a table that it may count from
 _ANCHORS = 4  # places before a number from which it may count
 COMPUTED = "control may arrive at an address that code computes, which nobody can list"
 INSIDE = "a symbol or a table leads into the middle of an instruction"
@@ -77,7 +78,7 @@ def named(
         inside = positions[(positions >= 0) & (positions < size)]
         everywhere.append(np.unique(inside[~np.isin(inside, begins)]))
     by_data = np.r_[addresses, pointers, relocations.target[in_data & relative], distances]
-    return Named(*everywhere, np.unique(begins[np.isin(begins, by_data)]))
+    return Named(everywhere[0], everywhere[1], np.unique(begins[np.isin(begins, by_data)]))
 
 
 def _lengths(
@@ -125,7 +126,8 @@ def _of_distances(image: Image, code: Code, relocations: Relocations, chosen: np
     run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
     anchors = _anchors(image, code, np.zeros(0, np.int64))
     nearest = np.searchsorted(anchors, place, "right") - 1
-    bases = [place, run, *(anchors[(nearest - k).clip(min=0)] for k in range(_ANCHORS))]
+    bases = [place, *(anchors[(nearest - k).clip(min=0)] for k in range(_ANCHORS))]
+    bases += [run - distance for distance in range(0, _HEADER, 4)]
     return np.concatenate([target - (place - base) for base in bases])
 
 
@@ -165,8 +167,8 @@ def _distances_in_data(
 
 
 def left_alone(
-    image: Image, functions: Functions, code: Code, relocations: Relocations, verdict: Verdict, places: Named,
-    forms: Forms,
+    image: Image, functions: Functions, code: Code, symbols: Symbols, relocations: Relocations, verdict: Verdict,
+    places: Named, forms: Forms,
 ) -> dict[int, str]:  # fmt: skip
     """Functions that control may enter at places that are not known, and why; by ascending number."""
     index = code.containing(places.places)
@@ -176,14 +178,17 @@ def left_alone(
     at_field = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
     at_field |= (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
     middle = code.function[index[inner][(offset > 0) & ~at_field]]
-    holds = _holds_address(image, code, relocations, forms)
+    into = code.containing(symbols.typed)
+    middle = np.r_[middle, code.function[into[(into >= 0) & (code.at(symbols.typed) < 0)]]]
+    operands = _addresses(image, code, relocations, forms)
+    holds = operands != NOWHERE
     jumps = {f: rows for f in _candidates(code, holds, forms) if (rows := _computed(image, functions, code, f, holds))}
     wild = [*jumps]
     if jumps:
         wild += code.function[index[inner]].tolist()
     # Other code may add to an address that an instruction takes, and jump there.
     taken = code.refers[code.loads_address & ~np.isin(code.refers, functions.begin)]
-    computing = code.refers[code.loads_address & np.isin(code.function, wild)]
+    computing = operands[holds & np.isin(code.function, wild)]
     into = function_at(functions, np.r_[taken, computing])
     wild += into[into >= 0].tolist()
     from_return = [f for f, rows in jumps.items() if any(row.from_return for row in rows)]
@@ -211,9 +216,7 @@ def _candidates(code: Code, holds: np.ndarray, forms: Forms) -> list[int]:
     return np.union1d(code.function[computed | returns | changes | holds], popping).tolist()
 
 
-def _computed(
-    image: Image, functions: Functions, code: Code, function: int, in_code: np.ndarray
-) -> list[Computed]:
+def _computed(image: Image, functions: Functions, code: Code, function: int, in_code: np.ndarray) -> list[Computed]:
     """The computed jumps of a function. in_code: (N,) bool, of instructions that hold the address of code."""
     low, high = code.decoded.first[function : function + 2].tolist()
     begin, end = int(functions.begin[function]), int(functions.end[function])
@@ -225,17 +228,18 @@ def _computed(
     return computed_jumps(instructions, sources, in_code[low:high].tolist())
 
 
-def _holds_address(image: Image, code: Code, relocations: Relocations, forms: Forms) -> np.ndarray:
-    """Whether an operand of each instruction is the address of a place in code, which it does not access; (N,) bool."""
+def _addresses(image: Image, code: Code, relocations: Relocations, forms: Forms) -> np.ndarray:
+    """Position in code that each instruction has as an operand and does not access; NOWHERE for none; (N,) int64."""
     size = len(image.code)
-    holds = code.loads_address & (code.refers >= 0) & (code.refers < size)
+    positions = np.where(code.loads_address & (code.refers >= 0) & (code.refers < size), code.refers, NOWHERE)
     to_code = (relocations.target >= 0) & (relocations.target < size) & ~np.isin(relocations.kind, PC_RELATIVE)
-    fixed = code.relocation[to_code & (code.relocation >= 0)]
-    holds[fixed] = True
+    fixed = to_code & (code.relocation >= 0)
+    positions[code.relocation[fixed]] = relocations.target[fixed]
     if not image.movable:
         facts = forms.facts[code.decoded.form]
         for width in (4, 8):
             rows = np.flatnonzero((facts["immediate_bytes"] == width) & (facts["branch_bytes"] == 0))
             numbers = signed(image.code, code.start[rows] + facts["immediate_at"][rows], width) - image.address
-            holds[rows] |= (numbers >= 0) & (numbers < size)
-    return holds
+            inside = (numbers >= 0) & (numbers < size)
+            positions[rows[inside]] = numbers[inside]
+    return positions

@@ -84,5 +84,7 @@ def read_symbols(image: Image) -> Symbols:
                 functions[position] = symbol.name
         tables[index] = Table(np.array(positions, np.int64), np.array(is_local, bool), names)
     places = np.concatenate([np.zeros(0, np.int64), *(table.position for table in tables.values())])
-    placed = [np.array([p for p in positions if p != NOWHERE], np.int64) for positions in (typed, labels)]
-    return Symbols(tables, places[places != NOWHERE], *placed, functions)
+    placed_typed, placed_labels = (
+        np.array([position for position in positions if position != NOWHERE], np.int64) for positions in (typed, labels)
+    )
+    return Symbols(tables, places[places != NOWHERE], placed_typed, placed_labels, functions)

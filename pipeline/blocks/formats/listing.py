@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
+from iced_x86 import Decoder
 
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.formats.assembler import Assembled, assemble, relocation_types
@@ -24,6 +25,7 @@ _RIP_RELATIVE = (2, 4, 9, 22, 41, 42)  # PC32, PLT32, GOTPCREL, GOTTPOFF, GOTPCR
 _FULL_PREFIXES = np.zeros(256, bool)
 _FULL_PREFIXES[[0x66, 0x67, 0xF0, 0xF2, 0xF3, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, *range(0x40, 0x50)]] = True
 _DIGITS = 8
+_REACH = 32  # bytes in which two ways to read code meet again, or it is left alone that far
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,29 @@ def _follows_prefix(code: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.
     return (begin > 0) & ~inside[before] & _FULL_PREFIXES[code[before]]
 
 
+def _swallowed(content: bytes, begin: np.ndarray, end: np.ndarray, forms: Forms) -> np.ndarray:
+    """Indices of instructions into which one may reach that begins in bytes before them, which people wrote as data.
+
+    begin, end: ascending, of all instructions of a section.
+    """
+    code = np.frombuffer(content, np.uint8)
+    gap_begin, gap_end = np.r_[0, end], np.r_[begin, len(code)]
+    gaps = np.flatnonzero((gap_end > gap_begin) & (gap_end < len(code)))
+    decoded = forms.decode(code, gap_begin[gaps], gap_end[gaps])
+    reached: list[int] = []
+    for gap in gaps[~decoded.whole].tolist():
+        first = last = gap  # `gap` is the index of the instruction after it
+        for k in range(gap_begin[gap], gap_end[gap]):  # whichever byte it begins with
+            place = k
+            for instruction in Decoder(64, content[k : int(gap_end[gap]) + _REACH], ip=k):
+                place = instruction.next_ip
+                if place >= gap_end[gap] and place in end[gap : gap + _REACH]:
+                    break
+            last = max(last, int(np.searchsorted(end, place, "left")))
+        reached += range(first, min(last, len(begin) - 1) + 1)
+    return np.array(reached, np.int64)
+
+
 def _instructions(
     section_code: bytes, begin: np.ndarray, end: np.ndarray, forms: Forms
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -188,6 +213,10 @@ def listing(source: Source, options: tuple[str, ...] = (), asked: Sequence[int] 
             begin[rows], end[rows], forms.facts[form[rows]], plain.sections[index].relocations
         )
     movable = free & forms.facts["plain"][form]
+    for index in np.unique(section[alone]).tolist():
+        rows = np.flatnonzero((section == index) & alone)
+        rows = rows[np.argsort(begin[rows], kind="stable")]
+        movable[rows[_swallowed(plain.sections[index].content, begin[rows], end[rows], forms)]] = False
     keep = np.flatnonzero(alone)
     return Listing(
         line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],

@@ -1,8 +1,8 @@
 """Text that is not assembly yet: lines for the C preprocessor, which the assembler takes for comments.
 
 An instruction between `#ifdef` and `#endif` exists in some builds only. A comment may begin with such a word too (`# if
-it is zero`). In a file that compilers preprocess (`.S`, `.sx`) every such line counts; elsewhere those do that make sense
-together: conditions with an end, `#include` with a file in quotes or brackets, `#define` of a name that is used.
+it is zero`). In a file that compilers preprocess (`.S`, `.sx`) every such line counts; elsewhere those do that make
+sense together: conditions with an end, `#include` with a file in quotes or brackets, `#define` of a name that is used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 
 _DIRECTIVE = re.compile(
-    r"[ \t]*#[ \t]*(ifdef|ifndef|if|elif|elifdef|elifndef|else|endif|include|include_next|import|define|undef|error"
-    r"|warning|pragma)\b[ \t]*(.*)"
+    r"[ \t]*(?:/\*.*?\*/[ \t]*)*#[ \t]*"
+    r"(ifdef|ifndef|if|elif|elifdef|elifndef|else|endif|include|include_next|import|define|undef|error|warning|pragma)"
+    r"\b[ \t]*(.*)"
 )
 _OPENING, _CLOSING = ("if", "ifdef", "ifndef"), "endif"
 _PREPROCESSED = (".S", ".sx")
@@ -33,11 +34,17 @@ def preprocessor_line(text: str, name: str) -> int | None:
             opened.append(k)
         elif word == _CLOSING and opened:
             chosen.append(opened.pop())
-        elif (word.startswith(("include", "import")) and re.match(r'"[^"]+"|<[^>]+>', rest)) or (
-            word == "define" and (match := re.match(r"[A-Za-z_]\w*", rest)) and _is_used(match.group(), text)
-        ):
+        elif _brings_text(word, rest, text):
             chosen.append(k)
     return min(chosen, default=None)
+
+
+def _brings_text(word: str, rest: str, text: str) -> bool:
+    """Whether a line includes a file, or defines a name that the text uses."""
+    if word.startswith(("include", "import")):
+        return re.match(r'"[^"]+"|<[^>]+>', rest) is not None
+    match = re.match(r"[A-Za-z_]\w*", rest)
+    return word == "define" and match is not None and _is_used(match.group(), text)
 
 
 def _is_used(name: str, text: str) -> bool:

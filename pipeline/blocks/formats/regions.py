@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 _MARK = re.compile(r"(?:#|/\*|//)\s*(LLVM-MCA|OSACA)-(BEGIN|END)\b[ \t]*([^\r\n*]*)")
 # Marks of tools that are not understood: only nothing crosses them.
 _OTHER_MARK = re.compile(r"(?:#|/\*|//).*\b[A-Z][A-Z0-9]*[-_](?:[A-Z0-9]+[-_])*(?:BEGIN|END|START|STOP|MARKER)\b")
-_IACA = {True: bytes.fromhex("bb6f000000646790"), False: bytes.fromhex("bbde000000646790")}  # mov ebx, 111 and 222
+IACA = {True: bytes.fromhex("bb6f000000646790"), False: bytes.fromhex("bbde000000646790")}  # mov ebx, 111 and 222
 
 
 def commented_regions(lines: Sequence[str]) -> tuple[list[bool], list[bool]] | None:
@@ -48,10 +48,10 @@ def iaca_regions(contents: Mapping[int, bytes]) -> dict[int, list[tuple[int, int
     """
     regions: dict[int, list[tuple[int, int]]] = {}
     for index, content in contents.items():
-        position = content.find(_IACA[True])
+        position = content.find(IACA[True])
         while position >= 0:
-            begin = position + len(_IACA[True])
-            end = content.find(_IACA[False], begin)
+            begin = position + len(IACA[True])
+            end = content.find(IACA[False], begin)
             regions.setdefault(index, []).append((begin, len(content) if end < 0 else end))
-            position = -1 if end < 0 else content.find(_IACA[True], end)
+            position = -1 if end < 0 else content.find(IACA[True], end)
     return regions or None

@@ -97,7 +97,7 @@ _NAME_IN_STRING = re.compile(r'"[\w.$-]*"')
 _ASSIGNMENT = re.compile(r"(?:\.(?:set|equ|equiv|eqv)\s+([\w.$]+)\s*,|([\w.$]+)\s*={1,2})\s*([^=].*)", re.IGNORECASE)
 _LABEL = re.compile(r"([A-Za-z_.$][\w.$]*|\d+)\s*:")
 _INSTRUCTION = re.compile(r"(?:\{[a-z0-9_]+\}\s+)*[A-Za-z][A-Za-z0-9]*(?:[.][a-z0-9]+)?(?:\s+[^=]*)?")
-_HERE = re.compile(r"(?:^|[^\w.$@])\.(?![\w.$])")  # the address of the statement itself
+_HERE = re.compile(r"(?:^|[^\w.@])\.(?![\w.$])")  # the address of the statement itself
 _REFERENCE = re.compile(r"[\w.$]+")
 DEBUG_SECTION = re.compile(r"\.(?:z?debug_|gnu\.debuglto_)")
 UNWINDING = re.compile(r"\.z?debug_frame\b")
@@ -113,6 +113,7 @@ class _Sections:
         self.name = self._previous = "x.text"
         self.debug = False  # it holds debug information that may become approximate
         self._stack: list[tuple[str, str]] = []
+        self._code: set[str] = set()  # names of sections of code
 
     def follow(self, word: str, operands: str) -> None:
         """Take note of a directive of `SECTIONS`."""
@@ -134,9 +135,10 @@ class _Sections:
         self._previous = self.name
         if word in (".section", ".pushsection"):
             match = _SECTION.match(operands)
-            name = match.group(1) or match.group(2) if match else operands
-            is_code = name.startswith(_CODE) or bool(match and "x" in (match.group(3) or ""))
-            self.name = f"x{name}" if is_code else name
+            name, flags = ((match.group(1) or match.group(2) or ""), match.group(3) or "") if match else ("", "")
+            if "x" in flags or name.startswith(_CODE) or not name:
+                self._code.add(name)
+            self.name = f"x{name}" if name in self._code else name  # later directives may leave the flags out
         elif word != ".subsection":
             self.name = "x.text" if word == ".text" else word
 

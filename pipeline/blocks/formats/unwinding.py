@@ -28,8 +28,8 @@ class Functions(NamedTuple):
 
     def select(self, chosen: np.ndarray) -> Functions:
         """The functions at some indices, or where a mask is true, with all rows."""
-        *columns, rows = self
-        return Functions(*(column[chosen] for column in columns), rows)
+        begin, end, catches, as_called, table = (column[chosen] for column in self[:5])
+        return Functions(begin, end, catches, as_called, table, self.rows)
 
 
 def _rows(entry: FDE) -> list[int]:

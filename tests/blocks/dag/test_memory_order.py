@@ -140,7 +140,8 @@ _RARE = [  # instructions that real blocks of integer programs do not have
         "pop %rbx", "leave", "enter $16, $0", "pushfq", "prefetcht0 (%rdi)", "lea 8(%rsp), %rax", "mov 8(%rsp), %rax",
         "mov %rax, 16(%rsp)", "mov %rax, -8(%rbp)", "addl $1, -8(%rbp)", "sub $24, %rsp", "mov %rbp, %rsp", "xlatb",
         "cmpxchg %rcx, (%rdi)", "cmpxchg16b (%rdi)", "mov %rax, (%rdi)", "mov 8(%rdi), %rdx", "mov 8(%edi), %edx",
-        "add %rax, %rcx", "movaps %xmm1, 32(%rdi)", "divl %ecx", "idivq 8(%rdi)", "idivl 4(%rsp)", "vmovdqu %ymm1, 0x40(%rip)", "mov 0x40(%rip), %eax",
+        "divl %ecx", "idivq 8(%rdi)", "idivl 4(%rsp)",
+        "add %rax, %rcx", "movaps %xmm1, 32(%rdi)", "vmovdqu %ymm1, 0x40(%rip)", "mov 0x40(%rip), %eax",
         "btl %eax, (%rdi)",
     )
 ]  # fmt: skip

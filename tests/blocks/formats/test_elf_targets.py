@@ -1,4 +1,4 @@
-"""Blocks end where control or a tool may arrive, and what something names stays. Six instructions, a place amid them."""
+"""Blocks end where control or a tool may arrive, and what something names stays: a place amid six instructions."""
 
 from __future__ import annotations
 

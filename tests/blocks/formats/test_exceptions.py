@@ -17,8 +17,8 @@ pytestmark = needs_gcc
 PROGRAMS = {
     "a store, a load and a call": "int f(int *p, int *q, int a) { try { *q = a; int t = *p; *q = t * a; return g(t); } "
     "catch (int) { return *q; } }",
-    "a load between two calls": "void done [[noreturn]] (int); void f(int *p, int a, int b) { int x = a; try { x = g(x); "
-    "x = x * a; x = x * b + 1; int t = *p; t = t * t; t = t * t * b; x = x ^ t; done(x); } catch (int) { done(x); } }",
+    "a load between two calls": "void done [[noreturn]] (int); void f(int *p, int a, int b) { int x = a; "
+    "try { x = g(x); x = x * a; x = x * b + 1; int t = *p; t = t * t; t = t * t * b; x = x ^ t; done(x); } catch (int) { done(x); } }",
     "a division": "int f(int *p, int *q, int a) { try { *q = 1; int t = 7 / a; *q = t * 3; return t; } "
     "catch (int) { return *q; } }",
     "a destructor": "struct S { int *q; ~S() { g(*q); } }; int f(int *p, int *q, int a) { S s{q}; *q = a; "
@@ -100,8 +100,8 @@ def test_languages_in_which_accesses_throw(
 
 @pytest.mark.parametrize(
     "line",
-    ['\t.cfi_personality 0x9b,DW.ref.__gnat_personality_v0\n', '\t.file "a.adb"\n', '\t.file 1 "b.go"\n', '\t.file "u.pas"\n',
-     "\t.cfi_personality 3,_fpc_psabieh_personality_v0\n", '\t.section .go_export,""\n\t.text\n'],
+    ['\t.cfi_personality 0x9b,DW.ref.__gnat_personality_v0\n', '\t.file "a.adb"\n', '\t.file 1 "b.go"\n',
+     '\t.file "u.pas"\n', "\t.cfi_personality 3,_fpc_psabieh_personality_v0\n", '\t.section .go_export,""\n\t.text\n'],
 )  # fmt: skip
 def test_the_language_of_assembly(line: str) -> None:
     lines = "\t.cfi_startproc\n{}\tmovl %eax, %ebx\n\tmovl %ecx, %edx\n\tret\n\t.cfi_endproc\n"
