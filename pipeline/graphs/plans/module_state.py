@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
-from types import FunctionType, MethodType, ModuleType
+from contextlib import contextmanager
+from functools import lru_cache
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,9 @@ from torch import Tensor, nn
 from pipeline.graphs.plans.call_form import PLAIN, tensor_form
 
 _SKIPPED = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weight_refs"}  # RNNs renew the last two
-_OPAQUE = (type, FunctionType, MethodType, ModuleType, nn.Module, torch.Generator)
+_OPAQUE = (type, ModuleType, nn.Module)
+_Cached = type(lru_cache(len))
+_EMPTY = CellType()
 _SIMPLE = (*PLAIN, list, tuple, dict, set, frozenset)
 
 State = dict[str, object]  # place in the module -> a value that equals another one if forward does the same with it
@@ -58,6 +63,27 @@ def weights_of(module: nn.Module) -> dict[str, Tensor]:
     }
 
 
+@contextmanager
+def empty_caches(module: nn.Module) -> Iterator[None]:
+    """Caches of functools that the module's classes name are empty at begin and end: no tensors of a capture stay."""
+
+    def clear() -> None:
+        for part in module.modules():
+            for base in type(part).__mro__:
+                functions = [value for value in vars(base).values() if isinstance(value, FunctionType)]
+                names = {(name, id(code.__globals__)): code for code in functions for name in code.__code__.co_names}
+                values = [code.__globals__.get(name) for (name, _), code in names.items()]
+                for value in (*vars(base).values(), *values):
+                    if isinstance(value, _Cached):
+                        value.cache_clear()
+
+    clear()
+    try:
+        yield
+    finally:
+        clear()
+
+
 def _of_code(kind: type[nn.Module]) -> Iterator[tuple[str, object]]:
     """Values of a user's class, and of the global variables that its methods name."""
     for base in kind.__mro__:
@@ -65,6 +91,7 @@ def _of_code(kind: type[nn.Module]) -> Iterator[tuple[str, object]]:
             return
         for name, value in vars(base).items():
             if isinstance(value, FunctionType):
+                yield f"{value.__qualname__} (its defaults and closure)", value
                 for variable in value.__code__.co_names:
                     if isinstance(content := value.__globals__.get(variable), _SIMPLE):
                         yield f"{base.__module__}.{variable}", content
@@ -105,6 +132,19 @@ def _content(value: Any, seen: dict[int, object]) -> object:
         return [_comparable(part, seen) for part in value]
     if isinstance(value, set | frozenset):
         return len(value), frozenset(map(hash, value))
+    if isinstance(value, FunctionType):
+        cells = [_comparable(cell.cell_contents, seen) for cell in value.__closure__ or () if cell != _EMPTY]
+        return _Identity(value), _comparable([value.__defaults__, value.__kwdefaults__], seen), cells
+    if isinstance(value, MethodType):
+        return _Identity(value.__self__), _comparable(value.__func__, seen)
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, np.random.RandomState):
+        return repr(value.get_state(legacy=False))
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if isinstance(value, torch.Generator):
+        return value.get_state().tolist()
     if isinstance(value, _OPAQUE):
         return _Identity(value)
     if not hasattr(value, "__dict__"):

@@ -28,7 +28,7 @@ from pipeline.graphs.plans.module_capture import Captured, captured, operations_
 from pipeline.graphs.plans.module_state import difference, state_of, weights_of
 from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
 from pipeline.graphs.plans.placed_run import PlacedRun
-from pipeline.graphs.plans.rehearsal import check_device
+from pipeline.graphs.plans.rehearsal import check_calls
 from pipeline.graphs.plans.shared_memory import check_memory, move
 
 Result = TypeVar("Result")
@@ -117,8 +117,8 @@ class PlacedModule:
                 partial(captured, self.module, call, self._place, self._runner, device)
                 for device in ((*kinds, "meta") if gradients else _PLAIN_CAPTURES)
             )
-            for kind in kinds:
-                _first([partial(check_device, self.module, call, capture.device, kind)])
+            for kind in {*kinds, capture.device}:
+                _first([partial(check_calls, self.module, call, capture.events, kind)])
             self._captures[key] = capture
         return self._captures[key]
 
