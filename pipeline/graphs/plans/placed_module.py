@@ -113,8 +113,9 @@ class PlacedModule:
         key = (torch.is_grad_enabled(), *(tensor.requires_grad for tensor in tensors))
         if key not in self._captures:
             kinds = sorted({device.type for device in self.devices})
+            origins: list[torch.device | None] = []
             capture = _first(
-                partial(captured, self.module, call, self._place, self._runner, device)
+                partial(captured, self.module, call, self._place, partial(self._runner, origins), device)
                 for device in ((*kinds, "meta") if gradients else _PLAIN_CAPTURES)
             )
             for kind in {*kinds, capture.device}:
@@ -128,8 +129,8 @@ class PlacedModule:
         if not self._captures:
             self._homes = homes
 
-    def _runner(self, graph: fx.GraphModule, gradients: bool) -> PlacedRun:
-        return PlacedRun(graph, self.devices, set() if gradients else self.transfers)
+    def _runner(self, origins: list[torch.device | None], graph: fx.GraphModule, gradients: bool) -> PlacedRun:
+        return PlacedRun(graph, self.devices, set() if gradients else self.transfers, origins, gradients)
 
     def _check_unchanged(self) -> None:
         if place := difference(self._state, state_of(self.module)):

@@ -19,19 +19,36 @@ class PlacedRun(fx.Interpreter):
 
     _boxed_call = True  # as compilers of torch say that they take a list of arguments
 
-    def __init__(self, graph: fx.GraphModule, devices: list[torch.device], transfers: set[tuple[int, int]]) -> None:
-        """transfers: gets (operation, number of the device that its result moved to)."""
+    def __init__(
+        self,
+        graph: fx.GraphModule,
+        devices: list[torch.device],
+        transfers: set[tuple[int, int]],
+        origins: list[torch.device | None],
+        gradients: bool,
+    ) -> None:
+        """transfers: gets (operation, number of the device that its result moved to).
+
+        origins: forward's run puts the devices of its arguments there; that of gradients moves its results to them.
+        """
         super().__init__(graph)
         self.devices = devices
         self.transfers = transfers
+        self.origins = origins
+        self.gradients = gradients
         self._copies: dict[fx.Node, dict[int, Any]] = {}
         self._branches: dict[tuple[fx.GraphModule, int], fx.GraphModule] = {}
 
     def __call__(self, values: list[Any]) -> Any:
         """The results for these values of the placeholders; the list is emptied."""
-        self._copies.clear()
+        if not self.gradients:
+            self.origins[:] = [value.device if isinstance(value, Tensor) else None for value in values]
         try:
-            return self.boxed_run(values)
+            results = self.boxed_run(values)
+            if not self.gradients:
+                return results
+            pairs = zip(results, self.origins, strict=True)
+            return [part.to(origin) if isinstance(part, Tensor) else part for part, origin in pairs]
         finally:
             self._copies.clear()
             self.env.clear()
