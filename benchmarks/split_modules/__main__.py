@@ -1,4 +1,4 @@
-"""Modules of many kinds beside their copies that run by random splits: `python -m benchmarks.split_modules` (minutes).
+"""Modules of many kinds beside copies that run by random splits: `python -m benchmarks.split_modules` (20 minutes).
 
 For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, each of
 a call without gradients, and a call, its backward and a step of an optimiser. Results, their form, what aliases what,

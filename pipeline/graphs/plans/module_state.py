@@ -30,20 +30,20 @@ def state_of(module: nn.Module) -> State:
     Not in it: variables of functions outside of the module's classes.
     """
     state: State = {}
-    values: dict[int, object] = {}
+    contents: dict[int, object] = {}
     first_names: dict[int, str] = {}
     for path, part in module.named_modules(remove_duplicate=False):
         prefix = f"{path}." if path else ""
         state[f"class of {path or 'the module'}"] = type(part)
         for name, value in vars(part).items():
             if name not in _SKIPPED:
-                state[prefix + name] = _comparable(value, values)
+                state[prefix + name] = _comparable(value, contents)
         for name, tensor in {**part._parameters, **part._buffers}.items():
             if tensor is not None:
                 state[prefix + name] = tensor_form(tensor), first_names.setdefault(id(tensor), prefix + name)
     for kind in {type(part): None for part in module.modules()}:
         for name, value in _of_code(kind):
-            state[name] = _comparable(value, values)
+            state[name] = _comparable(value, contents)
     return state
 
 
@@ -111,32 +111,32 @@ class _Identity:
     __hash__ = object.__hash__
 
 
-def _comparable(value: object, values: dict[int, object]) -> object:
+def _comparable(value: object, contents: dict[int, object]) -> object:
     """A value that can be compared later. Objects that do not show their content count by their identity."""
     if isinstance(value, PLAIN):
         return type(value), value
-    if id(value) not in values:
-        values[id(value)] = "an object that contains itself"
-        values[id(value)] = _content(value, values)
-    return values[id(value)]
+    if id(value) not in contents:
+        contents[id(value)] = "an object that contains itself"
+        contents[id(value)] = _content(value, contents)
+    return contents[id(value)]
 
 
-def _content(value: Any, values: dict[int, object]) -> object:
+def _content(value: Any, contents: dict[int, object]) -> object:
     if isinstance(value, Tensor):
         return _Identity(value), 0 if value.is_inference() else value._version
     if isinstance(value, np.ndarray | np.generic):
         return value.shape, str(value.dtype), _Identity(value) if value.dtype.hasobject else value.tobytes()
     if isinstance(value, dict):
-        return [(_comparable(key, values), _comparable(part, values)) for key, part in value.items()]
+        return [(_comparable(key, contents), _comparable(part, contents)) for key, part in value.items()]
     if isinstance(value, list | tuple):
-        return [_comparable(part, values) for part in value]
+        return [_comparable(part, contents) for part in value]
     if isinstance(value, set | frozenset):
         return len(value), frozenset(map(hash, value))
     if isinstance(value, FunctionType):
-        cells = [_comparable(cell.cell_contents, values) for cell in value.__closure__ or () if cell != _EMPTY]
-        return _Identity(value), _comparable([value.__defaults__, value.__kwdefaults__], values), cells
+        cells = [_comparable(cell.cell_contents, contents) for cell in value.__closure__ or () if cell != _EMPTY]
+        return _Identity(value), _comparable([value.__defaults__, value.__kwdefaults__], contents), cells
     if isinstance(value, MethodType):
-        return _Identity(value.__self__), _comparable(value.__func__, values)
+        return _Identity(value.__self__), _comparable(value.__func__, contents)
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, np.random.RandomState):
@@ -149,4 +149,4 @@ def _content(value: Any, values: dict[int, object]) -> object:
         return _Identity(value)
     if not hasattr(value, "__dict__"):
         return _Identity(value), repr(value)  # a counter or a queue shows its content
-    return type(value), [(name, _comparable(part, values)) for name, part in vars(value).items()]
+    return type(value), [(name, _comparable(part, contents)) for name, part in vars(value).items()]

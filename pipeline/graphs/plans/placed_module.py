@@ -27,9 +27,9 @@ from pipeline.graphs.plans.call_form import Call, NotPlaceable, call_of
 from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, plain_graph, with_gradients
 from pipeline.graphs.plans.module_state import difference, state_of, weights_of
 from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
+from pipeline.graphs.plans.overlapping import check_memory, move
 from pipeline.graphs.plans.placed_run import PlacedRun
 from pipeline.graphs.plans.rehearsal import check_calls
-from pipeline.graphs.plans.shared_memory import check_memory, move
 
 Result = TypeVar("Result")
 _PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else

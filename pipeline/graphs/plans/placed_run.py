@@ -60,7 +60,7 @@ class PlacedRun(fx.Interpreter):
         if n.op != "call_function" or device is None:
             return super().run_node(n)
         args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
-        args = tree_map_only(fx.GraphModule, lambda branch: self._branch(branch, device), args)
+        args = tuple(self._branch(arg, device) if isinstance(arg, fx.GraphModule) else arg for arg in args)
         if "device" in kwargs:
             kwargs = kwargs | {"device": self.devices[device]}
         result = self.call_function(n.target, args, kwargs)

@@ -278,11 +278,11 @@ def test_two_kinds_of_devices_without_numbers(seed: int, monkeypatch: pytest.Mon
     runs: list[PlacedRun] = []
     make = PlacedRun.__init__
 
-    def kept(run: PlacedRun, *arguments: Any) -> None:
+    def noted(run: PlacedRun, *arguments: Any) -> None:
         make(run, *arguments)
         runs.append(run)
 
-    monkeypatch.setattr(PlacedRun, "__init__", kept)
+    monkeypatch.setattr(PlacedRun, "__init__", noted)
     module = Shared()
     placement = np.random.default_rng(seed).integers(0, 2, len(operation_kinds(module, (X,))))
     placed = PlacedModule(module, (X,), placement, ["cpu", "cpu"])
