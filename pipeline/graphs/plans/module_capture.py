@@ -220,6 +220,11 @@ def _check(graph: fx.Graph) -> None:
     for node in graph.nodes:
         if node.op == "get_attr":
             value = getattr(node.graph.owning_module, str(node.target))
+            if isinstance(value, fx.GraphModule):
+                raise NotPlaceable(
+                    "forward has control flow by data, whose branches would all be one operation: compute both, and choose "
+                    "by torch.where"
+                )
             if isinstance(value, Tensor) and (value.is_meta or isinstance(value, FakeTensor)):
                 raise NotPlaceable(f"forward makes the constant {node.target}: register it as a buffer")
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -37,7 +36,6 @@ class PlacedRun(fx.Interpreter):
         self.origins = origins
         self.gradients = gradients
         self._copies: dict[fx.Node, dict[int, Any]] = {}
-        self._branches: dict[tuple[fx.GraphModule, int], fx.GraphModule] = {}
 
     def __call__(self, values: list[Any]) -> Any:
         """The results for these values of the placeholders; the list is emptied."""
@@ -60,7 +58,6 @@ class PlacedRun(fx.Interpreter):
         if n.op != "call_function" or device is None:
             return super().run_node(n)
         args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
-        args = tuple(self._branch(arg, device) if isinstance(arg, fx.GraphModule) else arg for arg in args)
         if "device" in kwargs:
             kwargs = kwargs | {"device": self.devices[device]}
         result = self.call_function(n.target, args, kwargs)
@@ -79,17 +76,3 @@ class PlacedRun(fx.Interpreter):
             if OPERATION in node.meta:
                 self.transfers.add((node.meta[OPERATION], device))
         return copies[device]
-
-    def _branch(self, branch: fx.GraphModule, device: int) -> fx.GraphModule:
-        """A branch of a conditional, or the body of a loop, on a device."""
-        if (branch, device) not in self._branches:
-            placed = deepcopy(branch)
-            for graph in (part.graph for part in placed.modules() if isinstance(part, fx.GraphModule)):
-                for node in graph.nodes:
-                    if "device" in node.kwargs:
-                        node.kwargs = node.kwargs | {"device": self.devices[device]}
-            for part in placed.modules():
-                if isinstance(part, fx.GraphModule):
-                    part.recompile()
-            self._branches[branch, device] = placed
-        return self._branches[branch, device]
