@@ -222,7 +222,7 @@ def _check(graph: fx.Graph) -> None:
             value = getattr(node.graph.owning_module, str(node.target))
             if isinstance(value, fx.GraphModule):
                 raise NotPlaceable(
-                    "forward has control flow by data, whose branches would all be one operation: compute both, and choose "
+                    "forward has control flow by data, whose branches would be one operation: compute both, and choose "
                     "by torch.where"
                 )
             if isinstance(value, Tensor) and (value.is_meta or isinstance(value, FakeTensor)):

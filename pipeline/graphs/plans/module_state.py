@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from pipeline.graphs.plans.call_form import PLAIN, tensor_form
 
 _SKIPPED = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weight_refs"}  # RNNs renew the last two
-_OPAQUE = (type, ModuleType, nn.Module)
+_OPAQUE = (type, ModuleType, nn.Module, fx.Graph)
 _Cached = type(lru_cache(len))
 _EMPTY = CellType()
 _SIMPLE = (*PLAIN, list, tuple, dict, set, frozenset)
