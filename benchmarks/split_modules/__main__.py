@@ -1,4 +1,4 @@
-"""Modules of many kinds beside their copies that run by random splits: `python -m benchmarks.split_modules` (minutes).
+"""Modules of many kinds beside copies that run by random splits: `python -m benchmarks.split_modules` (20 minutes).
 
 For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, each of
 a call without gradients, and a call, its backward and a step of an optimiser. Results, their form, what aliases what,
@@ -23,11 +23,11 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
-from benchmarks.split_modules import layer_cases, state_cases
+from benchmarks.split_modules import layer_cases, odd_cases, state_cases
 from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, compared, detected
 from pipeline.analysis.rows import Quantity, results, row
 
-CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases)
+CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases, *odd_cases.CASES.cases)
 
 
 def main(
@@ -65,7 +65,8 @@ def main(
     for shown in rows:
         print(f"{shown['method']:<14} {shown['metric']:<18} {shown['value']:,.5g}")
     modules = [
-        f"benchmarks.split_modules.{part}" for part in ("__main__", "case", "comparing", "layer_cases", "state_cases")
+        f"benchmarks.split_modules.{part}"
+        for part in ("__main__", "case", "comparing", "layer_cases", "odd_cases", "state_cases")
     ]
     publish(output, {"results": results(rows)}, {"seeds": seeds}, modules)
 

@@ -42,6 +42,21 @@ def written(folder: Path, nodes: list, edges: list, **changes: object) -> Path:
     return folder / "mine.json"
 
 
+def test_operators_without_a_formula_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        "import torch",
+        "class Sorted(torch.nn.Module):",
+        "    def forward(self, x):",
+        "        return x.sort().values.relu()",
+    ]
+    (tmp_path / "sorted_rows.py").write_text("\n".join(lines))
+    result = run("sorted_rows:Sorted", "--input", "4,8", "--moves", "0")
+    assert result.exit_code == 0, result.output
+    assert "operators without a formula for their cost: sort (1);" in result.stdout.splitlines()[0]
+    assert "without a formula" not in run(RESNET, "--moves", "0").stdout
+
+
 def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
     split, trace, gantt = tmp_path / "new/split.json", tmp_path / "trace.json", tmp_path / "gantt.png"
     words = ("--devices", "5", "--link", "nvlink", "--moves", "200", "--memory", "8")

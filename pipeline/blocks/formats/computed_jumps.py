@@ -48,6 +48,7 @@ class Computed(NamedTuple):
 _CALLS = (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INTERRUPT)
 _ENDS = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.RETURN, FlowControl.EXCEPTION)
 _KEPT_BY_CALLS = {Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15, Register.RSP}
+_ONLY_WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE)
 _GENERAL = {
     Register.RAX, Register.RCX, Register.RDX, Register.RBX, Register.RBP, Register.RSI, Register.RDI, Register.R8,
     Register.R9, Register.R10, Register.R11, Register.R12, Register.R13, Register.R14, Register.R15,
@@ -161,8 +162,8 @@ class _Trace:
 
     def _computed(self, k: int) -> Origin:
         """Origin of a value that instruction `k` computes from the registers that it reads."""
-        read = {RegisterExt.full_register(u.register) for u in _info_factory.info(self._instructions[k]).used_registers()
-                if u.access not in (OpAccess.WRITE, OpAccess.COND_WRITE)}  # fmt: skip
+        used = _info_factory.info(self._instructions[k]).used_registers()
+        read = {RegisterExt.full_register(u.register) for u in used if u.access not in _ONLY_WRITES}
         values = (self.before(register, k) for register in sorted(read & _GENERAL))
         return Origin.COMPUTED | (Origin.RETURNED if any(value & Origin.RETURNED for value in values) else Origin(0))
 

@@ -24,12 +24,13 @@ from torch._functorch.aot_autograd import (
     aot_compile_joint_with_descriptors,
     aot_export_joint_with_descriptors,
 )
-from torch._subclasses import FakeTensorMode
+from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from pipeline.graphs.corpus.export import computes, kind_of
 from pipeline.graphs.plans.call_form import PLAIN, Call, NotPlaceable, bound, with_dataclasses
-from pipeline.graphs.plans.module_state import difference, state_of, weights_of
+from pipeline.graphs.plans.call_log import CallLog, Event, no_fast_paths
+from pipeline.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 
 Runner = Callable[[list[Any]], Any]  # a graph's results for values of its placeholders
 
@@ -38,6 +39,7 @@ class Captured(NamedTuple):
     """A captured forward."""
 
     device: str  # that it was captured on
+    events: list[Event]  # calls of torch's functions
     weights: tuple[str, ...]  # names of the parameters and buffers that `run` takes, in this order
     changed: tuple[str, ...]  # names of the weights, and after `inputs.` the numbers of the tensors, changed in place
     run: Callable[[Sequence[Tensor], Sequence[Tensor]], tuple[Any, dict[str, Tensor]]]
@@ -61,6 +63,7 @@ class Recorded(nn.Module):
         self._structure: pytree.TreeSpec | None = None
         self._leaves: list[object] = []  # of the result: Part or a plain value
         self._assigned: dict[str, int] = {}  # buffers that forward puts other tensors in place of: their numbers
+        self.events: list[Event] = []
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         args, kwargs = bound(self.module.forward, self._call.arguments(tensors))
@@ -68,7 +71,14 @@ class Recorded(nn.Module):
             _assign(self.module, name, weights_of(self.module)[first])
         before = weights_of(self.module)
         parameters = dict(self.module.named_parameters(remove_duplicate=False))
-        leaves, self._structure = pytree.tree_flatten(with_dataclasses(self.module(*args, **kwargs)))
+        for tensor in parameters.values():
+            tensor._is_param = True  # so that it is an instance of Parameter
+        state = state_of(self.module)
+        with CallLog() as log:
+            result = with_dataclasses(self.module(*args, **kwargs))
+            log.end(result)
+        self.events = log.events
+        leaves, self._structure = pytree.tree_flatten(result)
         after = weights_of(self.module)
         if changed := sorted(before.keys() ^ after.keys()) or [
             name for name in parameters if after[name] is not before[name]
@@ -94,6 +104,8 @@ class Recorded(nn.Module):
         self._assigned = {name: part(after[name]).number for name in after if after[name] is not before[name]}
         for name in self._assigned:
             _assign(self.module, name, before[name])
+        if place := difference(state, state_of(self.module)):
+            raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
         return tuple(results)
 
     def unflattened(self, results: Sequence[Tensor]) -> tuple[Any, dict[str, Tensor]]:
@@ -131,7 +143,7 @@ def captured(
     def run(weights: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Any, dict[str, Tensor]]:
         return recorded.unflattened(function(*weights, *inputs))
 
-    return Captured(device, tuple(names), tuple(map(_changed_name, mutated)), run)
+    return Captured(device, recorded.events, tuple(names), tuple(map(_changed_name, mutated)), run)
 
 
 def plain_graph(module: nn.Module, call: Call, device: str) -> fx.Graph:
@@ -147,11 +159,8 @@ def _exported(
         copy = on_device(module, device, gradients)
         recorded = Recorded(copy, call)
         tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
-    before = state_of(copy)
-    with _same_random_numbers(), _no_lost_gradients():
+    with _same_random_numbers(), _no_lost_gradients(), no_fast_paths(), empty_caches(copy):
         joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
-    if place := difference(before, state_of(copy)):
-        raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
     _check(joint.graph_module.graph)
     return recorded, joint
 
@@ -211,7 +220,12 @@ def _check(graph: fx.Graph) -> None:
     for node in graph.nodes:
         if node.op == "get_attr":
             value = getattr(node.graph.owning_module, str(node.target))
-            if isinstance(value, Tensor) and value.is_meta:
+            if isinstance(value, fx.GraphModule):
+                raise NotPlaceable(
+                    "forward has control flow by data, whose branches would be one operation: compute both, and choose "
+                    "by torch.where"
+                )
+            if isinstance(value, Tensor) and (value.is_meta or isinstance(value, FakeTensor)):
                 raise NotPlaceable(f"forward makes the constant {node.target}: register it as a buffer")
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             raise NotPlaceable(

@@ -27,9 +27,9 @@ from pipeline.graphs.plans.call_form import Call, NotPlaceable, call_of
 from pipeline.graphs.plans.module_capture import Captured, captured, operations_of, plain_graph, with_gradients
 from pipeline.graphs.plans.module_state import difference, state_of, weights_of
 from pipeline.graphs.plans.node_places import check_placement, of_file, place_nodes
+from pipeline.graphs.plans.overlapping import check_memory, move
 from pipeline.graphs.plans.placed_run import PlacedRun
-from pipeline.graphs.plans.rehearsal import check_device
-from pipeline.graphs.plans.shared_memory import check_memory, move
+from pipeline.graphs.plans.rehearsal import check_calls
 
 Result = TypeVar("Result")
 _PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else
@@ -113,12 +113,13 @@ class PlacedModule:
         key = (torch.is_grad_enabled(), *(tensor.requires_grad for tensor in tensors))
         if key not in self._captures:
             kinds = sorted({device.type for device in self.devices})
+            origins: list[torch.device | None] = []
             capture = _first(
-                partial(captured, self.module, call, self._place, self._runner, device)
+                partial(captured, self.module, call, self._place, partial(self._runner, origins), device)
                 for device in ((*kinds, "meta") if gradients else _PLAIN_CAPTURES)
             )
-            for kind in kinds:
-                _first([partial(check_device, self.module, call, capture.device, kind)])
+            for kind in {*kinds, capture.device}:
+                _first([partial(check_calls, self.module, call, capture.events, kind)])
             self._captures[key] = capture
         return self._captures[key]
 
@@ -128,8 +129,8 @@ class PlacedModule:
         if not self._captures:
             self._homes = homes
 
-    def _runner(self, graph: fx.GraphModule, gradients: bool) -> PlacedRun:
-        return PlacedRun(graph, self.devices, set() if gradients else self.transfers)
+    def _runner(self, origins: list[torch.device | None], graph: fx.GraphModule, gradients: bool) -> PlacedRun:
+        return PlacedRun(graph, self.devices, set() if gradients else self.transfers, origins, gradients)
 
     def _check_unchanged(self) -> None:
         if place := difference(self._state, state_of(self.module)):

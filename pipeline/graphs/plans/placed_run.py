@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -19,19 +18,35 @@ class PlacedRun(fx.Interpreter):
 
     _boxed_call = True  # as compilers of torch say that they take a list of arguments
 
-    def __init__(self, graph: fx.GraphModule, devices: list[torch.device], transfers: set[tuple[int, int]]) -> None:
-        """transfers: gets (operation, number of the device that its result moved to)."""
+    def __init__(
+        self,
+        graph: fx.GraphModule,
+        devices: list[torch.device],
+        transfers: set[tuple[int, int]],
+        origins: list[torch.device | None],
+        gradients: bool,
+    ) -> None:
+        """transfers: gets (operation, number of the device that its result moved to).
+
+        origins: forward's run puts the devices of its arguments there; that of gradients moves its results to them.
+        """
         super().__init__(graph)
         self.devices = devices
         self.transfers = transfers
+        self.origins = origins
+        self.gradients = gradients
         self._copies: dict[fx.Node, dict[int, Any]] = {}
-        self._branches: dict[tuple[fx.GraphModule, int], fx.GraphModule] = {}
 
     def __call__(self, values: list[Any]) -> Any:
         """The results for these values of the placeholders; the list is emptied."""
-        self._copies.clear()
+        if not self.gradients:
+            self.origins[:] = [value.device if isinstance(value, Tensor) else None for value in values]
         try:
-            return self.boxed_run(values)
+            results = self.boxed_run(values)
+            if not self.gradients:
+                return results
+            pairs = zip(results, self.origins, strict=True)
+            return [part.to(origin) if isinstance(part, Tensor) else part for part, origin in pairs]
         finally:
             self._copies.clear()
             self.env.clear()
@@ -43,7 +58,6 @@ class PlacedRun(fx.Interpreter):
         if n.op != "call_function" or device is None:
             return super().run_node(n)
         args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
-        args = tree_map_only(fx.GraphModule, lambda branch: self._branch(branch, device), args)
         if "device" in kwargs:
             kwargs = kwargs | {"device": self.devices[device]}
         result = self.call_function(n.target, args, kwargs)
@@ -62,17 +76,3 @@ class PlacedRun(fx.Interpreter):
             if OPERATION in node.meta:
                 self.transfers.add((node.meta[OPERATION], device))
         return copies[device]
-
-    def _branch(self, branch: fx.GraphModule, device: int) -> fx.GraphModule:
-        """A branch of a conditional, or the body of a loop, on a device."""
-        if (branch, device) not in self._branches:
-            placed = deepcopy(branch)
-            for graph in (part.graph for part in placed.modules() if isinstance(part, fx.GraphModule)):
-                for node in graph.nodes:
-                    if "device" in node.kwargs:
-                        node.kwargs = node.kwargs | {"device": self.devices[device]}
-            for part in placed.modules():
-                if isinstance(part, fx.GraphModule):
-                    part.recompile()
-            self._branches[branch, device] = placed
-        return self._branches[branch, device]

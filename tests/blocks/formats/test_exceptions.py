@@ -18,7 +18,8 @@ PROGRAMS = {
     "a store, a load and a call": "int f(int *p, int *q, int a) { try { *q = a; int t = *p; *q = t * a; return g(t); } "
     "catch (int) { return *q; } }",
     "a load between two calls": "void done [[noreturn]] (int); void f(int *p, int a, int b) { int x = a; "
-    "try { x = g(x); x = x * a; x = x * b + 1; int t = *p; t = t * t; t = t * t * b; x = x ^ t; done(x); } catch (int) { done(x); } }",
+    "try { x = g(x); x = x * a; "
+    " x = x * b + 1; int t = *p; t = t * t; t = t * t * b; x = x ^ t; done(x); } catch (int) { done(x); } }",
     "a division": "int f(int *p, int *q, int a) { try { *q = 1; int t = 7 / a; *q = t * 3; return t; } "
     "catch (int) { return *q; } }",
     "a destructor": "struct S { int *q; ~S() { g(*q); } }; int f(int *p, int *q, int a) { S s{q}; *q = a; "

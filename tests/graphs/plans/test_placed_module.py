@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +15,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch._subclasses import FakeTensorMode
 
 from pipeline.graphs.corpus.export import graph_of_module
 from pipeline.graphs.corpus.workloads import WorkloadError, split_of
-from pipeline.graphs.plans.placed_module import PlacedModule
+from pipeline.graphs.plans.call_form import NotPlaceable, call_of
+from pipeline.graphs.plans.placed_module import PlacedModule, operation_kinds
+from pipeline.graphs.plans.placed_run import PlacedRun
 
 
 class Net(nn.Module):
@@ -104,3 +109,200 @@ def test_wrong_placements() -> None:
         PlacedModule(network(), (WORDS,), np.zeros(2, int), ["cpu"])
     with pytest.raises(ValueError, match="uses device 3, but only 2 devices are given"):
         PlacedModule(network(), (WORDS,), np.full(n_operations(), 3), ["cpu"] * 2)
+
+
+def placed_linear(module: nn.Module, *inputs: object, **keywords: object) -> PlacedModule:
+    n = len(operation_kinds(module, inputs, keywords))
+    return PlacedModule(module, inputs, np.arange(n) % 2, ["cpu", "cpu"], keywords)
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.scale = 2.0
+
+    def forward(self, x: Tensor, factor: float = 1.0, *, shift: Tensor | None = None) -> Tensor:
+        y = self.layer(x).sum(0) / x.shape[0] * factor * self.scale
+        return y if shift is None else y + shift
+
+
+X = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "keywords", "message"),
+    [
+        (
+            (X[:2],),
+            {},
+            r"the input x is a float32 tensor of shape \(2, 8\) .* placed with a .* \(4, 8\) .*: pass the latter",
+        ),
+        ((X.double(),), {}, "the input x is a float64 tensor"),
+        ((X.t().contiguous().t(),), {}, r"the input x is .* strides \(1, 4\), .* strides \(8, 1\)"),
+        ((X, 2.0), {}, r"the input factor is 2.0 \(float\), .* placed with 3.0 \(float\)"),
+        ((X, 3), {}, r"the input factor is 3 \(int\)"),
+        ((X,), {}, "the call has the inputs x, but the module was placed with x, factor"),
+        ((X, 3.0), {"shift": X[0]}, "the call has the inputs x, factor, shift, but"),
+        (([X], 3.0), {}, r"the call has the inputs x\[0\], factor, but"),
+        ((), {}, r"forward takes \(x: .*missing a required argument: 'x'"),
+        ((X, 3.0, X), {}, "forward takes .*too many positional"),
+        ((X.to_sparse(), 3.0), {}, "the input x is of layout torch.sparse_coo"),
+        ((X.numpy(), 3.0), {}, "the input x is a ndarray"),
+        ((None, 3.0), {}, "the input x is None"),
+    ],
+)
+def test_calls_of_another_form_are_refused(inputs: tuple, keywords: dict, message: str) -> None:
+    if len(inputs) == 1:
+        inputs = (*inputs, 3.0) if "call has" not in message else inputs
+    placed = placed_linear(Scaled(), X, 3.0)
+    with pytest.raises(NotPlaceable, match=message):
+        placed(*inputs, **keywords)
+    assert torch.equal(placed(X, 3.0), placed.module(X, 3.0))
+
+
+def test_keywords_are_the_same_call() -> None:
+    placed = placed_linear(Scaled(), X, shift=X[0])
+    assert torch.equal(placed(x=X, shift=X[0]), placed.module(X, shift=X[0]))
+
+
+def test_the_same_tensor_twice_is_a_form() -> None:
+    attention = nn.MultiheadAttention(8, 2).eval()
+    placed = placed_linear(attention, X, X, X)
+    torch.testing.assert_close(placed(X, X, X)[0], attention(X, X, X)[0])
+    with pytest.raises(NotPlaceable, match=r"the input key is .* the same tensor as query"):
+        placed(X, X.clone(), X)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda module: module.train(), "training of the module is not what it was"),
+        (lambda module: setattr(module, "scale", 3.0), "scale of the module"),
+        (lambda module: setattr(module, "layer", nn.Linear(8, 8, bias=False)), "of the module is not what it was"),
+        (lambda module: setattr(module.layer, "weight", nn.Parameter(torch.ones(8, 8).double())), "layer.weight of"),
+        (lambda module: module.layer.register_forward_hook(lambda *_: None), "layer._forward_hooks"),
+    ],
+)
+def test_a_module_that_has_changed_is_refused(change: Callable[[nn.Module], object], message: str) -> None:
+    placed = placed_linear(Scaled().eval(), X)
+    change(placed.module)
+    with pytest.raises(NotPlaceable, match=message):
+        placed(X)
+
+
+def test_new_values_of_weights_count() -> None:
+    module, other = Scaled(), Scaled()
+    placed = placed_linear(module, X)
+    module.load_state_dict(other.state_dict())
+    assert torch.equal(placed(X), other(X))
+    module.layer.weight = nn.Parameter(torch.ones(8, 8))
+    assert torch.equal(placed(X), module(X)) and not torch.equal(placed(X), other(X))
+    module.layer.bias.requires_grad_(False)
+    placed(X).sum().backward()
+    assert module.layer.bias.grad is None and module.layer.weight.grad is not None
+    module.layer.bias.requires_grad_(True)
+    placed(X).sum().backward()
+    assert module.layer.bias.grad is not None
+
+
+def test_weights_that_are_no_longer_tied() -> None:
+    module = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    module[1].weight = module[0].weight
+    placed = placed_linear(module, X)
+    module[1].weight = nn.Parameter(module[0].weight.detach().clone())
+    with pytest.raises(NotPlaceable, match=r"1\.weight of the module"):
+        placed(X)
+
+
+def test_settings_of_torch() -> None:
+    placed = placed_linear(Scaled(), X)
+    with torch.autocast("cpu", torch.bfloat16):
+        with pytest.raises(NotPlaceable, match="autocast of cpu"):
+            placed(X)
+        with pytest.raises(NotPlaceable, match="autocast of cpu is enabled"):
+            placed_linear(Scaled(), X)
+    with pytest.raises(NotPlaceable, match=r"torch\.func"):
+        torch.vmap(placed)(X[None])
+    with pytest.raises(NotPlaceable, match="meta device"):
+        placed_linear(Scaled().to("meta"), X)
+
+
+class Overwrites(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        x.add_(1)
+        return x + y
+
+
+def test_inputs_that_share_memory_with_what_changes() -> None:
+    memory = torch.zeros(8)
+    placed = placed_linear(Overwrites(), memory[:4].clone(), memory[4:].clone())
+    assert placed(memory[:4], memory[4:]).tolist() == [1.0] * 4 and memory.tolist() == [1.0] * 4 + [0.0] * 4
+    with pytest.raises(NotPlaceable, match="forward changes the input x, which shares memory with the input y"):
+        placed(memory[:4], memory[2:6])
+
+
+def test_a_training_module_has_other_operations() -> None:
+    net = network()
+    n = n_operations()
+    with pytest.raises(NotPlaceable, match=r"the placement has 1\d operations.*call module.eval\(\)"):
+        PlacedModule(net.train(), (WORDS,), np.zeros(n, int), ["cpu"])
+
+
+def test_a_split_of_another_module(tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    path.write_text(split_of(np.arange(2), np.zeros(2, int), 1, ["first (addmm)", "second (relu)"]))
+    module = nn.Sequential(nn.Linear(8, 8), nn.Tanh())
+    with pytest.raises(WorkloadError, match=r"operation 1 is second \(relu\), but the module's is tanh"):
+        PlacedModule.of_split(module, (X,), path, ["cpu"])
+
+
+class Shared(nn.Module):
+    """A weight and an input that both devices read, a cast, a constant made in forward, and a buffer that changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.calls += 1
+        y = self.layer(x) + torch.arange(8, device=x.device)
+        z = self.layer(y).double() * self.calls + x
+        return y.relu(), z.view(-1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_kinds_of_devices_without_numbers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors without content on cpu and cuda: no operation mixes devices, and gradients are where weights are."""
+    runs: list[PlacedRun] = []
+    make = PlacedRun.__init__
+
+    def noted(run: PlacedRun, *arguments: Any) -> None:
+        make(run, *arguments)
+        runs.append(run)
+
+    monkeypatch.setattr(PlacedRun, "__init__", noted)
+    module = Shared()
+    placement = np.random.default_rng(seed).integers(0, 2, len(operation_kinds(module, (X,))))
+    placed = PlacedModule(module, (X,), placement, ["cpu", "cpu"])
+    x = X.clone().requires_grad_()
+    placed(x)[0].sum().backward()
+    forward = next(run for run in runs[::-1] if not run.gradients)
+    backward = next(run for run in runs[::-1] if run.gradients)
+    capture = placed._captured(call_of(module.forward, (x,), {}))
+    placed.devices[1] = torch.device("cuda:0")
+    with FakeTensorMode(), torch.no_grad():
+        weights = dict(module.named_parameters()) | dict(module.named_buffers())
+        homes = [placed.devices[placed._homes[name]] for name in capture.weights]
+        values = [
+            torch.empty(weights[name].shape, device=home) for name, home in zip(capture.weights, homes, strict=True)
+        ]
+        values.append(torch.empty(4, 8))
+        origins = [value.device for value in values]
+        results = forward(values)
+        calls, first, second, *saved = results
+        assert len({part.device.type for part in saved}) == len(set(placement.tolist())) and len(calls.shape) == 0
+        gradients = backward([*saved, torch.empty_like(first), torch.empty_like(second)])
+    places = [(part.device, origin) for part, origin in zip(gradients, origins, strict=True) if part is not None]
+    assert len(places) == 3 and all(device == origin for device, origin in places)

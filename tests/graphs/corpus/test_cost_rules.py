@@ -1,0 +1,88 @@
+"""Operators without a rule for their cost are named with their count, of torch modules and of ONNX files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import TensorProto, helper
+from torch import Tensor, nn
+
+from pipeline.graphs.corpus.cost_rules import unpriced_text
+from pipeline.graphs.corpus.export import traced, unpriced
+from pipeline.graphs.corpus.onnx_files import read_with_names
+
+
+@torch.library.custom_op("cost_rules::product", mutates_args=())
+def product(x: Tensor, y: Tensor) -> Tensor:
+    return x @ y
+
+
+@product.register_fake
+def _(x: Tensor, y: Tensor) -> Tensor:
+    return x.new_empty(x.shape[0], y.shape[1])
+
+
+class Unknown(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = product(product(x, x), x).sort().values
+        return torch.cond(y.sum() > 0, lambda z: z.sin(), lambda z: z @ z, (y,)) + torch.fft.rfft(y).abs().sum()
+
+
+class Priced(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv1d(4, 4, 1), nn.BatchNorm1d(4), nn.GELU(), nn.Linear(4, 4), nn.LayerNorm(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.layers(x) @ x
+        return torch.where(y > 0, y.softmax(-1), y.cumsum(0).clamp(-1, 1)).logsumexp(-1) + y.amax(-1).to(x.dtype)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "expected"),
+    [
+        (Unknown(), (4, 4), ["cost_rules::product", "cost_rules::product", "sort", "higher_order::cond", "_fft_r2c"]),
+        (Priced(), (2, 4, 4), []),
+        (nn.MaxPool2d(2), (1, 2, 4, 4), ["max_pool2d_with_indices"]),
+    ],
+)
+def test_modules(module: nn.Module, shape: tuple[int, ...], expected: list[str]) -> None:
+    nodes = traced(module.to("meta"), (torch.empty(shape, device="meta"),), "forward")
+    assert list(unpriced(nodes)) == expected
+
+
+def test_training_adds_no_operators_without_a_rule() -> None:
+    nodes = traced(Priced().to("meta"), (torch.empty(2, 4, 4, device="meta"),), "training")
+    assert set(unpriced(nodes)) == set()
+
+
+def test_files(tmp_path: Path) -> None:
+    """An operator of another domain is unknown, even if it has a name of ONNX's."""
+    nodes = [
+        helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=4),
+        helper.make_node("Relu", ["y"], ["z"]),
+        helper.make_node("Relu", ["z"], ["v"], domain="mine"),
+        helper.make_node("Einsum", ["v", "v"], ["e"], equation="abcd,abcd->a"),
+    ]
+    weights = [helper.make_tensor(name, TensorProto.FLOAT, [1, 16, 4], np.zeros(64, np.float32)) for name in ("w", "r")]
+    shape = [3, 1, 2, 4]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 2, 4])],
+        [helper.make_tensor_value_info("e", TensorProto.FLOAT, [3])],
+        weights,
+        value_info=[helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("y", "z", "v")],
+    )
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("mine", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "mine.onnx")
+    assert read_with_names(tmp_path / "mine.onnx").unpriced == ("LSTM", "mine::Relu", "Einsum")
+
+
+def test_the_sentence_counts() -> None:
+    assert unpriced_text(()) == ""
+    assert unpriced_text(("sort", "LSTM", "sort")).startswith("without a formula for their cost: LSTM (1), sort (2);")
