@@ -242,6 +242,8 @@ def _changes_of_return(trace: _Trace, instructions: Sequence[Instruction]) -> It
         depth, register = trace.depths[k], Register.NONE
         if instruction.mnemonic == Mnemonic.PUSH and depth == -WORD and instruction.op0_kind == OpKind.REGISTER:
             register = instruction.op0_register
+        elif instruction.mnemonic == Mnemonic.POP and depth == 0 and instruction.op0_kind == OpKind.MEMORY:
+            yield k
         elif trace.is_return(k) and writes_word(instruction):
             if instruction.mnemonic != Mnemonic.MOV:
                 yield k

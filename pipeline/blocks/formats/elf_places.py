@@ -116,19 +116,22 @@ def _anchors(image: Image, code: Code, symbols_places: np.ndarray) -> np.ndarray
 
 
 def _of_distances(image: Image, code: Code, relocations: Relocations, chosen: np.ndarray) -> np.ndarray:
-    """What distances in the data of an object may name: from themselves, their run's begin, or a place before them."""
+    """What distances in the data of an object may name: from themselves, or else from a place before them."""
     rows = np.flatnonzero(chosen)
     if len(rows) == 0 or not image.relocatable:
         return np.zeros(0, np.int64)
     rows = rows[np.argsort(relocations.place[rows], kind="stable")]
     place, target = relocations.place[rows], relocations.target[rows]
     begins = np.r_[True, (np.diff(place) > 8) | (np.diff(relocations.section[rows]) != 0)]
-    run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    number = np.cumsum(begins) - 1
+    run = place[np.flatnonzero(begins)][number]
+    plain = code.at(target) >= 0  # from themselves, as in tables of kernels
+    unclear = ~np.isin(number, np.setdiff1d(number, number[~plain]))
     anchors = _anchors(image, code, np.zeros(0, np.int64))
     nearest = np.searchsorted(anchors, place, "right") - 1
-    bases = [place, *(anchors[(nearest - k).clip(min=0)] for k in range(_ANCHORS))]
+    bases = [anchors[(nearest - k).clip(min=0)] for k in range(_ANCHORS)]
     bases += [run - distance for distance in range(0, _HEADER, 4)]
-    return np.concatenate([target - (place - base) for base in bases])
+    return np.concatenate([target, *((target - (place - base))[unclear] for base in bases)])
 
 
 def _distances_in_data(
