@@ -190,7 +190,7 @@ def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
         yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
 
 
-def _listing(source: Source, asked: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
+def _listing(source: Source, lines: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
     """The listing, with the places of some lines, and options of the assembler.
 
     A text that does not name its syntax may be in either.
@@ -199,7 +199,7 @@ def _listing(source: Source, asked: Sequence[int]) -> tuple[Listing, tuple[str, 
     errors = []
     for options in ((),) if has_syntax else ((), _INTEL):
         try:
-            return listing(source, options, asked), options
+            return listing(source, options, lines), options
         except Refused as error:
             errors.append(error)
     best = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer

@@ -105,8 +105,8 @@ class _Labels:
             lines = self._numeric.get(match.group(1), [])
             place = bisect_left(lines, line) - (match.group(2) == "b")
             return lines[place] if 0 <= place < len(lines) else None
-        found_line = self.lines.get(token)
-        return self.lines.get(token[1:]) if found_line is None and token[:1] == "$" else found_line
+        label_line = self.lines.get(token)
+        return self.lines.get(token[1:]) if label_line is None and token[:1] == "$" else label_line
 
 
 def _operands(text: str) -> list[str]:
@@ -303,9 +303,9 @@ def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterat
     for line, statement in enumerate(source.statements):
         if statement.kind == Kind.ASSIGNMENT and (statement.word.startswith(".L") or times[statement.word] > 1):
             tokens = _TOKEN.findall(statement.operands)
-            here = "." in tokens and is_code[line]
+            of_place = "." in tokens and is_code[line]
             of_label = any((label := labels.of(token, line)) is not None and is_code[label] for token in tokens)
-            if here or of_label or any(token in labels.assigned for token in tokens):
+            if of_place or of_label or any(token in labels.assigned for token in tokens):
                 yield line
 
 

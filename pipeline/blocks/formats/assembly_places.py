@@ -107,11 +107,11 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     is_function = np.isin(types, _FUNCTIONS) | _begins_like_function(source, part, types)
     begins = np.unique(keys_of_symbols[is_function & is_code[sections]])
 
-    transfers, held, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
+    transfers, holding, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
     unread = [(index << _SHIFT) + targets for index, (_, targets) in branches(part).items()]
     arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, *unread]))
     addresses = _joined([
-        *held, _of_operands(part),
+        *holding, _of_operands(part),
         _Addresses.of(_of_symbols(source, part, keys_of_symbols, types, is_code)),
         _Addresses.of(_of_names(part, names, is_code)),
     ])  # fmt: skip
@@ -139,10 +139,10 @@ def places(source: Source, part: Listing, names: Names) -> Places:
 
     areas = _Areas(source, part)
     component = _components(part, finder, areas, transfers, begins)
-    held_inside = _Addresses(index[inner], addresses.holder[inner])
+    inner_holds = _Addresses(index[inner], addresses.holder[inner])
     by_code = (index >= 0) & (addresses.holder >= 0)
-    held_by_code = _Addresses(index[by_code], addresses.holder[by_code])
-    wild = _wild(source, part, finder, areas, component, transfers, held_inside, held_by_code)
+    by_operands = _Addresses(index[by_code], addresses.holder[by_code])
+    wild = _wild(source, part, finder, areas, component, transfers, inner_holds, by_operands)
     number = component[areas.of] if size else areas.of
     alone = [""] * size
     for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
@@ -194,7 +194,7 @@ def _of_relocations(
     facts = part.forms.facts[part.form]
     direct = np.flatnonzero((facts["branch_bytes"] > 0) & ~part.relocated)
     transfers = [_Addresses(_ends(part, direct) + _distances(part, direct), direct)]
-    held: list[_Addresses] = []
+    addresses: list[_Addresses] = []
     entries: list[np.ndarray] = [np.zeros(0, np.int64)]
     guesses: list[np.ndarray] = [np.zeros(0, np.int64)]
     sections = part.object.symbols["section"].astype(np.int64)
@@ -214,17 +214,17 @@ def _of_relocations(
             key = key + np.where(relative & read, _ends(part, holder) - own_place, 0)
             is_branch = read & (facts["branch_bytes"][holder] > 0) if len(facts) else read
             transfers.append(_Addresses(key[is_branch], holder[is_branch]))
-            held.append(_Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
-            held += [_Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
-            held.append(_Addresses.of(key[~read & ~relative]))
+            addresses.append(_Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
+            addresses += [_Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
+            addresses.append(_Addresses.of(key[~read & ~relative]))
             continue
         in_table = np.zeros(len(place), bool)
         for first, last in in_tables.get(section.index, ()):
             in_table |= (first <= place) & (place < last)
         entries.append(key[in_table & ~relative])
-        held.append(_Addresses.of(key[~in_table & ~relative]))
+        addresses.append(_Addresses.of(key[~in_table & ~relative]))
         guesses += _of_distances(place[~in_table & relative], key[~in_table & relative])
-    return _joined(transfers), held, np.concatenate(entries), np.concatenate(guesses)
+    return _joined(transfers), addresses, np.concatenate(entries), np.concatenate(guesses)
 
 
 def _ends(part: Listing, index: np.ndarray) -> np.ndarray:
@@ -328,11 +328,12 @@ def _components(part: Listing, finder: _Finder, areas: _Areas, transfers: _Addre
 
 def _wild(
     source: Source, part: Listing, finder: _Finder, areas: _Areas, component: np.ndarray, transfers: _Addresses,
-    inner: _Addresses, held: _Addresses,
+    inner: _Addresses, operands: _Addresses,
 ) -> np.ndarray:  # fmt: skip
     """Instructions of areas where control may arrive at a place that cannot be listed, (C,) bool.
 
-    inner: instructions, -1 for none, whose address is held somewhere, begins of functions apart; held: with these.
+    inner: instructions, -1 for none, whose address is held somewhere, begins of functions apart. operands: those whose
+    address an instruction holds, begins of functions too.
     """
     wild = np.zeros(len(part.line), bool)
     if not len(wild):
@@ -343,17 +344,17 @@ def _wild(
     jumps = np.flatnonzero(part.forms.facts["branch_bytes"][part.form] > 0).tolist()
     jumping[[areas.of[k] for k in jumps if is_thunk(source.statements[int(part.line[k])].operands)]] = True
     jumping = np.isin(component, component[jumping])
-    taken = (inner.key >= 0) & (inner.holder >= 0) & kinds.takes_address[inner.holder]
-    wild[inner.key[taken]] = True  # other code may add to the address and jump there
-    taken[taken] = jumping[areas.of[inner.holder[taken]]]
-    wild[inner.holder[taken]] = True
-    for area in np.union1d(kinds.areas, areas.of[held.holder]).tolist():
+    by_address = (inner.key >= 0) & (inner.holder >= 0) & kinds.takes_address[inner.holder]
+    wild[inner.key[by_address]] = True  # other code may add to the address and jump there
+    by_address[by_address] = jumping[areas.of[inner.holder[by_address]]]
+    wild[inner.holder[by_address]] = True
+    for area in np.union1d(kinds.areas, areas.of[operands.holder]).tolist():
         rows = np.flatnonzero(areas.of == area)
-        computed = computed_jumps(*_run(part, finder, rows, transfers, set(held.holder.tolist())))
+        computed = computed_jumps(*_run(part, finder, rows, transfers, set(operands.holder.tolist())))
         if computed:
             wild[rows] = True
             wild[inner.key[inner.key >= 0]] = True
-            wild[held.key[(held.key >= 0) & np.isin(held.holder, rows)]] = True
+            wild[operands.key[(operands.key >= 0) & np.isin(operands.holder, rows)]] = True
         if any(jump.from_return for jump in computed):
             first = finder.begins(rows[:1])
             wild[transfers.holder[np.isin(transfers.key, first)]] = True

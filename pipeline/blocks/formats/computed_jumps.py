@@ -98,12 +98,12 @@ class _Trace:
         if len(self._open) > _DEEPEST:
             return Origin.COMPUTED | Origin.RETURNED
         self._open.add((register, place))
-        origins, seen, waiting = Origin(0), set[int](), [place]
+        origins, visited, waiting = Origin(0), set[int](), [place]
         while waiting:
             k = waiting.pop()
-            if k in seen:
+            if k in visited:
                 continue
-            seen.add(k)
+            visited.add(k)
             if k == 0:
                 origins |= Origin.OUTSIDE
             earlier = list(self._sources.get(k, ()))
@@ -129,7 +129,7 @@ class _Trace:
         """Origins of the register that instruction `k` writes."""
         instruction = self._instructions[k]
         mnemonic, source = instruction.mnemonic, instruction.op1_kind if instruction.op_count > 1 else OpKind.REGISTER
-        own = RegisterExt.full_register(instruction.op0_register)
+        written = RegisterExt.full_register(instruction.op0_register)
         other = RegisterExt.full_register(instruction.op1_register) if source == OpKind.REGISTER else Register.NONE
         if instruction.op_count and RegisterExt.size(instruction.op0_register) < 4:
             return self._computed(k)
@@ -148,16 +148,16 @@ class _Trace:
         if mnemonic == Mnemonic.LEA and instruction.memory_displacement == 0 and instruction.memory_index_scale == 1:
             parts = [r for r in (instruction.memory_base, instruction.memory_index) if r != Register.NONE]
             return self._sum([self.before(RegisterExt.full_register(r), k) for r in parts])
-        if mnemonic in (Mnemonic.XOR, Mnemonic.SUB) and other == own:
+        if mnemonic in (Mnemonic.XOR, Mnemonic.SUB) and other == written:
             return Origin.DATA
         if mnemonic == Mnemonic.ADD and source == OpKind.MEMORY:
             loaded = Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
-            return self._sum([self.before(own, k), loaded])
+            return self._sum([self.before(written, k), loaded])
         if mnemonic == Mnemonic.ADD and source == OpKind.REGISTER:
-            return self._sum([self.before(own, k), self.before(other, k)])
+            return self._sum([self.before(written, k), self.before(other, k)])
         if _NAMES[mnemonic].startswith("CMOV"):
             moved = Origin.LOADED if source == OpKind.MEMORY else self.before(other, k)
-            return self.before(own, k) | moved
+            return self.before(written, k) | moved
         return self._computed(k)
 
     def _computed(self, k: int) -> Origin:

@@ -62,10 +62,10 @@ def named(
     """The named positions of a file. pointers: what data of a linked file may point to; probes: of static probes."""
     size = len(image.code)
     skipped = [k for k, section in enumerate(image.sections) if section.name.startswith(_SKIPPED)]
-    held = (relocations.target != NOWHERE) & ~np.isin(relocations.section, skipped) & ~verdict.entries
-    in_data = held & ((relocations.place >= size) if image.relocatable else True)
+    of_code = (relocations.target != NOWHERE) & ~np.isin(relocations.section, skipped) & ~verdict.entries
+    in_data = of_code & ((relocations.place >= size) if image.relocatable else True)
     relative = np.isin(relocations.kind, PC_RELATIVE)
-    in_operand = held & (code.relocation >= 0)
+    in_operand = of_code & (code.relocation >= 0)
     in_operand[in_operand] = ~np.isin(code.flow[code.relocation[in_operand]], (Flow.JUMP, Flow.CONDITION, Flow.CALL))
     addresses = relocations.target[in_data & ~relative]
     places = [code.refers, probes, symbols.labels, addresses, relocations.target[in_operand & ~relative]]
@@ -190,9 +190,9 @@ def left_alone(
     if jumps:
         wild += code.function[index[inner]].tolist()
     # Other code may add to an address that an instruction takes, and jump there.
-    taken = code.refers[code.loads_address & ~np.isin(code.refers, functions.begin)]
+    by_address = code.refers[code.loads_address & ~np.isin(code.refers, functions.begin)]
     computing = operands[holds & np.isin(code.function, wild)]
-    into = function_at(functions, np.r_[taken, computing])
+    into = function_at(functions, np.r_[by_address, computing])
     wild += into[into >= 0].tolist()
     from_return = [f for f, rows in jumps.items() if any(row.from_return for row in rows)]
     calls = np.isin(code.to, functions.begin[from_return]) & (code.to != NOWHERE)

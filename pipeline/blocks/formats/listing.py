@@ -42,7 +42,7 @@ class Listing:
     movable: np.ndarray  # bool: it may move, as far as its bytes and relocations tell
     forms: Forms
     object: Assembled  # of the text as it is
-    places: dict[int, tuple[int, int]]  # line of a label or an assignment that was asked for -> section, offset
+    places: dict[int, tuple[int, int]]  # line of a label or an assignment whose place is wanted -> section, offset
 
     def code(self, index: int) -> bytes:
         """The bytes of an instruction."""
@@ -58,14 +58,14 @@ def _prefix(text: str) -> str:
     return next(name for k in count() if (name := f"statement{k}_") not in text)
 
 
-def _labelled(source: Source, prefix: str, asked: Sequence[int]) -> tuple[bytes, np.ndarray]:
-    """The text with labels before and after each statement, and the lines of these; and labels for lines asked for."""
+def _labelled(source: Source, prefix: str, place_lines: Sequence[int]) -> tuple[bytes, np.ndarray]:
+    """The text with labels before and after each statement, and the lines of these; and labels for other lines."""
     lines = list(source.lines)
     candidates = [k for k, statement in enumerate(source.statements) if statement.kind == Kind.INSTRUCTION]
     for number, line in enumerate(candidates):
         name = f"{prefix}{number:0{_DIGITS}d}"
         lines[line] = f"{name}a: {source.statements[line].text}; {name}b:\n"
-    for number, line in enumerate(asked):
+    for number, line in enumerate(place_lines):
         name = f"{prefix}{number:0{_DIGITS}d}c"
         if source.statements[line].kind == Kind.LABEL:
             lines[line] = f"{name}:\n{lines[line]}"
@@ -183,17 +183,17 @@ def _relocation_facts(
     return linked, relocated, free
 
 
-def listing(source: Source, options: tuple[str, ...] = (), asked: Sequence[int] = ()) -> Listing:
-    """Machine code of the statements of a text. asked: lines of labels and assignments whose places are wanted.
+def listing(source: Source, options: tuple[str, ...] = (), place_lines: Sequence[int] = ()) -> Listing:
+    """Machine code of the statements of a text. place_lines: of labels and assignments whose places are wanted.
 
     Raises assembler.Refused if the text is no assembly, NotUnderstood, and Unreadable as the assembler does.
     """
     plain = assemble("".join(source.lines).encode("latin-1"), options)
     prefix = _prefix("".join(source.lines))
-    text, line = _labelled(source, prefix, asked)
-    labelled = assemble(text, options) if len(line) or asked else plain
-    section, value, rows = _label_values(labelled, prefix, max(len(line), len(asked)))
-    places = {k: (s, v) for k, s, v in zip(asked, section[2].tolist(), value[2].tolist(), strict=False)}
+    text, line = _labelled(source, prefix, place_lines)
+    labelled = assemble(text, options) if len(line) or place_lines else plain
+    section, value, rows = _label_values(labelled, prefix, max(len(line), len(place_lines)))
+    places = {k: (s, v) for k, s, v in zip(place_lines, section[2].tolist(), value[2].tolist(), strict=False)}
     section, value = section[:, : len(line)], value[:, : len(line)]
     if not _equal(plain, labelled, len(rows)):
         raise NotUnderstood("the text means something else when labels stand between its statements")

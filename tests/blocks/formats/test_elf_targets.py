@@ -126,10 +126,10 @@ def test_a_function_is_left_alone_if_code_takes_an_address_in_it(link: str, tmp_
     ],
 )
 def test_symbols_with_an_offset(alias: str, blocks: list[bytes], tmp_path: Path) -> None:
-    here = f".globl inside\n{alias}"
+    place = f".globl inside\n{alias}"
     expected = [block for block in blocks if len(list(Decoder(64, block))) > 1]
-    assert blocks_of_f(tmp_path, LINKS["object"], here=here) == expected
-    assert blocks_of_f(tmp_path, ("-nostdlib", "-shared"), here=here) == expected
+    assert blocks_of_f(tmp_path, LINKS["object"], here=place) == expected
+    assert blocks_of_f(tmp_path, ("-nostdlib", "-shared"), here=place) == expected
 
 
 @pytest.mark.parametrize("constant", ["movl $.Lp, %eax", "movabsq $.Lp, %rax", "movl %eax, .Lp(,%rdi,8)"])

@@ -80,7 +80,7 @@ def test_labels_that_change_the_text_are_noticed() -> None:
 
 def test_places_of_labels_and_assignments() -> None:
     text = "f:\n\tmovl %eax, %ebx\n1:\n\tmovl %ecx, %edx\n.Lx = . - 1\n\t.data\n\t.byte 0\n.Ly:\n"
-    part = listing(scan(text), asked=[0, 2, 4, 7])
+    part = listing(scan(text), place_lines=[0, 2, 4, 7])
     (code,) = (index for index, section in part.object.sections.items() if section.executable)
     assert [part.places[line] for line in (0, 2, 4)] == [(code, 0), (code, 2), (code, 3)]
     assert part.places[7][1] == 1 and part.places[7][0] != code
