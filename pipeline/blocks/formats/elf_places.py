@@ -8,6 +8,7 @@ instructions stay.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -86,11 +87,14 @@ def _lengths(
 ) -> np.ndarray:
     """Ends of ranges of code: numbers of four bytes beside an address that would lead to an instruction nearby."""
     rows = np.flatnonzero(chosen & (relocations.target >= 0) & (relocations.target < len(image.code)))
-    place, target = relocations.place[rows], relocations.target[rows]
+    pairs = [(relocations.place[rows], relocations.target[rows])]
+    if not image.movable:
+        pairs += _addresses_in_data(image, content)
+    place, target = (np.concatenate(column) for column in zip(*pairs, strict=True))
     into = function_at(functions, target)
     positions = [np.zeros(0, np.int64)]
     for section, base in zip(image.sections, image.bases.tolist(), strict=True):
-        if base == NOWHERE or section["sh_type"] in ("SHT_NOBITS", "SHT_NULL") or not len(rows):
+        if base == NOWHERE or section["sh_type"] in ("SHT_NOBITS", "SHT_NULL"):
             continue
         numbers = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 4)
         for distance in _BESIDE:
@@ -100,6 +104,15 @@ def _lengths(
             is_near = (code.at(end) >= 0) & (function_at(functions, end) == into[inside]) & (end != target[inside])
             positions.append(end[is_near])
     return np.concatenate(positions)
+
+
+def _addresses_in_data(image: Image, content: bytes) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of each section of a program at a fixed address: places of words that are addresses of code, and these."""
+    for section, base in zip(image.sections, image.bases.tolist(), strict=True):
+        if base != NOWHERE and section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4:
+            numbers = numbers_at_every_byte(content, section["sh_offset"], section["sh_size"], 8) - image.address
+            at = np.flatnonzero((numbers >= 0) & (numbers < len(image.code)))
+            yield base + at, numbers[at]
 
 
 def _after_ends(code: Code, labels: np.ndarray) -> np.ndarray:
