@@ -22,7 +22,7 @@ from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_names import Names
 from pipeline.blocks.formats.computed_jumps import computed_jumps, may_change_return, may_write_return, pops_first
 from pipeline.blocks.formats.elf_symbols import is_thunk
-from pipeline.blocks.formats.listing import Listing, branches
+from pipeline.blocks.formats.listing import Listing, branches, by_section
 from pipeline.blocks.formats.statements import DEBUG_SECTION, Kind, Source
 
 _FUNCTIONS = (2, 10)  # types of symbols: functions, and resolvers of indirect functions
@@ -348,9 +348,11 @@ def _wild(
     wild[inner.key[by_address]] = True  # other code may add to the address and jump there
     by_address[by_address] = jumping[areas.of[inner.holder[by_address]]]
     wild[inner.holder[by_address]] = True
-    for area in np.union1d(kinds.areas, areas.of[operands.holder]).tolist():
-        rows = np.flatnonzero(areas.of == area)
-        computed = computed_jumps(*_run(part, finder, rows, transfers, set(operands.holder.tolist())))
+    chosen = set(np.union1d(kinds.areas, areas.of[operands.holder]).tolist())
+    for area, rows in by_section(areas.of, part.begin):
+        if area not in chosen:
+            continue
+        computed = computed_jumps(*_run(part, rows, operands.holder))
         if computed:
             wild[rows] = True
             wild[inner.key[inner.key >= 0]] = True
@@ -385,13 +387,20 @@ def _kinds(part: Listing, areas: _Areas) -> _Kinds:
 
 
 def _run(
-    part: Listing, finder: _Finder, rows: np.ndarray, transfers: _Addresses, holders: set[int]
+    part: Listing, rows: np.ndarray, holders: np.ndarray
 ) -> tuple[list[Instruction], dict[int, list[int]], list[bool]]:
-    """The instructions of an area, the branches inside it that lead to each, and whether each names a place in code."""
-    number = {k: place for place, k in enumerate(rows.tolist())}
+    """All instructions of an area, the branches in it that lead to each, and whether each holds an address of code.
+
+    Those of lines that are not understood are among them.
+    """
+    section, begin, end = int(part.section[rows[0]]), int(part.begin[rows].min()), int(part.end[rows].max())
+    content = part.object.sections[section].content[begin:end]
+    instructions = list(Decoder(64, content, ip=begin))
+    number = {instruction.ip: k for k, instruction in enumerate(instructions)}
     sources: dict[int, list[int]] = {}
-    for k, target in zip(transfers.holder.tolist(), finder.at(transfers.key).tolist(), strict=True):
-        if k in number and target in number:
-            sources.setdefault(number[target], []).append(number[k])
-    instructions = [Decoder(64, part.code(k), ip=int(part.begin[k])).decode() for k in rows.tolist()]
-    return instructions, sources, [k in holders for k in rows.tolist()]
+    for k, instruction in enumerate(instructions):
+        direct = instruction.flow_control in (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH)
+        if direct and (target := number.get(instruction.near_branch_target)) is not None:
+            sources.setdefault(target, []).append(k)
+    holding = set(part.begin[np.intersect1d(rows, holders)].tolist())
+    return instructions, sources, [instruction.ip in holding for instruction in instructions]

@@ -7,7 +7,7 @@ the labels changed nothing in the object.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -204,19 +204,14 @@ def listing(source: Source, options: tuple[str, ...] = (), place_lines: Sequence
     forms = Forms()
     alone, form = np.zeros(len(line), bool), np.zeros(len(line), np.int32)
     linked, relocated, free = np.zeros((3, len(line)), bool)
-    for index in np.unique(section).tolist():
-        rows = np.flatnonzero(section == index)
+    for index, rows in by_section(section, begin):
         alone[rows], form[rows] = _instructions(plain.sections[index].content, begin[rows], end[rows], forms)
         rows = rows[alone[rows]]
-        rows = rows[np.argsort(begin[rows], kind="stable")]  # subsections come later in the section than in the text
         linked[rows], relocated[rows], free[rows] = _relocation_facts(
             begin[rows], end[rows], forms.facts[form[rows]], plain.sections[index].relocations
         )
+        free[rows[_swallowed(plain.sections[index].content, begin[rows], end[rows], forms)]] = False
     movable = free & forms.facts["plain"][form]
-    for index in np.unique(section[alone]).tolist():
-        rows = np.flatnonzero((section == index) & alone)
-        rows = rows[np.argsort(begin[rows], kind="stable")]
-        movable[rows[_swallowed(plain.sections[index].content, begin[rows], end[rows], forms)]] = False
     keep = np.flatnonzero(alone)
     return Listing(
         line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],
@@ -224,16 +219,27 @@ def listing(source: Source, options: tuple[str, ...] = (), place_lines: Sequence
     )  # fmt: skip
 
 
+def by_section(section: np.ndarray, begin: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each section, and the indices of its instructions by ascending offset.
+
+    Subsections come later in the section than in the text.
+    """
+    order = np.lexsort((begin, section))
+    numbers, first = np.unique(section[order], return_index=True)
+    yield from zip(numbers.tolist(), np.split(order, first[1:]), strict=False)
+
+
 def branches(part: Listing) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """All direct branches inside each section of code: offsets of their ends, and of their targets; by target."""
-    return {index: _branches(part, index) for index, s in part.object.sections.items() if s.executable}
+    rows = dict(by_section(part.section, part.begin)) if len(part.line) else {}
+    none = np.zeros(0, np.int64)
+    sections = part.object.sections.items()
+    return {index: _branches(part, index, rows.get(index, none)) for index, s in sections if s.executable}
 
 
-def _branches(part: Listing, index: int) -> tuple[np.ndarray, np.ndarray]:
+def _branches(part: Listing, index: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     section = part.object.sections[index]
     code = np.frombuffer(section.content, np.uint8)
-    rows = np.flatnonzero(part.section == index)
-    rows = rows[np.argsort(part.begin[rows], kind="stable")]
     begin, end, form = part.begin[rows], part.end[rows], part.form[rows]
     # The bytes between instructions that are understood.
     gap_begin, gap_end = np.r_[0, end], np.r_[begin, len(code)]

@@ -49,5 +49,5 @@ def _brings_text(word: str, rest: str, text: str) -> bool:
 
 def _is_used(name: str, text: str) -> bool:
     """Whether a name occurs outside of comments."""
-    word = re.compile(rf"(?<![\w.$%]){re.escape(name)}(?![\w.$])")
+    word = re.compile(rf"(?<![\w.%]){re.escape(name)}(?![\w.$])")
     return any(word.search(line.partition("#")[0]) for line in text.split("\n"))
