@@ -400,6 +400,7 @@ def _run(
     sources: dict[int, list[int]] = {}
     for k, instruction in enumerate(instructions):
         direct = instruction.flow_control in (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH)
+        direct &= instruction.near_branch_target != instruction.next_ip  # the linker fills it in
         if direct and (target := number.get(instruction.near_branch_target)) is not None:
             sources.setdefault(target, []).append(k)
     holding = set(part.begin[np.intersect1d(rows, holders)].tolist())
