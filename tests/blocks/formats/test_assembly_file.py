@@ -219,6 +219,28 @@ def test_rip_relative_operands_inside_a_section() -> None:
     ]  # fmt: skip
 
 
+def test_the_first_instruction_of_a_function_that_data_name_stays_the_first() -> None:
+    text = f"\t.type f, @function\nf:\n{A}{B}{A}\tret\n"
+    for data, fixed in (("\t.data\n\t.quad f\n", True), ("\t.globl f\n", False)):
+        (block,) = document(text + data).blocks
+        assert [bool(mark & Mark.FIXED) for mark in block.marks] == [fixed, False, False]
+
+
+def test_requests_of_valgrind_stay_together() -> None:
+    request = "".join(f"\trolq ${count}, %rdi\n" for count in (3, 13, 61, 51)) + "\txchgq %rbx, %rbx\n"
+    (block,) = document(f"f:\n{A}{request}{A}\tret\n").blocks
+    assert [bool(mark & Mark.FIXED) for mark in block.marks] == [False, *[True] * 5, False]
+
+
+@pytest.mark.parametrize("opening", ["0xa9", "0x3d", "0xb9", "0x0f, 0xb6"])
+def test_bytes_that_swallow_an_instruction(opening: str) -> None:
+    """One way to read the code goes through the bytes, another one begins after them."""
+    text = f"f:\n\tje 1f\n\t.byte {opening}\n1:\n{A}{B}{A}{A}\tret\n"
+    (plain,) = document(text.replace(f"\t.byte {opening}\n", "\t.byte 0x90\n")).blocks
+    assert len(plain.marks) == 4
+    assert all(len(block.marks) < 4 for block in document(text).blocks)
+
+
 def test_an_order_must_be_a_permutation() -> None:
     with pytest.raises(ValueError, match=r"lines 1-2: \[0, 0\] is no permutation of 2"):
         document(A + B).rewritten({0: [0, 0]})

@@ -106,6 +106,12 @@ def test_what_is_named_stays(case: str, link: str, tmp_path: Path) -> None:
     assert blocks_of_f(tmp_path, LINKS[link], **NAMED[case]) == [BEFORE[:7], AFTER[4:]]
 
 
+def test_the_end_of_a_range_that_data_give_by_its_length(tmp_path: Path) -> None:
+    for link in ("object", "shared", "fixed"):
+        after = '.section my_ranges,"aw"\n.balign 8\n.quad f, .Lp - f\n'
+        assert blocks_of_f(tmp_path, LINKS[link], here=".Lp:", after=after) == [BEFORE[:7], AFTER[4:]]
+
+
 @pytest.mark.parametrize("link", LINKS)
 def test_a_function_is_left_alone_if_code_takes_an_address_in_it(link: str, tmp_path: Path) -> None:
     """It may add to the address, and other code may jump there."""
