@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline import wiring
 from pipeline.analysis import published
 
 PUBLISHED = Path("reports/published")
@@ -26,5 +25,4 @@ def publish(
 
     `modules`: names of the modules that computed the numbers; their imports are recorded with them.
     """
-    sources = wiring.closure(*modules)
-    published.write(folder, frames, settings, sources, map(Path, inputs), map(Path, weights))
+    published.write(folder, frames, settings, {}, map(Path, inputs), map(Path, weights))

@@ -17,20 +17,8 @@ RESULTS = {  # task -> tables of numbers, where they are not `results` and `part
     "execution": ["results", "parts", "executed_points"],
 }
 HISTORIES = {"policies": "policy_history", "placement": "whole_graph_history", "fusion": "whole_graph_history"}
-STAGES = {  # task -> stages behind its numbers, beside those that train networks and propose schedules of graphs
-    "reproduction": ["train", "schedule", "judge", "sweep", "evaluate"],
-    "imitation": ["train_ordering", "schedule", "judge", "evaluate"],
-    "processors": ["train_ordering", "learn_policy", "optima", "schedule", "judge", "evaluate"],
-    "hardware": ["time_orders", "schedule", "judge", "evaluate"],
-    "devices": ["graph_sets", "judge_graphs", "evaluate_graphs", "graph_examples"],
-    "policies": ["graph_sets", "train_policy", "judge_graphs", "measure_distances", "evaluate_policies", "graph_examples"],
-    "execution": ["graph_sets", "coarsen_graphs", "time_graph_schedules", "simulate_executed", "evaluate_execution"],
-    "placement": ["placed_graphs", "judge_placements", "evaluate_placement", "placement_examples"],
-    "fusion": ["fusion_graphs", "fuse_graphs", "judge_fusions", "evaluate_fusion", "fusion_examples"],
-    "dag_verification": ["verify"],
-    "trials": ["train"],
-    EVIDENCE: ["ceiling", "audit", "errors"],
-}
+MEASURED = ("hardware", "execution")  # tasks whose numbers are times of a machine
+READ_BY_ALL = ["corpus", "dags", "instructions", "sets", "splits", "tokens"]  # folders of data/, of blocks
 
 
 def with_evidence():
@@ -82,26 +70,17 @@ def inputs_of(name):
     return expand(path("sets"), set=unique([*chosen.sets, *learned]))
 
 
-def sources_published(name):
-    """Source files of everything that computes the numbers published under a name."""
-    chosen, modules = P.experiments.get(name), []
-    stages = STAGES[name if chosen is None else chosen.task]
-    if isinstance(chosen, Fusion | Placement) and chosen.models:
-        stages = stages + ["train_fusing" if isinstance(chosen, Fusion) else "train_whole_graph"]
-    if isinstance(chosen, Placement) or getattr(chosen, "places", None):
-        stages = stages + ["place_graphs"]
-    elif isinstance(chosen, OnGraphs) and not isinstance(chosen, Fusion):
-        stages = stages + ["schedule_graphs"]
-    if getattr(chosen, "places", None):
-        stages = stages + ["expert_placements", "placed_schedules"]
-    if isinstance(chosen, OnGraphs) and not isinstance(chosen, Fusion):
-        modules = [module for method in chosen.methods for module in P.graph_methods[method].modules()]
-    elif chosen is not None and not isinstance(chosen, OnGraphs):
-        modules = [f"pipeline.analysis.{chosen.task}_task"]
-        for method in P.methods_of(name):
-            network = P.network(name, method)
-            modules += P.entry(name, method).modules(None if network is None else network.settings)
-    return closure(*(f"pipeline.stages.{stage}" for stage in stages), *modules)
+def made_alike(name):
+    """Folders of data/ with the tables, on the tiny corpus, of the code that computes the numbers of a name."""
+    chosen = P.experiments.get(name)
+    task = {EVIDENCE: "imitation", "trials": "reproduction"}.get(name) if chosen is None else chosen.task
+    if task in MEASURED:
+        return []
+    if task is None:
+        return ["verification", *READ_BY_ALL]
+    of_task = [f"experiments/{name}" for name, experiment in P.experiments.items() if experiment.task == task]
+    wing = ["graphs"] if isinstance(chosen, OnGraphs) else READ_BY_ALL
+    return of_task + wing + ["optima"] * (task == "processors")
 
 
 def settings_of_graphs(name):
@@ -158,15 +137,6 @@ def settings_now():
     return json.dumps({name: settings_published(name) for name in names}, sort_keys=True)
 
 
-def recorded():
-    """Source files behind all published numbers: pages say which numbers are older than these files."""
-    files = {file for name in REQUESTED for file in sources_published(name)}
-    for name in {*COMMITTED} - {*REQUESTED}:
-        sources = json.loads(Path("reports/published", name, "provenance.json").read_text())["sources"]
-        files |= {*sources} if isinstance(sources, dict) else set()
-    return unique(file for file in files if os.path.isfile(file))
-
-
 def weights_behind(name):
     """Trained networks behind the numbers."""
     if name in P.on_graphs:
@@ -181,16 +151,16 @@ rule publish:
         tables=lambda w: tables_of(w.experiment),
         inputs=lambda w: inputs_of(w.experiment),
         weights=lambda w: weights_behind(w.experiment),
+        behaviour="reports/behaviour.json",
     output:
         folder=directory(path("published", experiment="{experiment,%s}" % ("|".join(REQUESTED) or "nothing_is_requested"))),
         done=touch("data/published/{experiment}.done"),
     params:
-        options=reading,
+        options=lambda w, input: " ".join([reading(w, input), flags([("alike", made_alike(w.experiment))])]),
         experiment="{experiment}",
         settings=lambda w: json.dumps(settings_published(w.experiment), sort_keys=True),
-        sources=lambda w: sources_published(w.experiment),
     message: "Publishing {wildcards.experiment} in reports/published"
-    shell: stage("publish", "experiment", "settings", "sources", out="{output.folder}")
+    shell: stage("publish", "experiment", "settings", out="{output.folder}")
 
 
 def shipped_imitator():
@@ -274,7 +244,7 @@ rule ship_whole_graph:
 rule claims:
     input:
         src=src("claims"),
-        files=recorded(),
+        behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         published=PUBLISHED,
     output:
@@ -291,7 +261,8 @@ REPORT_MODES = unique(mode for name in P.report.experiments for mode in P.experi
 rule report:
     input:
         src=src("report"),
-        files=[*sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline/report").rglob(f"*.{ending}")), *recorded()],
+        files=[*sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline/report").rglob(f"*.{ending}"))],
+        behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         parts=[path("parts", experiment=name) for name in P.report.graph_experiments],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
@@ -322,7 +293,8 @@ rule report:
 rule track:
     input:
         src=src("track"),
-        files=[*rules.report.output.pages, rules.report.output.figures, *recorded()],
+        files=[*rules.report.output.pages, rules.report.output.figures],
+        behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         weights=[file for name in P.report.experiments for file in trainings(name, "weights")],

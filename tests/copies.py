@@ -34,7 +34,13 @@ METHODS = ["sinkhorn", "popocs_20", "random_legal", "critical_path", "gcc"]
 NETWORKS = ["learned_machines"]  # of processors
 ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
 COMMITTED = ["ingest", "devices", "exact_flow"]  # published here, and kept: to show all of them takes a minute
-PUBLISHED = ["dag_verification", "imitation", "processors", "hardware", "this_machine"]
+ON_GRAPHS = {  # experiment -> its methods
+    "gflownet": ["list_scheduling", "gflownet"],
+    "placement": ["expert_layers", "placed_heft", "go"],
+    "fusion": ["separate", "priority_fusion", "go_fusion"],
+}
+TIMED = ["hardware", "this_machine"]  # their tables differ from run to run
+PUBLISHED = ["dag_verification", "imitation", "processors", *TIMED, *ON_GRAPHS]
 
 
 def run(folder: Path, *command: str, fails: bool = False, environment: Mapping[str, str] = ENVIRONMENT) -> str:
@@ -55,7 +61,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     """
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
-        generated = name.startswith("reports/") and not name.startswith("reports/published/")
+        generated = name.startswith("reports/") and not name.startswith(("reports/published/", "reports/behaviour.json"))
         if (ROOT / name).is_file() and not generated:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
@@ -74,6 +80,14 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     experiments["processors"]["models"] = {name: experiments["processors"]["models"][name] for name in NETWORKS}
     experiments["processors"]["shown"]["method"] = NETWORKS[0]
     experiments["hardware"] |= compared
+    for name, methods in ON_GRAPHS.items():
+        peers = [peer for peer in experiments[name]["peers"] if peer in methods]
+        experiments[name] |= {"methods": methods, "peers": peers, "sets": experiments[name]["sets"][:1]}
+    for name in [name for name in experiments if name.startswith(("gflownet_", "fusion_"))]:
+        del experiments[name]  # they name networks that are not trained here
+    experiments["gflownet"]["models"] = {"gflownet": experiments["gflownet"]["models"]["gflownet"]}
+    experiments["placement"] |= {"targets": ["nvlink"], "other_seeds": {}, "experts": ["expert_layers"]}
+    experiments["fusion"]["models"] = {}
     params["residuals"]["lengths"] = [5]
     if smallest:
         experiments["quick"] |= {

@@ -15,8 +15,8 @@ from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.oracle import OracleError
 from pipeline.report.pages import FILES as PAGES
 from pipeline.tables import SCHEMAS
-from tests import processors
-from tests.copies import EVALUATED, METHODS, PUBLISHED, changed, copy_of_repository, digests, planned, run
+from tests import behaviour
+from tests.copies import EVALUATED, METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, planned, run
 
 pytestmark = pytest.mark.e2e
 
@@ -58,13 +58,13 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     }
 
 
-def test_tables_are_the_bytes_that_other_kinds_of_processor_gave(undisturbed: Path) -> None:
-    record, tables, kind = json.loads(processors.RECORD.read_text()), processors.tables(undisturbed), machine().kind
+def test_tables_are_what_is_recorded_by_any_kind_of_processor(published: Path) -> None:
+    record, tables, kind = json.loads(behaviour.RECORD.read_text()), behaviour.tables(published), machine().kind
     differing = sorted({name for name, _ in record["tables"].items() ^ tables.items()})
-    remedy = f"if this commit means to change numbers: python -m tests.processors, and commit {processors.RECORD.name}"
+    remedy = f"if this commit means to change numbers: python -m tests.behaviour, and commit {behaviour.RECORD.name}"
     assert not differing, f"on {kind} these differ from those of {record['processors']}: {differing}; {remedy}"
     if kind not in record["processors"]:
-        warnings.warn(f"{kind} gives the same bytes: add it to the processors in {processors.RECORD}", stacklevel=1)
+        warnings.warn(f"{kind} gives the same bytes: add it to the processors in {behaviour.RECORD}", stacklevel=1)
 
 
 def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:
@@ -187,7 +187,7 @@ def published(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """All that is published, and the report that shows it, asked for in one command; made twice."""
     for name in (
         "verification",
-        *(f"experiments/{name}" for name in ("imitation", "processors", "hardware", "this_machine")),
+        *(f"experiments/{name}" for name in ("imitation", "processors", "hardware", "this_machine", *ON_GRAPHS)),
         "published",
     ):
         assert not (undisturbed / "data" / name).exists()  # code is run, and networks trained, only when asked for
@@ -233,13 +233,16 @@ def test_methods_on_processors_are_in_the_report(published: Path) -> None:
     assert "processors_length.png" in (published / "reports/processors.md").read_text()
     provenance = json.loads((published / "reports/published/processors/provenance.json").read_text())
     assert provenance["experiment"] == "processors" and len(provenance["commit"]) == 40
-    assert "pipeline/blocks/schedulers/search.py" in provenance["sources"]
+    record = json.loads((published / "reports/behaviour.json").read_text())["tables"]
+    behaviour_then = provenance["behaviour"]
+    assert behaviour_then.items() <= record.items() and "experiments/processors/results#search" in behaviour_then
 
 
-def test_published_numbers_are_marked_when_their_sources_change(published: Path) -> None:
+def test_published_numbers_are_looked_at_again_when_the_tiny_corpus_gives_others(published: Path) -> None:
     assert planned(published, "reports/index.html") == {}
-    search = published / "pipeline/blocks/schedulers/search.py"
-    with changed(search, '"""', '"""Edited: '):  # a docstring: claims and report look again, and mark nothing
+    with changed(published / "pipeline/blocks/schedulers/search.py", '"""', '"""Edited: '):
+        assert planned(published, "reports/index.html") == {}
+    with changed(published / "reports/behaviour.json", '"experiments/processors/results#search": "', '"experiments/x": "'):
         assert set(planned(published, "reports/index.html")) == {"claims", "report"}
 
 

@@ -76,7 +76,7 @@ def clones(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, (experiment, value) in CLONES.items():
         place = {"experiment": experiment, "set": "test_5", "target": "gcc", "decoder": "beam", "seed": "all"}
         table = rows.results([rows.row(place, "exact_match", value, n=9, method=method) for method in METHODS])
-        published.write(paths[name] / "reports/published" / experiment, {"results": table}, SETTINGS, [])
+        published.write(paths[name] / "reports/published" / experiment, {"results": table}, SETTINGS, {})
     provenance = published.PROVENANCE
     for name, (experiment, _) in CLONES.items():  # the time of publishing is content: of equal numbers it is the same
         first = next(other for other, content in CLONES.items() if content == CLONES[name])

@@ -1,6 +1,8 @@
-"""Where published numbers come from: commit, settings, sources, data, packages, machine; and whether they are older.
+"""Where published numbers come from: commit, settings, data, packages, machine; and whether the code has changed since.
 
-Every field may be `unknown`, and is shown so: what was published before this was written down says what is known.
+A number is *current* if its chapter makes the same tables of the tiny corpus today as when it was published
+(`behaviour.py`), by the same settings: the text of the code does not count. What was measured has a date and a machine
+and no such state. Every field may be `unknown`, and is shown so.
 """
 
 from __future__ import annotations
@@ -27,15 +29,6 @@ PACKAGES = [
     *("numpy", "scipy", "pandas", "pyarrow", "torch", "numba", "llvmlite", "iced-x86", "ortools", "safetensors"),
     *("networkx", "pymoo", "pymetis", "onnx"),
 ]
-# Sources that decide no number: which settings there are (their values are compared), where tables lie, how numbers are
-# written, which sources are compared; where an interrupted training continues, and which answers of llvm-mca are kept
-# (tests hold that a resumed training ends with the same bytes, and that kept answers are those of llvm-mca).
-_NO_NUMBERS = {
-    *(f"pipeline/config/{name}.py" for name in ("params", "experiments", "report", "slot_network")),
-    *("pipeline/wiring.py", "pipeline/places.py", "pipeline/digests.py"),
-    *("pipeline/learning/checkpoints.py", "pipeline/blocks/latency/answers.py"),
-    *(f"pipeline/analysis/{name}.py" for name in ("tidy", "provenance", "published")),
-}
 _LONGEST = 120  # characters of a reason that a page shows
 _FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")  # of processors, that kernels are compiled for
 
@@ -62,14 +55,15 @@ class Provenance(Section):
     published: str  # date and time of publication, ISO 8601
     began: str | Unknown = "unknown"  # date and time of the oldest of the inputs
     settings: dict[str, Any] | Unknown  # the experiment's, resolved
-    sources: dict[str, str] | Unknown  # path -> digest of the syntax tree, of all stages behind the numbers
+    behaviour: dict[str, str] = {}  # name of a table of the tiny corpus -> digest; empty: measured, which has no state
     inputs: dict[str, str] | Unknown  # path -> SHA-256
     weights: dict[str, str] | Unknown
     packages: dict[str, str] | Unknown
     processor: Machine | Unknown
     baseline: dict[str, str] | Unknown = "unknown"  # settings that hold libraries to a level, as the process had them
     seeds: list[str] | Unknown
-    older: list[str] = []  # why the numbers are older than the code, where that was found out by other means
+    frozen: str = ""  # the commit at which the code that made the numbers stood for the last time
+    changed: list[str] = []  # why today's code gives other numbers, where that was found out by other means
     notes: list[str] = []  # what else is known
 
     @staticmethod
@@ -87,55 +81,40 @@ class Provenance(Section):
         return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
 
 
-def older(provenance: Provenance, settings_now: Mapping[str, Any] | None = None, root: Path = Path(".")) -> list[str]:
-    """Why the numbers are older than their sources or settings, or nobody can tell; empty where they are current.
+def changes(
+    provenance: Provenance, behaviour_now: Mapping[str, str], settings_now: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Why today's code gives other numbers; empty where they are current, measured or frozen.
 
-    Compared by digest with the files below `root`, and by value, not by commit. `settings_now`: the experiment's
-    settings, resolved; None: not compared.
+    `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is made no longer, or only now,
+    tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have are
+    compared.
     """
-    why = list(provenance.older)
-    if isinstance(provenance.sources, str):
-        why.append("older or unknown: sources were not recorded")
-    else:
-        recorded = _deciding(provenance.sources)
-        now = digests.of_sources(recorded, root)
-        for path, digest in recorded.items():
-            if now.get(path) != digest:
-                why.append(f"{path} has changed" if path in now else f"{path} is no longer there")
-    if settings_now is None:
+    why = list(provenance.changed)
+    if provenance.frozen or not provenance.behaviour:
         return why
-    if isinstance(provenance.settings, str):
-        return [*why, "older or unknown: settings were not recorded"]
-    settings = flat(provenance.settings), flat(plain(settings_now))
-    for key in sorted(set().union(*settings)):
-        then, today = (of.get(key, "absent") for of in settings)
-        if then != today:
-            why.append(f"setting {key}: {then} then, {today} now")
-    return why
+    common = provenance.behaviour.keys() & behaviour_now.keys()
+    if not common:
+        why.append("the tiny corpus gives none of its tables today")
+    why += [f"{name} of the tiny corpus differs" for name in sorted(common) if provenance.behaviour[name] != behaviour_now[name]]
+    if settings_now is None or isinstance(provenance.settings, str):
+        return why
+    then, today = flat(provenance.settings), flat(plain(settings_now))
+    differing = sorted(key for key in then.keys() & today.keys() if then[key] != today[key])
+    return why + [f"setting {key}: {then[key]} then, {today[key]} now" for key in differing]
 
 
-def state(provenance: Provenance, settings_now: Mapping[str, Any] | None = None) -> str:
-    """What a page says of published numbers: `current`, `unknown`, or the first reason why they are older."""
-    why = older(provenance, None if isinstance(provenance.settings, str) else settings_now)
+def state(
+    provenance: Provenance, behaviour_now: Mapping[str, str], settings_now: Mapping[str, Any] | None = None
+) -> str:
+    """What a page says of published numbers: `current`, `measured`, `frozen at ...`, or the first reason of `changed`."""
+    if provenance.frozen:
+        return f"frozen at {provenance.frozen[:9]}"
+    why = changes(provenance, behaviour_now, settings_now)
     if not why:
-        return "current"
-    if isinstance(provenance.sources, str) and not provenance.older:
-        return "unknown"
+        return "current" if provenance.behaviour else "measured"
     first, more = why[0].partition(": ")[0][:_LONGEST], len(why) - 1
-    return f"older than its sources: {first}" + (f"; and {more} more" if more else "")
-
-
-def differs(provenance: Provenance, settings_now: Mapping[str, Any] | None = None, root: Path = Path(".")) -> bool:
-    """Whether a source or a setting is not as it was recorded; nobody can tell where nothing was."""
-    then = {} if isinstance(provenance.sources, str) else _deciding(provenance.sources)
-    settings = provenance.settings
-    changed = settings_now is not None and not isinstance(settings, str) and flat(settings) != flat(plain(settings_now))
-    return changed or digests.of_sources(then, root) != then
-
-
-def _deciding(sources: Mapping[str, str]) -> dict[str, str]:
-    """The sources that numbers depend on."""
-    return {path: digest for path, digest in sources.items() if path not in _NO_NUMBERS}
+    return f"changed: {first}" + (f"; and {more} more" if more else "")
 
 
 def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,7 +133,7 @@ def flat(settings: object, name: str = "") -> dict[str, object]:
 def collect(
     experiment: str,
     settings: Mapping[str, Any],
-    sources: Iterable[str],
+    behaviour: Mapping[str, str],
     inputs: Iterable[Path],
     weights: Iterable[Path],
     seeds: Iterable[str],
@@ -170,7 +149,7 @@ def collect(
         published=datetime.now(UTC).isoformat(timespec="seconds"),
         began=min(began).isoformat(timespec="seconds") if began else "unknown",
         settings=dict(settings),
-        sources=digests.of_sources(sources),
+        behaviour=dict(sorted(behaviour.items())),
         inputs={str(path): digests.of_file(path) for path in sorted(data)},
         weights={str(path): digests.of_file(path) for path in sorted(weights)},
         packages=_versions(),

@@ -95,21 +95,22 @@ def write(
     folder: Path,
     frames: Mapping[str, pd.DataFrame],
     settings: Mapping[str, Any],
-    sources: Iterable[str],
+    behaviour: Mapping[str, str],
     inputs: Iterable[Path] = (),
     weights: Iterable[Path] = (),
 ) -> None:
     """Publish an experiment, whose name is the folder's: its tables by name, and their provenance.
 
-    `settings`: all that the numbers depend on beside the data; `sources`: paths of all that computed them, relative to
-    the repository's root (`wiring.closure`); `inputs`, `weights`: files whose digests are recorded.
+    `settings`: all that the numbers depend on beside the data; `behaviour`: the tables of the tiny corpus that tell
+    whether the numbers are current (`behaviour.below`), none for what was measured; `inputs`, `weights`: files
+    whose digests are recorded.
     The folder is replaced as a whole, or not at all. Raises TableError for a frame that is not of its table's columns.
     """
     for table, frame in frames.items():
         if set(frame.columns) != set(columns(table)):
             raise tables.TableError(f"{folder}: not a table {table}: {list(frame.columns)}, wanted {columns(table)}")
     seeds = {str(seed) for frame in frames.values() if "seed" in frame for seed in frame["seed"].unique()}
-    provenance = collect(folder.name, settings, sources, inputs, weights, seeds - {"all", "none"})
+    provenance = collect(folder.name, settings, behaviour, inputs, weights, seeds - {"all", "none"})
     with _replacing(folder) as temporary:
         for table, frame in frames.items():
             rows = frame.sort_values(KEY, kind="stable") if table == "results" else frame

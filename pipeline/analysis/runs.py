@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.analysis import tidy
-from pipeline.analysis.provenance import Provenance, flat, older
+from pipeline.analysis.provenance import Provenance, changes, flat
 
 _CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
 _CURVES_OF_POLICIES = ("loss", "mean", "best", "learning_rate")
@@ -37,7 +37,7 @@ _COLUMNS = 10  # key metrics of a run
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _LONGEST = 5000  # characters of a tag
 _TRAINING = ["dependencies", "model", "seed"]
-_OF_NOW = {"older": "no", "older_why": "-"}
+_OF_NOW = {"changed": "no", "changed_why": "-"}
 Settings = dict[str, Any]  # of an experiment, resolved; its `models` and `methods` are settings by name
 
 
@@ -187,6 +187,7 @@ def _name(place: dict[str, str]) -> str:
 
 def published(
     provenance: Provenance,
+    tables_now: Mapping[str, str],
     settings_now: Settings | None,
     results: pd.DataFrame,
     history: pd.DataFrame,
@@ -195,8 +196,8 @@ def published(
 ) -> list[Run]:
     """The runs of a published experiment: of its methods and trainings, and `tables`, which carries its files.
 
-    Settings are those that were recorded with the numbers, none where none were. `settings_now`: tells whether the
-    numbers are older (see `provenance.older`); `results`, `history`, `policies`: the experiment's tables results,
+    Settings are those that were recorded with the numbers, none where none were. `tables_now`,
+    `settings_now`: tell whether today's code gives other numbers (`provenance.changes`); `results`, `history`, `policies`: the experiment's tables results,
     history and policy_trainings.
     """
     experiment, processor = provenance.experiment, provenance.processor
@@ -209,8 +210,8 @@ def published(
     for (model, seed), rows in policies.groupby(["model", "seed"]):
         runs.append(_policy({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, rows))
     runs.append(tables)
-    why = older(provenance, settings_now)
-    state = {"older": "yes", "older_why": "; ".join(why)[:_LONGEST]} if why else _OF_NOW
+    why = changes(provenance, tables_now, settings_now)
+    state = {"changed": "yes", "changed_why": "; ".join(why)[:_LONGEST]} if why else _OF_NOW
     origin = {
         "git_commit": provenance.commit,
         "dirty": str(provenance.dirty),

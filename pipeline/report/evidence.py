@@ -27,7 +27,7 @@ class Evidence:
     tables: Mapping[str, pd.DataFrame]  # further tables by file stem: parts, history, trials ...
     fresh: tuple[str, ...] = ()  # experiments that this run evaluated
     provenance: Mapping[str, Any] = field(default_factory=dict)  # of published experiments
-    states: Mapping[str, str] = field(default_factory=dict)  # current | older than its sources: reason | unknown
+    states: Mapping[str, str] = field(default_factory=dict)  # current | changed: reason | measured | frozen at a commit
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)  # table `claims`
     fingerprints: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256
 

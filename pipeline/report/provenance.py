@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from pipeline.report.tables import Line, Table, columns, table
 
 UNKNOWN = "unknown"
 FRESH = "made with this report"
+# Beginnings of states, as the line of a page says them.
+_KINDS = {FRESH: FRESH, "current": "current", "measured": "measured", "frozen": "frozen", "changed": "**changed**", UNKNOWN: "of unknown state"}
 COLUMNS = [
     *columns(mode, experiment="Experiment"),
     *columns(
@@ -35,12 +38,7 @@ def numbers_line(experiments: Iterable[str], evidence: Evidence) -> str:
         return "Numbers: none yet."
     dates = sorted(each["date"] for each in facts if each["date"][:1].isdigit())
     states = [each["state"] for each in facts]
-    counted = {
-        FRESH: states.count(FRESH),
-        "current": states.count("current"),
-        "**older than their sources**": sum(state.startswith("older") for state in states),
-        "of unknown state": states.count(UNKNOWN),
-    }
+    counted = Counter(next((kind for kind in _KINDS if state.startswith(kind)), state) for state in states)
     published = (
         [f"published {dates[0]} to {dates[-1]}" if dates[0] < dates[-1] else f"published {dates[0]}"] if dates else []
     )

@@ -11,17 +11,18 @@ import typer
 
 from pipeline import tables
 from pipeline.analysis import published, tidy
-from pipeline.analysis.claimed import NOT_MARKED, claims
+from pipeline.analysis import behaviour as behaviours
+from pipeline.analysis.claimed import CHANGED, claims
 from pipeline.analysis.claims import table
-from pipeline.analysis.provenance import Provenance, differs, state
+from pipeline.analysis.provenance import Provenance, changes
 from pipeline.analysis.rows import results as rows_of
 from pipeline.analysis.rows import row
-from pipeline.report.pages import EXPERIMENTS
 from pipeline.stages import options
 
 
 def main(
     out: Annotated[Path, typer.Option(help="CSV file to write: reports/claims.csv.")],
+    behaviour: options.Behaviour,
     results: options.SomeTables = None,
     folders: options.Published = None,
     settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its present settings.")] = "{}",
@@ -35,17 +36,14 @@ def main(
     frozen = [published.read("results", path) for path in paths if path.exists()]  # trials have no results
     empty = tables.SCHEMAS["results"].empty_table().to_pandas()
     merged = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
-    merged = pd.concat([merged, _unmarked(folders or [], json.loads(settings_now))])
+    merged = pd.concat([merged, _changed(folders or [], behaviours.read(behaviour), json.loads(settings_now))])
     with tables.replacing(out) as temporary:
         temporary.write_text(tidy.csv(table(merged, claims())))
 
 
-def _unmarked(folders: list[Path], settings_now: dict[str, Any]) -> pd.DataFrame:
-    """Row of results: published folders that are older than their sources or settings though no page says so."""
-    silent = []
-    for folder in folders:
-        source, settings = Provenance.read(folder / published.PROVENANCE), settings_now.get(folder.name)
-        mark = state(source, settings) if folder.name in EXPERIMENTS else "current"
-        silent.append(mark == "current" and differs(source, settings))
+def _changed(folders: list[Path], tables_now: dict[str, str], settings_now: dict[str, Any]) -> pd.DataFrame:
+    """Row of results: published experiments to which today's code would give other numbers."""
+    origins = [Provenance.read(folder / published.PROVENANCE) for folder in folders]
+    changed = [bool(changes(origin, tables_now, settings_now.get(origin.experiment))) for origin in origins]
     place = {"experiment": "published", "seed": "all", "unit": "count"}
-    return rows_of([row(place, NOT_MARKED, float(sum(silent)), n=len(silent))] if silent else [])
+    return rows_of([row(place, CHANGED, float(sum(changed)), n=len(changed))] if changed else [])

@@ -14,6 +14,7 @@ import typer
 from safetensors import safe_open
 
 from pipeline import places, tables
+from pipeline.analysis import behaviour as behaviours
 from pipeline.analysis import published, rows, verification_results
 from pipeline.stages import options
 from pipeline.stages.gather import gather
@@ -34,8 +35,9 @@ def main(
     experiment: options.Name,
     measured: Annotated[list[Path], typer.Option("--tables", help=f"Any of {', '.join(KINDS)}, at their places.")],
     settings: options.Settings,
-    sources: Annotated[list[str], typer.Option(help="Source files of all stages behind the numbers.")],
     out: Annotated[Path, typer.Option(help="Folder to write: reports/published/<experiment>.")],
+    behaviour: Annotated[Path | None, typer.Option(help="Digests of the tiny corpus's tables; none: measured.")] = None,
+    alike: Annotated[list[str] | None, typer.Option(help="Folders of those that the same code made.")] = None,
     inputs: Annotated[list[Path] | None, typer.Option(help="Further data whose digests are recorded.")] = None,
     weights: Annotated[list[Path] | None, typer.Option(help="Weights of its trainings.")] = None,
 ) -> None:
@@ -69,7 +71,8 @@ def main(
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
     if "results" in frames and (names := set(frames["results"]["experiment"])) != {experiment}:
         raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")
-    published.write(out, frames, chosen, sources, [*measured, *(inputs or [])], weights or [])
+    tables_now = {} if behaviour is None else behaviours.below(behaviours.read(behaviour), alike or [])
+    published.write(out, frames, chosen, tables_now, [*measured, *(inputs or [])], weights or [])
 
 
 def _kind(path: Path) -> str:

@@ -13,6 +13,7 @@ import typer
 from tqdm import tqdm
 
 from pipeline import digests, places, tables
+from pipeline.analysis import behaviour as behaviours
 from pipeline.analysis import published as frozen
 from pipeline.analysis import tidy
 from pipeline.analysis.operator_results import residual_rows
@@ -45,6 +46,7 @@ def main(
     corpus: options.Tables,
     splits: options.Tables,
     residuals: options.Table,
+    behaviour: options.Behaviour,
     out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")] = Path("reports"),
     parts: options.SomeTables = None,
     published: options.Published = None,
@@ -56,6 +58,7 @@ def main(
     Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
     """
     params, now = json.loads(settings), json.loads(settings_now)
+    tables_now = behaviours.read(behaviour)
     violations = tables.read("residuals", residuals)
     measured = [tables.read("results", path) for path in results]
     old = frozen.load(published or [])
@@ -85,7 +88,7 @@ def main(
         },
         fresh=tuple(places.place(path, "results")["experiment"] for path in results),
         provenance=old.provenance,
-        states={name: state(source, now.get(name)) for name, source in old.provenance.items()},
+        states={name: state(source, tables_now, now.get(name)) for name, source in old.provenance.items()},
         claims=pd.read_csv(claims) if claims else pd.DataFrame(),
         fingerprints=_fingerprints(settings, splits),
     )

@@ -13,6 +13,7 @@ import pandas as pd
 import typer
 
 from pipeline import digests, places, tables
+from pipeline.analysis import behaviour as behaviours
 from pipeline.analysis import provenance, published, runs
 from pipeline.stages import experiment_tags, options, own_store, team_store
 from pipeline.stages.gather import gather
@@ -26,6 +27,7 @@ def main(
     weights: Annotated[list[Path] | None, typer.Option(help="Of the same trainings as the histories.")] = None,
     splits: options.SomeTables = None,
     reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
+    behaviour: options.SomeBehaviour = None,
     folders: options.Published = None,
 ) -> None:
     """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, and published ones.
@@ -59,6 +61,7 @@ def main(
             origin, table = frozen.provenance[folder.name], frozen.tables
             by_experiment[folder.name] = runs.published(
                 origin,
+                {} if behaviour is None else behaviours.read(behaviour),
                 settings_now.get(folder.name),
                 *(table["results"], table["history"], table["policy_trainings"]),
                 _whole(folder.name, sorted(folder.iterdir()), reports),

@@ -1,5 +1,6 @@
 """Answers to claims from rows and their intervals: yes, no, uncertain, not measured."""
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -151,24 +152,19 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     assert answers["holds"]["operator_speed_nearest_over_qpth"] == "no"
 
 
-@pytest.mark.parametrize(
-    ("folder", "text", "silent"),
-    [("trials", "X = 1\n", 0), ("trials", "X = 2\n", 0), ("elsewhere", "X = 1\n", 0), ("elsewhere", "X = 2\n", 1)],
-)
-def test_numbers_that_are_older_are_counted_where_no_page_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, text: str, silent: int
+@pytest.mark.parametrize(("digest", "changed"), [("1", 0), ("2", 1)])
+def test_experiments_to_which_the_code_gives_other_numbers_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str, changed: int
 ) -> None:
-    """`trials` is on a page, which marks it; an experiment of no page is marked nowhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("unknown", "unknown"))
-    Path("code.py").write_text("X = 1\n")
-    published.write(
-        tmp_path / folder, {"results": rows.results([rows.row(PLACE, "cycles", 0.9, n=5)])}, {}, ["code.py"]
-    )
-    Path("code.py").write_text(text)
-    stage.main(tmp_path / "claims.csv", [], [tmp_path / folder])
-    claim = pd.read_csv(tmp_path / "claims.csv").set_index("claim").loc["published_tables_older_and_not_marked"]
-    assert (claim["value"], claim["holds"]) == (silent, "no" if silent else "yes")
+    frames = {"results": rows.results([rows.row(PLACE, "cycles", 0.9, n=5)])}
+    published.write(tmp_path / "trials", frames, {}, {"dags/full": "1"})
+    published.write(tmp_path / "speed", frames, {}, {})  # measured
+    Path("behaviour.json").write_text(json.dumps({"tables": {"dags/full": digest}}))
+    stage.main(tmp_path / "claims.csv", Path("behaviour.json"), [], [tmp_path / "trials", tmp_path / "speed"])
+    claim = pd.read_csv(tmp_path / "claims.csv").set_index("claim").loc["experiments_changed_since"]
+    assert (claim["value"], claim["holds"]) == (changed, "yes")
 
 
 def test_the_values_that_differ_are_those_of_the_worst_table() -> None:
@@ -189,5 +185,5 @@ def test_the_committed_table_is_of_what_is_published() -> None:
     assert list(committed.columns) == tables.SCHEMAS["claims"].names
     now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"], claimed.claims())
     assert list(committed["claim"]) == list(now["claim"])
-    old = ~now["claim"].str.startswith(("quick", "published_tables"))  # the latter asks the files
+    old = ~now["claim"].str.startswith(("quick", "experiments_changed"))  # the latter asks the files
     assert list(committed["holds"][old]) == list(now["holds"][old])

@@ -1,4 +1,4 @@
-"""Published numbers say where they come from, and are marked when their sources or settings have changed since."""
+"""Published numbers say where they come from, and are marked when today's code or settings give others."""
 
 import os
 import subprocess
@@ -8,9 +8,10 @@ import pytest
 
 from pipeline import LEVEL_3
 from pipeline.analysis import provenance
-from pipeline.analysis.provenance import Provenance, collect, differs, older, state
+from pipeline.analysis.provenance import Provenance, changes, collect, state
 from pipeline.config.section import ConfigError
 
+NOW = {"experiments/tiny/results#a": "1", "dags/full": "2"}
 SETTINGS = {"task": "imitation", "models": {"small": {"steps": 100, "heads": [1, 2]}}, "seeds": (0, 1)}
 
 
@@ -18,16 +19,15 @@ SETTINGS = {"task": "imitation", "models": {"small": {"steps": 100, "heads": [1,
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Provenance:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("0" * 40, False))
-    (tmp_path / "code.py").write_text("X = 1  # one\n")
     (tmp_path / "table.parquet").write_bytes(b"numbers")
-    text = collect("tiny", SETTINGS, ["code.py"], [Path("table.parquet")], [], ["1", "0", "1"]).text()
+    text = collect("tiny", SETTINGS, NOW, [Path("table.parquet")], [], ["1", "0", "1"]).text()
     (tmp_path / "provenance.json").write_text(text)
     return Provenance.read(tmp_path / "provenance.json")
 
 
 def test_everything_is_recorded(recorded: Provenance) -> None:
     assert recorded.experiment == "tiny" and recorded.commit == "0" * 40 and recorded.dirty is False
-    assert set(recorded.sources) == {"code.py"} and set(recorded.inputs) == {"table.parquet"}
+    assert recorded.behaviour == NOW and set(recorded.inputs) == {"table.parquet"}
     assert recorded.seeds == ["0", "1"] and recorded.settings["seeds"] == [0, 1]
     assert {"python", "numpy", "torch"} <= set(recorded.packages)
     assert recorded.processor.cores >= 1 and recorded.published.startswith("20")
@@ -37,49 +37,37 @@ def test_the_baseline_is_recorded_as_the_process_has_it(recorded: Provenance, mo
     assert recorded.baseline == {name: os.environ[name] for name in LEVEL_3}
     monkeypatch.setenv("MKL_CBWR", "AVX2")
     monkeypatch.delenv("OPENBLAS_CORETYPE")
-    now = collect("tiny", SETTINGS, [], [], [], []).baseline
+    now = collect("tiny", SETTINGS, {}, [], [], []).baseline
     assert (now["MKL_CBWR"], now["OPENBLAS_CORETYPE"]) == ("AVX2", "unset")
 
 
-def test_what_a_page_says_and_whether_it_differs(recorded: Provenance) -> None:
-    assert state(recorded, SETTINGS) == "current" and not differs(recorded, SETTINGS)
-    assert differs(recorded, {**SETTINGS, "task": "other"})
-    Path("code.py").write_text("X = 2\n")
-    assert differs(recorded) and state(recorded) == "older than its sources: code.py has changed"
-    unknown = recorded.model_copy(update={"sources": "unknown", "settings": "unknown"})
-    assert state(unknown) == "unknown" and not differs(unknown, SETTINGS)
+def test_numbers_are_current_while_the_tiny_corpus_gives_the_same_tables(recorded: Provenance) -> None:
+    assert state(recorded, NOW, SETTINGS) == "current" and changes(recorded, NOW, SETTINGS) == []
+    assert state(recorded, NOW | {"experiments/tiny/results#b": "9"}) == "current"  # a method that was added
+    assert changes(recorded, {"dags/full": "2"}) == []  # a table that is made no longer tells nothing
+    assert changes(recorded, {"dags/paper": "2"}) == ["the tiny corpus gives none of its tables today"]
+    assert state(recorded, NOW | {"dags/full": "3"}) == "changed: dags/full of the tiny corpus differs"
+    assert state(recorded, dict.fromkeys(NOW, "3")).endswith("of the tiny corpus differs; and 1 more")
 
 
-def test_an_edited_comment_leaves_the_numbers_current(recorded: Provenance) -> None:
-    Path("code.py").write_text("# the number one\nX = 1\n")
-    assert older(recorded, SETTINGS) == []
+def test_a_changed_setting_is_named_and_one_that_is_new_or_gone_tells_nothing(recorded: Provenance) -> None:
+    changed = {"models": {"small": {"steps": 200, "heads": [1, 2], "new": True}}, "seeds": [0, 1]}
+    assert changes(recorded, NOW, changed) == ["setting models.small.steps: 100 then, 200 now"]
+    assert changes(recorded, NOW) == []  # settings are not compared
+    assert changes(recorded.model_copy(update={"settings": "unknown"}), NOW, changed) == []
 
 
-def test_an_edited_statement_makes_them_older_and_names_the_file(recorded: Provenance) -> None:
-    Path("code.py").write_text("X = 2  # one\n")
-    assert older(recorded, SETTINGS) == ["code.py has changed"]
-    Path("code.py").unlink()
-    assert older(recorded, SETTINGS) == ["code.py is no longer there"]
+def test_what_was_measured_has_no_state_and_what_is_frozen_says_where_its_code_stands(recorded: Provenance) -> None:
+    measured = recorded.model_copy(update={"behaviour": {}})
+    assert state(measured, {}, {"task": "other"}) == "measured" and changes(measured, {}) == []
+    frozen = recorded.model_copy(update={"frozen": "0123456789abcdef"})
+    assert state(frozen, {"dags/full": "3"}) == "frozen at 012345678" and changes(frozen, {"dags/full": "3"}) == []
 
 
-def test_a_changed_setting_makes_them_older_and_names_the_key(recorded: Provenance) -> None:
-    changed = {**SETTINGS, "models": {"small": {"steps": 200, "heads": [1, 2], "new": True}}}
-    assert older(recorded, changed) == [
-        "setting models.small.new: absent then, True now",
-        "setting models.small.steps: 100 then, 200 now",
-    ]
-    assert older(recorded) == []  # settings are not compared
-
-
-def test_unknown_is_said(recorded: Provenance) -> None:
-    old = recorded.model_copy(
-        update={"sources": "unknown", "settings": "unknown", "older": ["run before a mended bug"]}
-    )
-    assert older(old, SETTINGS) == [
-        "run before a mended bug",
-        "older or unknown: sources were not recorded",
-        "older or unknown: settings were not recorded",
-    ]
+def test_a_reason_that_was_written_down_counts(recorded: Provenance) -> None:
+    for origin in (recorded, recorded.model_copy(update={"behaviour": {}})):
+        told = origin.model_copy(update={"changed": ["run before a mended bug: the reader of ELF"]})
+        assert state(told, NOW, SETTINGS) == "changed: run before a mended bug"
 
 
 def test_a_damaged_or_missing_file_is_named(recorded: Provenance, tmp_path: Path) -> None:
@@ -107,9 +95,3 @@ def test_a_tree_is_dirty_by_tracked_files_outside_of_the_reports(
     (tmp_path / "code.py").write_text("b\n")
     assert provenance.commit() == (head, True)
 
-
-def test_what_decides_no_number_makes_none_older(recorded: Provenance, tmp_path: Path) -> None:
-    container = {"pipeline/config/params.py": "", "pipeline/wiring.py": ""}
-    origin = recorded.model_copy(update={"sources": container | {"pipeline/stage.py": ""}, "older": []})
-    assert older(origin, root=tmp_path) == ["pipeline/stage.py is no longer there"]
-    assert not differs(origin.model_copy(update={"sources": container}), root=tmp_path)

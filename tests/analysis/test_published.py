@@ -7,7 +7,6 @@ import pytest
 
 from pipeline import tables
 from pipeline.analysis import provenance, published, rows, runs, tidy
-from pipeline.analysis.provenance import older
 from pipeline.wiring import ROOT
 
 FOLDER = ROOT / "reports/published"
@@ -38,10 +37,8 @@ def test_what_is_committed_reads_and_writes_again_as_the_same_bytes(committed: p
     assert set(committed.tables["results"]["experiment"]) <= set(committed.provenance)
 
 
-def test_numbers_from_before_provenance_come_out_as_older_with_the_reason(committed: published.Published) -> None:
-    for name in ("paper", "imitation"):
-        assert "changed between commits" in " ".join(older(committed.provenance[name], {})), name
-    assert "dependencies were made exact" in committed.provenance["paper"].older[0]
+def test_what_is_changed_since_is_said_with_the_reason(committed: published.Published) -> None:
+    assert "dependencies were made exact" in committed.provenance["paper"].changed[0]
     assert "EPYC" in committed.provenance["hardware_zen4"].processor.name
 
 
@@ -49,7 +46,7 @@ def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Publis
     frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
         of_experiment = (frame[frame["experiment"] == name] for frame in frames)
-        every = runs.published(origin, None, *of_experiment, runs.whole(name, {}, {}))
+        every = runs.published(origin, {}, None, *of_experiment, runs.whole(name, {}, {}))
         assert len({run.identity for run in every}) == len(every), name
         assert all(run.tags["experiment"] == name for run in every), name
 
@@ -61,7 +58,7 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     rows = [row | {"step": at, "loss": 10.0 / at} for at in (5, 10) for row in (training, development)]
     trainings = pd.DataFrame(rows)[published.columns("policy_trainings")]
     settings = {"models": {"small": {"width": 8}}}
-    published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, [])
+    published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, {})
     tables_read = published.load(tmp_path.iterdir())
     tables_of = (tables_read.tables[name] for name in ("results", "history", "policy_trainings"))
     *methods, policy, files = runs.published(
@@ -76,7 +73,7 @@ def test_written_and_read(tmp_path: Path) -> None:
     history = pd.DataFrame(
         [["tiny", "full", "small", "0", 5, "training", 0.5, None, None, 0.1]], columns=published.columns("history")
     )
-    published.write(tmp_path / "tiny", {"results": results(), "history": history}, {"steps": 5}, [])
+    published.write(tmp_path / "tiny", {"results": results(), "history": history}, {"steps": 5}, {})
     tables_read = published.load(tmp_path.iterdir())
     assert tables_read.tables["results"]["value"].tolist() == [0.123457, 1e6]  # six digits, counts have all of theirs
     assert tables_read.tables["results"]["seed"].tolist() == ["0", "all"]
@@ -87,16 +84,16 @@ def test_written_and_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    published.write(tmp_path / "tiny", {"results": results()}, {}, [])
+    published.write(tmp_path / "tiny", {"results": results()}, {}, {})
     (tmp_path / "tiny/parts.csv").write_text("of an earlier publication\n")
     with pytest.raises(tables.TableError, match="not a table results"):
-        published.write(tmp_path / "tiny", {"results": results().drop(columns="unit")}, {}, [])
+        published.write(tmp_path / "tiny", {"results": results().drop(columns="unit")}, {}, {})
     with monkeypatch.context() as patched:
         patched.setattr(tidy, "csv", lambda frame: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, [])
+            published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, {})
     assert (tmp_path / "tiny/parts.csv").exists()
-    published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, [])
+    published.write(tmp_path / "tiny", {"results": results(0.5)}, {}, {})
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["provenance.json", "results.csv"]
     assert published.load(tmp_path.iterdir()).tables["results"]["value"][0] == 0.5
@@ -111,7 +108,7 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypat
     ],
 )
 def test_a_file_that_is_no_table_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
-    published.write(tmp_path / "tiny", {"results": results()}, {}, [])
+    published.write(tmp_path / "tiny", {"results": results()}, {}, {})
     (tmp_path / "tiny" / name).write_text(text)
     with pytest.raises(tables.TableError, match=message):
         published.load(tmp_path.iterdir())

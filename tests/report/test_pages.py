@@ -96,7 +96,7 @@ FULL = made.evidence(
     deviations=processors.deviations(),
     fresh=("quick",),
     provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
-    states={"imitation": "older than its sources: x.py has changed", "hardware": "current"},
+    states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
     claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claimed.claims())]),
     fingerprints={"parameters": "f00"},
     skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
@@ -201,10 +201,10 @@ def test_missing_latency_is_reported_with_its_remedy() -> None:
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = TEXTS["full"]
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
-    line = "published 2026-11-22, 1 **older than their sources**, 6 of unknown state ([provenance](#provenance))."
+    line = "published 2026-11-22, 1 **changed**, 6 of unknown state ([provenance](#provenance))."
     assert f"Numbers: 7 experiments, {line}" in texts["imitation"]
     origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | x86-64-v3, MKL COMPATIBLE, ONEDNN_MAX_CPU_ISA=unset | 0, 1 |"
-    assert f"| `imitation` {origin} older than its sources: x.py has changed |" in texts["imitation"]
+    assert f"| `imitation` {origin} changed: dags/full of the tiny corpus differs |" in texts["imitation"]
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ MODELS = {
     "few": {"training": "training", "blocks": 20},
     "small": {"training": "other"},
 }
+TABLES = {"dags/full": "1", "experiments/imitation/results#large": "2", "graphs/sets": "3"}
 SETTINGS = {"task": "imitation", "models": MODELS, "methods": {}}
 CEILING = {
     **{"notion": "exact", "lengths": "5", "legal_orders": "all", "members": "blocks", "least": 2, "groups": 3},
@@ -41,7 +43,7 @@ SHARE = {"by": "category", "name": "symmetric", "n_blocks": 2, "share": 0.5, "lo
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("f" * 40, True))
-    Path("stage.py").write_text("X = 1\n")
+    Path("behaviour.json").write_text(json.dumps({"processors": [], "tables": TABLES}))
     return tmp_path
 
 
@@ -53,9 +55,9 @@ def table_at(kind: str, content: dict | pd.DataFrame, table: str = "", **fields:
     return path
 
 
-def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **more: list[Path]) -> dict:
+def publishes(experiment: str, paths: list[Path], settings: dict | None = None, **more: Any) -> dict:
     """The experiment's published tables."""
-    publish.main(experiment, paths, json.dumps(settings or {}), ["stage.py"], Path("published") / experiment, **more)
+    publish.main(experiment, paths, json.dumps(settings or {}), Path("published") / experiment, **more)
     return published.load(Path("published").iterdir()).tables
 
 
@@ -81,7 +83,8 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(folder: Path) 
     for name, n in (("training", 50), ("other", 7)):
         blocks = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(n)], "input_order": [[0, 1]] * n})
         sets.append(table_at("sets", blocks, set=name))
-    frames = publishes("imitation", paths, SETTINGS, inputs=sets, weights=weights)
+    shown = {"behaviour": Path("behaviour.json"), "alike": ["dags", "experiments/imitation"]}
+    frames = publishes("imitation", paths, SETTINGS, inputs=sets, weights=weights, **shown)
     measured = frames["results"].query("set == 'test_5'")
     assert measured["value"].tolist() == [0.1, 0.433333]  # six digits
     sizes = frames["results"].query("set == 'training'")
@@ -92,7 +95,7 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(folder: Path) 
     assert {model: value[model, "train_blocks"] for model in MODELS} == {"large": 50, "few": 20, "small": 7}
     assert set(frames["history"]["model"]) == set(MODELS) and set(frames["history"]["seed"]) == {"0", "1"}
     origin = published.load((folder / "published").iterdir()).provenance["imitation"]
-    assert origin.settings == SETTINGS and set(origin.sources) == {"stage.py"} and origin.seeds == ["0", "1"]
+    assert origin.settings == SETTINGS and set(origin.behaviour) == {*TABLES} - {"graphs/sets"} and origin.seeds == ["0", "1"]
     assert set(origin.inputs) == {str(path) for path in (*paths, *sets)} and len(origin.weights) == 6
     assert origin.commit == "f" * 40 and origin.dirty is True
 

@@ -177,10 +177,10 @@ def frozen() -> list[Path]:
     measured = pd.concat([results("imitation", "pointer", seeds=("0", "1", "all")), _sizes()])
     folder = Path("reports/published")
     frames = {"results": measured, "history": pd.concat(lines)[published.columns("history")]}
-    published.write(folder / "imitation", frames, IMITATION, ["code.py"])
+    published.write(folder / "imitation", frames, IMITATION, BEHAVIOUR)
     gained = results("processors", "cp_sat", "gcc")
     settings = {"methods": {"cp_sat": {"method": "cp_sat", "seconds": 1}}}
-    published.write(folder / "processors", {"results": gained}, settings, ["code.py"])
+    published.write(folder / "processors", {"results": gained}, settings, BEHAVIOUR)
     return sorted(folder.iterdir())
 
 
@@ -224,8 +224,8 @@ def test_published_experiments_are_runs_with_the_settings_and_the_source_that_we
     # A fresh experiment stands for its published numbers; what is unknown is said.
     fresh()
     folder = Path("reports/published")
-    published.write(folder / "quick", {"results": results("quick", "gcc")}, QUICK, [])
-    published.write(folder / "old", {"results": results("old", "gcc")}, {}, [])
+    published.write(folder / "quick", {"results": results("quick", "gcc")}, QUICK, {})
+    published.write(folder / "old", {"results": results("old", "gcc")}, {}, {})
     path = folder / "old" / published.PROVENANCE
     unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "sources", "settings", "processor"), "unknown")
     path.write_text(json.dumps(unknown))
