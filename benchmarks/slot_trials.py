@@ -25,7 +25,6 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.clusters import ClusterBootstrap
 from pipeline.analysis.rows import Quantity, Row, estimated, results, row
 from pipeline.config.graph_methods import GraphMethodSettings, graph_entry
-from pipeline.config.graph_methods.projected_slots import Noise
 from pipeline.config.params import load
 from pipeline.config.slot_network import SlotNetwork as Settings
 from pipeline.graphs.devices.simulator import makespans
@@ -33,6 +32,7 @@ from pipeline.graphs.models.best_orders import BestOrder, read_best_orders
 from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.slot_training import Example, measure, train
 from pipeline.graphs.schedulers import Budget, make
+from pipeline.graphs.schedulers.projected_slots import Noise
 from pipeline.graphs.schedulers.rules.listing import listed
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.places import path

@@ -1,7 +1,7 @@
 """One file, one method; found by the file's name. Called by stages, benchmarks and the console command.
 
 `make(entry, resources)` makes a method's object; its `solve(problems, rng, budget)` orders a batch of blocks of one
-length. A method receives its settings (config/methods/<method>.py) and exactly the resources that these name.
+length. A method receives its settings (its class `Settings`) and exactly the resources that these name.
 """
 
 from __future__ import annotations

@@ -20,6 +20,16 @@ from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.reading import by_times
 
 
+class Settings(GraphMethodSettings):
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"target"})
+
+    @property
+    def draws(self) -> bool:
+        return False
+
+
 class Heft:
     def __init__(self, settings: GraphMethodSettings, target: Target) -> None:
         self._target = target

@@ -17,6 +17,12 @@ from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from pipeline.graphs.schedulers.rules.proposing import proposed
 
 
+class Settings(GraphMethodSettings):
+    @property
+    def draws(self) -> bool:
+        return False
+
+
 class ListScheduling:
     def __init__(self, settings: GraphMethodSettings) -> None:
         pass

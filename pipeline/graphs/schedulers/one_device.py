@@ -14,6 +14,12 @@ from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.repair import fits
 
 
+class Settings(GraphMethodSettings):
+    @property
+    def draws(self) -> bool:
+        return False
+
+
 class OneDevice:
     def __init__(self, settings: GraphMethodSettings) -> None:
         pass

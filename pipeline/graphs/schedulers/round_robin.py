@@ -12,6 +12,12 @@ from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import placed
 
 
+class Settings(GraphMethodSettings):
+    @property
+    def draws(self) -> bool:
+        return False
+
+
 class RoundRobin:
     def __init__(self, settings: GraphMethodSettings) -> None:
         pass

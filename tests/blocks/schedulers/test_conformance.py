@@ -22,9 +22,9 @@ from pipeline.blocks.models import ordering_network, ordering_training, pocsnet_
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.token_blocks import Blocks, token_trie
 from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
+from pipeline.blocks.schedulers.list_scheduling import Priority
+from pipeline.blocks.schedulers.search import Walk
 from pipeline.config.methods import Entry, entry
-from pipeline.config.methods.list_scheduling import Priority
-from pipeline.config.methods.search import Walk
 from tests.blocks import real
 from tests.blocks.models import imitated, made
 from tests.blocks.schedulers import floors

@@ -1,19 +1,17 @@
-"""Entries of `methods` in params.yaml, and one file of settings for each method: <method>.py, found by name.
-
-The settings of blocks/schedulers/<method>.py are here and not there, because params.yaml is checked when Snakemake
-reads the Snakefile, which must not load numba, torch and OR-Tools. A new method or setting changes no other file.
-"""
+"""Entries of `methods` in params.yaml: what all methods have, and the settings of blocks/schedulers/<method>.py."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, SerializeAsAny, ValidationError, model_serializer, model_validator
 
+from pipeline.config import method_files
 from pipeline.config.section import Section
+
+FOLDER = Path(__file__).parents[1] / "blocks/schedulers"
 
 # Resources that a method may request beside its settings. Not literals, as some are names of tables (wiring.imports).
 RESOURCES: dict[str, str] = dict(
@@ -33,7 +31,10 @@ def asks(names: str) -> frozenset[str]:
 
 
 class MethodSettings(Section):
-    """Settings of one method, all with defaults, and the resources that it requests (`asks`)."""
+    """Settings of one method, all with defaults, and the resources that it requests (`asks`).
+
+    The class `Settings` in a method's file has those of the method; without one, the method has no settings.
+    """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     uses: ClassVar[frozenset[str]] = frozenset()  # received if available
@@ -70,8 +71,7 @@ class Entry(Section):
         try:
             return {**common, "settings": kind.model_validate(specific)}
         except ValidationError as error:
-            faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise ValueError("; ".join(faults)) from error
+            raise ValueError(method_files.faults(error)) from error
 
     @model_serializer
     def flat(self) -> dict[str, Any]:
@@ -80,26 +80,16 @@ class Entry(Section):
         return {**common, **self.settings.model_dump()}
 
     def modules(self, model: BaseModel | None = None) -> list[str]:
-        """Modules that are imported by name for this entry: the method, its settings, the parts of its network.
+        """Modules that are imported by name for this entry: the method, and the parts of its network.
 
         model: settings of its network, if it has one.
         """
-        of_method = [f"pipeline.blocks.schedulers.{self.method}", f"pipeline.config.methods.{self.method}"]
-        return [*of_method, *self.settings.modules(model)]
-
-
-def methods() -> list[str]:
-    """Names of all methods: the files in this folder."""
-    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+        return [f"pipeline.blocks.schedulers.{self.method}", *self.settings.modules(model)]
 
 
 def settings_of(method: str) -> type[MethodSettings]:
     """The class of a method's settings. Raises ValueError for an unknown method, with a list of all."""
-    if method not in methods():
-        raise ValueError(f"no method {method!r}; there are {methods()}")
-    kind: type[MethodSettings] = import_module(f"pipeline.config.methods.{method}").Settings
-    return kind
+    return method_files.settings_in(FOLDER, method, MethodSettings)
 
 
 def entry(method: str, **keys: Any) -> Entry:
