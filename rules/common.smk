@@ -14,6 +14,7 @@ from pipeline.checksums import verify_all
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
 from pipeline.config.experiments import GCC, THIS_MACHINE, Devices, Execution, Fusion, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
+from pipeline.config.files import complete
 from pipeline.config.fusion import FusionNetwork
 from pipeline.config.graph_sets import ExecutedSet, GraphSet
 from pipeline.config.ordering import modules as architecture
@@ -26,7 +27,7 @@ from pipeline.places import path, place
 from pipeline.recovery import guard
 from pipeline.wiring import closure
 
-config = resolve(config)
+config = resolve(complete(config, Path(workflow.basedir, "params.yaml")))
 P: Params = validate(config)
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
@@ -44,7 +45,7 @@ wildcard_constraints:
     experiment=r"\w+",
     dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
-    trial="|".join(map(re.escape, P.trials.models)),
+    trial="|".join(map(re.escape, P.trials.models)) or "none",
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
     corpus="released|compiled",

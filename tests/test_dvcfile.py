@@ -1,6 +1,7 @@
 """dvc.yaml says what the Snakefile says."""
 
 import contextlib
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from pipeline import dvcfile
+from pipeline.config import files
 from pipeline.dvcfile import STAGES, Files
 from pipeline.wiring import ROOT
 
@@ -89,7 +91,7 @@ def test_a_stage_names_the_parameters_that_change_it(
     repository: Path, unchanged: dict[str, Files], tmp_path: Path, key: str, value: object
 ) -> None:
     """Where Snakemake would run other commands or make other files, DVC must see a changed parameter, too."""
-    params = yaml.safe_load(Path("params.test.yaml").read_text())
+    params = files.read(Path("params.test.yaml"))
     *sections, last = key.split(".")
     place = params
     for part in sections:
@@ -110,6 +112,19 @@ def test_a_stage_names_the_parameters_that_change_it(
 def without_inputs(files: Files) -> tuple[set[str], set[str]]:
     """What a rule runs and makes; paths of inputs in its command are DVC's to see through them."""
     return {re.sub(r"data/\S+", "", command) for command in files.commands}, files.outputs
+
+
+def test_chapters_files_are_named_where_they_count() -> None:
+    sections = {
+        Path("params.yaml"): {"experiments": {"quick": {}}, "bases": {}, "methods": {}},
+        Path("pipeline/a/experiments.yaml"): {"experiments": {"a": {}}, "bases": {}, "sets": {}},
+    }
+    every = {"pipeline/a/experiments.yaml": None}
+    stage = STAGES["schedule"]
+    assert stage.named(sections, ["quick"]) == ["experiments.${item}", "bases", "methods"]
+    assert stage.named(sections, ["quick", "a"]) == ["experiments", "bases", "methods", every]
+    whole = dataclasses.replace(stage, params=["bases", "experiments", "trials"], each="")
+    assert whole.named(sections, ["quick"]) == ["bases", "experiments", every]
 
 
 def test_files_of_experiments_have_a_stage_each() -> None:

@@ -18,7 +18,8 @@ from pipeline.blocks.compiled.compiler import CompilerError, unpack
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.schedulers import policy as block_policy
-from pipeline.config import params
+from pipeline.config import files
+from pipeline.config.section import ConfigError
 from pipeline.graphs.models import policy as graph_policy
 from pipeline.graphs.models.fusing import fusing_files
 from pipeline.graphs.models.slot_network import SlotNetwork
@@ -191,8 +192,8 @@ def test_weights_with_code_are_refused(load: Callable[[Path], object], tmp_path:
 
 def test_parameters_with_objects_are_refused(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(f"a: !!python/object/apply:os.mkdir ['{tmp_path}/effect']\n")
-    with pytest.raises(params.ConfigError, match="is not YAML"):
-        params.parsed(tmp_path / "params.yaml")
+    with pytest.raises(ConfigError, match="is not YAML"):
+        files.parsed(tmp_path / "params.yaml")
     assert not (tmp_path / "effect").exists()
 
 

@@ -233,6 +233,6 @@ Experiment = Annotated[
 class Trials(Section):
     """Short trainings, measured on the development split."""
 
-    dependencies: Dependencies
-    seed: int
-    models: dict[str, Training]
+    dependencies: Dependencies = "full"
+    seed: int = 0
+    models: dict[str, Training] = {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from pipeline.config.bases import resolve
@@ -30,6 +29,7 @@ from pipeline.config.experiments import (
     Reproduction,
     Trials,
 )
+from pipeline.config.files import PARAMS, read
 from pipeline.config.fusion import FusionEntry, FusionSet
 from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
 from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
@@ -40,7 +40,7 @@ from pipeline.config.pocsnet import Training
 from pipeline.config.processors import Judge, Processor
 from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
-from pipeline.config.section import ConfigError, Section, explain
+from pipeline.config.section import Section, explain
 from pipeline.config.sets import BlockSet, Split
 from pipeline.config.slot_network import JobExamples
 from pipeline.config.tokens import Tokens
@@ -74,7 +74,7 @@ class Params(Section):
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
-    trials: Trials
+    trials: Trials = Trials()
     evaluation: Evaluation
     residuals: Residuals
     report: Report
@@ -271,19 +271,6 @@ def validate(contents: object, where: str = "params.yaml") -> Params:
         raise explain(error, where) from error
 
 
-def parsed(path: Path) -> dict[str, Any]:
-    """Contents of the file, unresolved. Raises ConfigError naming the file if it is missing or no YAML."""
-    try:
-        contents = yaml.safe_load(path.read_text())
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path} is missing; run from the repository's root") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
-    if not isinstance(contents, dict):
-        raise ConfigError(f"{path} holds no mapping of sections")
-    return contents
-
-
-def load(path: Path = Path("params.yaml")) -> Params:
+def load(path: Path = PARAMS) -> Params:
     """Settings from a file, resolved. Raises ConfigError naming the file and every faulty key."""
-    return validate(resolve(parsed(path)), str(path))
+    return validate(resolve(read(path)), str(path))
