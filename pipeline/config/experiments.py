@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum, auto
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -132,9 +132,32 @@ GraphNetwork = Annotated[Annotated[SlotNetwork, Tag("slots")] | Annotated[Policy
 class OnGraphs(_Experiment):
     """Schedules of computation graphs, with sets, methods and targets of that wing."""
 
+    section_of_sets: ClassVar[str] = "graph_sets"
+    section_of_methods: ClassVar[str] = "graph_methods"
+    simulated_targets: ClassVar[list[str]] = list(GraphTarget)  # beside the links
+
     models: dict[str, GraphNetwork] = {}
     networks: str | None = None  # experiment that trains the networks of its methods that are not in `models`
-    targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
+    targets: Annotated[list[str], Field(min_length=1)]  # simulated ones, or names of section `links`
+
+    @model_validator(mode="after")
+    def _names_are_its_own(self) -> Self:
+        """What an experiment names of itself: methods, sets and targets."""
+        shown = getattr(self, "shown", None)
+        for holder, key, choice in (
+            (self, "peers", self.methods),
+            (self, "experts", self.methods),
+            (self, "seeds_of_sets", self.sets),
+            (shown, "set", self.sets),
+            (shown, "methods", self.methods),
+            (shown, "link", self.targets),
+            (shown, "target", self.targets),
+        ):
+            names = getattr(holder, key, [])
+            if unknown := sorted(({names} if isinstance(names, str) else {*names}) - {*choice}):
+                place = key if holder is self else f"shown.{key}"
+                raise ValueError(f"{place} names {unknown}, which the experiment has not; it has {choice}")
+        return self
 
 
 class Devices(OnGraphs):
@@ -150,12 +173,6 @@ class Policies(OnGraphs):
     task: Literal["policies"]
     shown: ShownGraphs | None = None
     peers: Annotated[list[str], Field(min_length=1)]  # methods that all others are compared with, too
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Policies:
-        if unknown := sorted(set(self.peers) - set(self.methods)):
-            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 class Execution(OnGraphs):
@@ -178,6 +195,9 @@ class ShownPlacement(Section):
 class Placement(OnGraphs):
     """Whole graphs on devices with little memory; `sets` are of section `placement_sets`, `targets` are links."""
 
+    section_of_sets: ClassVar[str] = "placement_sets"
+    simulated_targets: ClassVar[list[str]] = []
+
     task: Literal["placement"]
     devices: Positive = 4
     seeds_of_sets: dict[str, Seeds] = {}  # for sets with fewer seeds
@@ -185,12 +205,6 @@ class Placement(OnGraphs):
     peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
     experts: list[str] = []  # methods that place as human experts do: the best of them on each graph is one baseline
     shown: ShownPlacement | None = None
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Placement:
-        if unknown := sorted({*self.peers, *self.experts} - set(self.methods)):
-            raise ValueError(f"peers or experts name {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 ALONE = "alone"  # the target of plans of fusion: all kernels one after the other on one device
@@ -210,18 +224,16 @@ class ShownFusion(Section):
 class Fusion(OnGraphs):
     """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
 
+    section_of_sets: ClassVar[str] = "fusion_sets"
+    section_of_methods: ClassVar[str] = "fusion_methods"
+    simulated_targets: ClassVar[list[str]] = [ALONE]
+
     task: Literal["fusion"]
     machine: str = THIS_MACHINE  # or a device of section `devices`
     devices: Positive = 4  # between which the links are
     models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
     shown: ShownFusion | None = None
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Fusion:
-        if unknown := sorted({*self.peers} - set(self.methods)):
-            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 Experiment = Annotated[

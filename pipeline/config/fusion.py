@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,38 +10,32 @@ from pipeline.config.section import Positive, Section
 from pipeline.config.whole_graph import WholeGraph
 
 
-class Rule(Section):
-    """A published rule, no fusion at all, or the best of all plans of a small graph."""
-
-    method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
-
-    @property
-    def draws(self) -> bool:
-        """Whether its plans differ by seed."""
-        return False
+class _FusionMethod(Section):
+    draws: ClassVar[bool] = True  # whether its plans differ by seed
 
     @property
     def network(self) -> str | None:
-        """The trained network that it loads."""
-        return None
+        """The trained network that it loads, by its name in `models` of the experiment."""
+        return getattr(self, "model", None)
 
 
-class Annealing(Section):
+class Rule(_FusionMethod):
+    """A published rule, no fusion at all, or the best of all plans of a small graph."""
+
+    method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
+    draws: ClassVar[bool] = False
+
+
+class Annealing(_FusionMethod):
     """Random changes of levels, accepted as in simulated annealing; at temperature 0 no change to a worse plan."""
 
     method: Literal["annealing"]
     evaluations: Positive = 1000  # plans whose cost is computed
     hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
     cold: Annotated[float, Field(ge=0)] = 3e-5
-    draws: bool = True
-
-    @property
-    def network(self) -> str | None:
-        """None: it has none."""
-        return None
 
 
-class GoFusion(Section):
+class GoFusion(_FusionMethod):
     """GO's head for fusion: a network gives the probabilities of changes of levels."""
 
     method: Literal["go"]
@@ -49,15 +43,9 @@ class GoFusion(Section):
     model: str | None = None  # a network that was trained on other graphs; none: it starts untrained
     learns: bool = True  # from its own evaluations
     settings: WholeGraph = WholeGraph()
-    draws: bool = True
-
-    @property
-    def network(self) -> str | None:
-        """The trained network that it loads."""
-        return self.model
 
 
-class GoJoint(Section):
+class GoJoint(_FusionMethod):
     """GO on fusion, placement and priority of one graph on several devices."""
 
     method: Literal["go_joint"]
@@ -66,12 +54,6 @@ class GoJoint(Section):
     fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, if tasks is `together`
     learns: bool = True
     settings: WholeGraph = WholeGraph()
-    draws: bool = True
-
-    @property
-    def network(self) -> str | None:
-        """None: it learns from the graph itself."""
-        return None
 
 
 FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminator="method")]

@@ -29,13 +29,13 @@ class GraphMethodSettings(Section):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Resources of the method beside its settings; `target` if it sees the target."""
-        return frozenset()
+        """Resources of the method beside its settings: `weights` of its network, `target` if it sees the target."""
+        return frozenset() if self.network is None else frozenset({"weights"})
 
     @property
     def network(self) -> str | None:
         """The trained network that it loads, by its name in `models` of the experiment."""
-        return None
+        return getattr(self, "model", None)
 
     @property
     def draws(self) -> bool:

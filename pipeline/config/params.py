@@ -13,7 +13,6 @@ from pipeline.config.corpus import Compiled, Corpus
 from pipeline.config.devices import Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
-    ALONE,
     GCC,
     THIS_MACHINE,
     Devices,
@@ -45,6 +44,7 @@ from pipeline.config.sets import BlockSet, Split
 from pipeline.config.slot_network import JobExamples
 from pipeline.config.tokens import Tokens
 from pipeline.config.verification import Verification
+from pipeline.config.whole_graph import Generalised
 
 
 class Network(Section):
@@ -103,39 +103,18 @@ class Params(Section):
         return self
 
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
-        if isinstance(experiment, Placement):
-            self._placement_is_whole(key, experiment)
-            return
-        if isinstance(experiment, Fusion):
-            self._fusion_is_whole(key, experiment)
-            return
         if isinstance(experiment, OnGraphs):
-            _check_names(f"{key}.sets", experiment.sets, self.graph_sets)
-            _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
-            _check_names(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
-            self._networks_exist(key, experiment, self.graph_methods)
-            learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
-            _check_names(f"{key}.models", learned, self.graph_sets)
-            if isinstance(experiment, Execution):
-                executed = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, ExecutedSet)]
-                _check_names(f"{key}.sets", experiment.sets, executed)
-                if experiment.places is not None:
-                    _check_names(f"{key}.places", [experiment.places], self.links)
-            elif experiment.shown is not None:
-                _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-                _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            self._is_whole_on_graphs(key, experiment)
             return
         _check_names(f"{key}.sets", experiment.sets, self.sets)
         _check_names(f"{key}.judges", experiment.judges, self.judges)
         _check_names(f"{key}.methods", experiment.methods, self.methods)
         _check_names(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
-        if isinstance(experiment, Hardware):
-            for method in experiment.methods:
-                self.network(name, method)
-            return
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         for method in experiment.methods:
             self.network(name, method)
+        if isinstance(experiment, Hardware):
+            return
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         if isinstance(experiment, Reproduction):
             return
         if ambiguous := sorted(set(experiment.methods) & set(experiment.models)):
@@ -145,44 +124,28 @@ class Params(Section):
         if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
-    def _networks_exist(
-        self, key: str, experiment: OnGraphs, methods: Mapping[str, GraphMethodSettings | FusionEntry]
-    ) -> None:
-        """Check that the experiment trains or borrows the networks of its methods."""
+    def _is_whole_on_graphs(self, key: str, experiment: OnGraphs) -> None:
+        sets: Mapping[str, object] = getattr(self, experiment.section_of_sets)
+        methods: Mapping[str, GraphMethodSettings | FusionEntry] = getattr(self, experiment.section_of_methods)
+        _check_names(f"{key}.sets", experiment.sets, sets)
+        _check_names(f"{key}.methods", experiment.methods, methods)
+        _check_names(f"{key}.targets", experiment.targets, [*experiment.simulated_targets, *self.links])
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
         if experiment.networks is not None:
             _check_names(f"{key}.networks", [experiment.networks], self.on_graphs)
         borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
         networks = [network for method in experiment.methods if (network := methods[method].network)]
         _check_names(f"{key}.methods", networks, [*experiment.models, *borrowed])
-
-    def _placement_is_whole(self, key: str, experiment: Placement) -> None:
-        _check_names(f"{key}.sets", experiment.sets, self.placement_sets)
-        _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _check_names(f"{key}.seeds_of_sets", experiment.seeds_of_sets, experiment.sets)
-        _check_names(f"{key}.targets", experiment.targets, self.links)
-        self._networks_exist(key, experiment, self.graph_methods)
         for name, model in experiment.models.items():
-            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.placement_sets)
-            _check_names(f"{key}.models.{name}.links", model.links, self.links)
-        if experiment.shown is not None:
-            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _check_names(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
-            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
-
-    def _fusion_is_whole(self, key: str, experiment: Fusion) -> None:
-        _check_names(f"{key}.sets", experiment.sets, self.fusion_sets)
-        _check_names(f"{key}.methods", experiment.methods, self.fusion_methods)
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _check_names(f"{key}.targets", experiment.targets, [ALONE, *self.links])
-        _check_names(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
-        self._networks_exist(key, experiment, self.fusion_methods)
-        for name, model in experiment.models.items():
-            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
-        if experiment.shown is not None:
-            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _check_names(f"{key}.shown.target", [experiment.shown.target], experiment.targets)
-            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            _check_names(f"{key}.models.{name}", [*model.training, model.development], sets)
+            if isinstance(model, Generalised):
+                _check_names(f"{key}.models.{name}.links", model.links, self.links)
+        if isinstance(experiment, Execution):
+            executed = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, ExecutedSet)]
+            _check_names(f"{key}.sets", experiment.sets, executed)
+            _check_names(f"{key}.places", [experiment.places] if experiment.places else [], self.links)
+        if isinstance(experiment, Fusion):
+            _check_names(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
 
     def fusion_seeds(self, experiment: Fusion, method: str) -> list[int]:
         """Seeds of a method that fuses; one for a method without random draws."""

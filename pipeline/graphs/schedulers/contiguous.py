@@ -7,6 +7,7 @@ path from the beginning), ties by number. The one rule of ordering orders the op
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -18,9 +19,7 @@ from pipeline.graphs.schedulers.rules.proposing import placed
 
 
 class Settings(GraphMethodSettings):
-    @property
-    def draws(self) -> bool:
-        return False
+    draws: ClassVar[bool] = False
 
 
 class Contiguous:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -29,14 +29,12 @@ from pipeline.graphs.schedulers.rules.reading import by_times
 
 
 class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False  # the seed is of its search alone: what is proven does not depend on it
+
     seconds: Annotated[float, Field(gt=0)] = (
         2.0  # of CP-SAT's deterministic time for each graph; some 3 of the clock each
     )
     most_operations: Positive = 50  # a graph with more is not tried
-
-    @property
-    def draws(self) -> bool:
-        return False  # the seed of its search alone: what is proven does not depend on it
 
 
 # At most this many steps in the makespan of list scheduling. Rounding down loses up to one step for each operation;

@@ -9,7 +9,7 @@ memory.
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -28,14 +28,12 @@ Share = Annotated[float, Field(gt=0)]
 
 
 class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
     evaluations: Positive = 2000  # schedules that are simulated
     hot: Share = 0.005  # temperature at first and at last, in losses of the best so far
     cold: Share = 0.0002
     placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"target"})
 
 
 class DecisionAnnealing:

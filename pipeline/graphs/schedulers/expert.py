@@ -6,7 +6,7 @@ The placement takes account of neither transfers nor memory (corpus/experts.py);
 from __future__ import annotations
 
 import time
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,16 +19,11 @@ from pipeline.graphs.schedulers.rules.repair import fits
 
 
 class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target", "expert"})
+    draws: ClassVar[bool] = False
+
     by: Literal["layers", "balanced", "published"] = "layers"  # graphs/corpus/experts.py
     order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"target", "expert"})
-
-    @property
-    def draws(self) -> bool:
-        return False
 
 
 class Expert:

@@ -41,10 +41,6 @@ class Settings(GraphMethodSettings):
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
     @property
-    def network(self) -> str:
-        return self.model
-
-    @property
     def needs(self) -> frozenset[str]:
         return frozenset({"weights", "target"} if self.told == "target" else {"weights"})
 

@@ -42,10 +42,6 @@ class Settings(GraphMethodSettings):
     settings: NetworkSettings = NetworkSettings()
 
     @property
-    def network(self) -> str | None:
-        return self.model
-
-    @property
     def needs(self) -> frozenset[str]:
         weights = set() if self.model is None else {"weights"}
         return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))

@@ -25,7 +25,7 @@ learning reduces the makespan by 0.6% in the geometric mean: by 12% on a fast li
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -49,6 +49,8 @@ from pipeline.graphs.schedulers.rules.unfit import nothing_fits
 
 
 class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
     evaluations: Positive = 2000  # schedules that are simulated
     groups: Positive = 64  # 256 in the paper, for graphs of up to 50,000 operations
     width: Positive = 32  # 512 in the paper
@@ -58,10 +60,6 @@ class Settings(GraphMethodSettings):
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
     grouper_rate: Annotated[float, Field(gt=0)] = 3.0e-4  # the grouper's learning rate
     entropy: Annotated[float, Field(ge=0)] = 0.03  # weight of the placer's at first; it falls to 0
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"target"})
 
 
 class Network(nn.Module):

@@ -8,6 +8,7 @@ run times are drawn, HEFT knows their means.
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -21,13 +22,8 @@ from pipeline.graphs.schedulers.rules.reading import by_times
 
 
 class Settings(GraphMethodSettings):
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"target"})
-
-    @property
-    def draws(self) -> bool:
-        return False
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+    draws: ClassVar[bool] = False
 
 
 class Heft:

@@ -6,6 +6,7 @@ Graham 1969; the baseline `list` of Zhang et al. 2023. The rule: rules/listing.p
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,9 +19,7 @@ from pipeline.graphs.schedulers.rules.proposing import proposed
 
 
 class Settings(GraphMethodSettings):
-    @property
-    def draws(self) -> bool:
-        return False
+    draws: ClassVar[bool] = False
 
 
 class ListScheduling:

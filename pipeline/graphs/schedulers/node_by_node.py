@@ -17,7 +17,7 @@ Deviations from the paper:
 from __future__ import annotations
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -39,6 +39,8 @@ from pipeline.graphs.schedulers.rules.unfit import nothing_fits
 
 
 class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
     evaluations: Positive = 2000  # schedules that are simulated: one for each operation that is placed anew
     most_operations: Positive = 500
     start: Literal["one_device", "random"] = "random"  # the placement that every episode starts from
@@ -49,10 +51,6 @@ class Settings(GraphMethodSettings):
     discount: Annotated[float, Field(ge=0, le=1)] = 0.5  # of what later steps of the same reading gain
     entropy: Annotated[float, Field(ge=0)] = 0.03  # weight at first; it falls to 0
     baseline: Annotated[float, Field(ge=0, lt=1)] = 0.9  # share of the old mean of returns that is kept
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"target"})
 
 
 # Whether the operation is on the device; run time and memory of the device; shares of its parents and children there.

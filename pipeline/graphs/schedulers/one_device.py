@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,9 +16,7 @@ from pipeline.graphs.schedulers.rules.repair import fits
 
 
 class Settings(GraphMethodSettings):
-    @property
-    def draws(self) -> bool:
-        return False
+    draws: ClassVar[bool] = False
 
 
 class OneDevice:

@@ -38,14 +38,6 @@ class Settings(GraphMethodSettings):
     least_noise: Level = 0.01  # drawn log-uniform between these two; of the scores' standard deviation | of all slots
     most_noise: Level = 1.0
 
-    @property
-    def network(self) -> str:
-        return self.model
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"weights"})
-
     @model_validator(mode="after")
     def _levels_are_a_range(self) -> Self:
         if self.least_noise > self.most_noise:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +14,7 @@ from pipeline.graphs.schedulers.rules.proposing import placed
 
 
 class Settings(GraphMethodSettings):
-    @property
-    def draws(self) -> bool:
-        return False
+    draws: ClassVar[bool] = False
 
 
 class RoundRobin:
