@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline import tables
-from pipeline.config.placement import PlacedSet
+from pipeline.config.graph_sets import PlacedSet
 from pipeline.graphs.corpus import experts, exported
 from pipeline.graphs.corpus.graph import Graph
 
