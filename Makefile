@@ -62,7 +62,7 @@ adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake
 unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
 	@python -m pipeline.recovery
 
-dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name '*.py') params.yaml $(wildcard pipeline/*/experiments.yaml)
+dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name '*.py') params.yaml
 	python -m pipeline.dvcfile
 
 .PHONY: clean

@@ -7,17 +7,14 @@ Snakemake *how*: with `--forceall --allowed-rules`, Snakemake runs the rules of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-from pipeline.config.files import PARAMS, parsed, parts
 from pipeline.config.intervals import Intervals
 from pipeline.config.params import load
 
@@ -27,31 +24,11 @@ _ITEM = "${item}"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of dvc.yaml: its rules, and the sections of the parameters that they read."""
+    """A stage of dvc.yaml: its rules, and the sections of params.yaml that they read."""
 
     rules: list[str]
     params: list[str]
     each: str = ""  # key of section `report`: each of its experiments has a stage; empty: one stage for all
-
-    def named(self, sections: Mapping[Path, Mapping[str, Any]], experiments: list[str]) -> list[object]:
-        """Its parameters as DVC names them: keys of params.yaml, then whole files of chapters.
-
-        A chapter's file counts for a stage that reads all experiments, and if it has one that is evaluated.
-
-        sections: file -> its sections, params.yaml first. experiments: those that are evaluated.
-        """
-        (_, common), *chapters = sections.items()
-        read = {key.split(".")[0] for key in self.params}
-        counting = [
-            file
-            for file, contents in chapters
-            if read & set(contents)
-            and ("experiments" in self.params or set(experiments) & set(contents.get("experiments", {})))
-        ]
-        keys = [key for key in self.params if key.split(".")[0] in common]
-        if self.each and not set(experiments) <= set(common["experiments"]):
-            keys = ["experiments" if key == f"experiments.{_ITEM}" else key for key in keys]
-        return [*keys, *({str(file): None} for file in counting)]
 
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
@@ -121,7 +98,7 @@ class Files:
     commands: set[str] = field(default_factory=set)
 
 
-def rules(params: Path = PARAMS) -> dict[str, Files]:
+def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
     """Inputs, outputs and commands of every rule, from Snakemake's own DAG for these parameters.
 
     Raises Snakemake's errors if the Snakefile or params.yaml is not valid.
@@ -150,10 +127,8 @@ def rules(params: Path = PARAMS) -> dict[str, Files]:
     return files_of
 
 
-def dvcfile(
-    files_of: dict[str, Files], experiments: list[str], sections: Mapping[Path, Mapping[str, Any]]
-) -> dict[str, object]:
-    """dvc.yaml as a mapping, from the rules' files, the report's experiments and the files' sections."""
+def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, object]:
+    """dvc.yaml as a mapping, from the rules' files and the names of the report's experiments."""
     stages = {}
     for name, stage in STAGES.items():
         inputs = {stage.place(path, experiments) for rule in stage.rules for path in files_of[rule].inputs}
@@ -164,7 +139,7 @@ def dvcfile(
         entry: dict[str, object] = {
             "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
             "deps": sorted(inputs - outputs),
-            "params": stage.named(sections, experiments),
+            "params": stage.params,
             "outs": _outs(outputs - {"reports/metrics.json"}),
         }
         if "reports/metrics.json" in outputs:
@@ -187,9 +162,7 @@ def _outs(paths: set[str]) -> list[object]:
 
 def text() -> str:
     """Content of dvc.yaml for this repository."""
-    return _HEADER + yaml.safe_dump(
-        dvcfile(rules(), load().report.all, parts(parsed(PARAMS), PARAMS)), sort_keys=False, width=120
-    )
+    return _HEADER + yaml.safe_dump(dvcfile(rules(), load().report.all), sort_keys=False, width=120)
 
 
 if __name__ == "__main__":

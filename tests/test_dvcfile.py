@@ -1,7 +1,6 @@
 """dvc.yaml says what the Snakefile says."""
 
 import contextlib
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -112,19 +111,6 @@ def test_a_stage_names_the_parameters_that_change_it(
 def without_inputs(files: Files) -> tuple[set[str], set[str]]:
     """What a rule runs and makes; paths of inputs in its command are DVC's to see through them."""
     return {re.sub(r"data/\S+", "", command) for command in files.commands}, files.outputs
-
-
-def test_chapters_files_are_named_where_they_count() -> None:
-    sections = {
-        Path("params.yaml"): {"experiments": {"quick": {}}, "bases": {}, "methods": {}},
-        Path("pipeline/a/experiments.yaml"): {"experiments": {"a": {}}, "bases": {}, "sets": {}},
-    }
-    every = {"pipeline/a/experiments.yaml": None}
-    stage = STAGES["schedule"]
-    assert stage.named(sections, ["quick"]) == ["experiments.${item}", "bases", "methods"]
-    assert stage.named(sections, ["quick", "a"]) == ["experiments", "bases", "methods", every]
-    whole = dataclasses.replace(stage, params=["bases", "experiments", "trials"], each="")
-    assert whole.named(sections, ["quick"]) == ["bases", "experiments", every]
 
 
 def test_files_of_experiments_have_a_stage_each() -> None:

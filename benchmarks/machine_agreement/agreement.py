@@ -15,7 +15,7 @@ from benchmarks.machine_agreement.table import Instructions, simulated
 from pipeline.analysis.rows import Quantity, Row, once, row
 from pipeline.analysis.statistics import Bootstrap
 from pipeline.blocks.latency import model
-from pipeline.config.intervals import Evaluation
+from pipeline.config.evaluation import Evaluation
 
 JUDGE, BASELINE = "model", "llvm_mca"
 _UNITS = {  # of what is no share

@@ -1,4 +1,4 @@
-"""Settings of the intervals of all numbers, and of the measurements of every experiment."""
+"""Settings of the intervals of all numbers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,3 @@ from pipeline.config.section import Positive, Section
 class Intervals(Section):
     bootstrap_samples: Positive
     confidence: Annotated[float, Field(gt=0, lt=1)]
-
-
-class Evaluation(Intervals):
-    sweep_iterations: list[Annotated[int, Field(ge=0)]]
-    example_blocks: Positive

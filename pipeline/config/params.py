@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
 from pipeline.config.devices import Device, Link
+from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
     GCC,
     THIS_MACHINE,
@@ -31,11 +32,11 @@ from pipeline.config.files import PARAMS, read
 from pipeline.config.fusion import FusionEntry, FusionSet
 from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
 from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet, PlacedSet
-from pipeline.config.intervals import Evaluation
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.processors import Judge, Processor
+from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
 from pipeline.config.section import Section, explain
 from pipeline.config.sets import BlockSet, Split, Tokens
@@ -50,18 +51,6 @@ class Network(Section):
     experiment: str
     model: str
     settings: Training | Ordering
-
-
-class Report(Section):
-    """Experiments that `make reproduce` evaluates."""
-
-    experiments: Annotated[list[str], Field(min_length=1)]  # on blocks
-    graph_experiments: Annotated[list[str], Field(min_length=1)]  # on computation graphs
-
-    @property
-    def all(self) -> list[str]:
-        """Every experiment that is evaluated with the report."""
-        return [*self.experiments, *self.graph_experiments]
 
 
 class Params(Section):

@@ -14,7 +14,7 @@ from benchmarks.machine_agreement.deviations import deviation, doubt
 from benchmarks.machine_agreement.reduction import reduced
 from benchmarks.machine_agreement.table import Instructions, read
 from benchmarks.machine_agreement.timelines import Simulated, Timeline
-from pipeline.config.intervals import Evaluation
+from pipeline.config.evaluation import Evaluation
 from pipeline.config.processors import Judge
 
 SETTINGS = Evaluation(bootstrap_samples=100, confidence=0.95, sweep_iterations=[0], example_blocks=1)
