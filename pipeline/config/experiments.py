@@ -143,20 +143,16 @@ class OnGraphs(_Experiment):
     @model_validator(mode="after")
     def _names_are_its_own(self) -> Self:
         """What an experiment names of itself: methods, sets and targets."""
-        shown = getattr(self, "shown", None)
-        for holder, key, choice in (
-            (self, "peers", self.methods),
-            (self, "experts", self.methods),
-            (self, "seeds_of_sets", self.sets),
-            (shown, "set", self.sets),
-            (shown, "methods", self.methods),
-            (shown, "link", self.targets),
-            (shown, "target", self.targets),
-        ):
-            names = getattr(holder, key, [])
-            if unknown := sorted(({names} if isinstance(names, str) else {*names}) - {*choice}):
-                place = key if holder is self else f"shown.{key}"
-                raise ValueError(f"{place} names {unknown}, which the experiment has not; it has {choice}")
+        beside = dict(
+            peers=self.methods, experts=self.methods, seeds_of_sets=self.sets
+        )  # `peers` is a table's name, too
+        drawn = {"set": self.sets, "methods": self.methods, "link": self.targets, "target": self.targets}
+        for holder, choices in ((self, beside), (getattr(self, "shown", None), drawn)):
+            for key, choice in choices.items():
+                names = getattr(holder, key, [])
+                if unknown := sorted(({names} if isinstance(names, str) else {*names}) - {*choice}):
+                    place = key if holder is self else f"shown.{key}"
+                    raise ValueError(f"{place} names {unknown}, which the experiment has not; it has {choice}")
         return self
 
 
