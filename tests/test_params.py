@@ -134,6 +134,13 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
             "devices",
             "experiments.gflownet_large.methods names ['gflownet', 'ppo', 'robust']",
         ),
+        ("experiments/placement/experts", ["nobody"], "experts names ['nobody']"),
+        (
+            "experiments/placement/shown",
+            {"set": "placement_tiny", "graph": "g", "link": "x", "methods": ["go"]},
+            "shown.link",
+        ),
+        ("experiments/fusion/machine", "nothing", "experiments.fusion.machine names ['nothing']"),
         ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
     ],
 )
