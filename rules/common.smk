@@ -20,7 +20,6 @@ from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
-from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.whole_graph import Generalised
 from pipeline.places import path, place
 from pipeline.recovery import guard

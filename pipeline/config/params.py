@@ -42,7 +42,6 @@ from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
 from pipeline.config.section import ConfigError, Section, explain
 from pipeline.config.sets import BlockSet, Split
-from pipeline.config.slot_network import JobExamples
 from pipeline.config.tokens import Tokens
 from pipeline.config.verification import Verification
 
@@ -69,7 +68,6 @@ class Params(Section):
     links: dict[str, Link]
     graph_sets: dict[str, AnyGraphSet]
     placement_sets: dict[str, PlacedSet] = {}
-    job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}
