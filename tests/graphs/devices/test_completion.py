@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.graphs.devices.completion import LEVELS, OFFSETS, OPEN, PLAIN, Completion, Decisions
 from pipeline.graphs.problems.problem import Edges, Problem
-from pipeline.graphs.schedulers.heft import earliest_finish
+from pipeline.graphs.devices.completion import earliest_finish
 from tests.graphs.problems import drawn
 
 Sizes = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 5), st.floats(0, 0.5))
