@@ -27,6 +27,7 @@ from pipeline.wiring import closure
 
 config = resolve(config)
 P: Params = validate(config)
+config |= {name: P.model_dump(mode="json", include={name})[name] for name in ("devices", "links")}  # with those that need no entry
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
-from pipeline.config.devices import Device, Link
+from pipeline.config.devices import DEVICES, LINKS, Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
     ALONE,
@@ -54,6 +54,11 @@ class Network(Section):
     settings: Training | Ordering
 
 
+def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
+    """A validator that adds a section's entries to the figures that need no entry."""
+    return lambda entries: {**figures, **entries} if isinstance(entries, Mapping) else entries
+
+
 class Params(Section):
     corpus: Corpus
     compiled: Compiled
@@ -64,8 +69,8 @@ class Params(Section):
     judges: dict[str, Judge]
     processors: dict[str, Processor]
     methods: dict[str, Entry]
-    devices: dict[str, Device]
-    links: dict[str, Link]
+    devices: Annotated[dict[str, Device], BeforeValidator(_beside(DEVICES))] = Field({}, validate_default=True)
+    links: Annotated[dict[str, Link], BeforeValidator(_beside(LINKS))] = Field({}, validate_default=True)
     graph_sets: dict[str, AnyGraphSet]
     placement_sets: dict[str, PlacedSet] = {}
     graph_methods: dict[str, GraphEntry]

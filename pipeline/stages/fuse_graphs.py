@@ -18,8 +18,8 @@ from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_probl
 from pipeline.graphs.compilers.optimum import TooLarge
 from pipeline.graphs.compilers.rates import frozen_rates, rates_of
 from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.devices.targets import transfers_over
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled
-from pipeline.graphs.problems.problem import Transfers
 from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.stages import options
@@ -50,9 +50,7 @@ def main(
         for target in where.targets:
             rng = np.random.default_rng([seed, *target.encode(), *bytes.fromhex(graph.graph_id)])
             link = where.links.get(target)
-            machine = (
-                None if link is None else Machine(where.devices, Transfers(1 / link.bytes_per_second, link.seconds))
-            )
+            machine = None if link is None else Machine(where.devices, transfers_over(link))
             rows.append({"graph_id": graph.graph_id, "target": target} | _row(problem, machine, entry, rng, weights))
     tables.write_rows(rows, "fusion_plans", fusion_plans)
 

@@ -76,7 +76,12 @@ def latency(problem: Problem, delay: float) -> Target:
 
 def linked(problem: Problem, link: Link) -> Target:
     """Transfers over a link with real figures; the run times must be those of real devices as well."""
-    return Target((replace(problem, transfers=Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)),))
+    return Target((replace(problem, transfers=transfers_over(link)),))
+
+
+def transfers_over(link: Link) -> Transfers:
+    """The seconds of a transfer over a link with real figures."""
+    return Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)
 
 
 def _unit(problem: Problem) -> float:
