@@ -24,7 +24,7 @@ from tests.graphs.models import small_policies
 
 pytestmark = pytest.mark.e2e  # every start of two processes takes some ten seconds
 
-LONG = small_policies.settings(steps=300, trajectories=4, measurements=150, most_operations=12)
+LONG = small_policies.settings(steps=60, trajectories=4, measurements=30, most_operations=12)
 MACHINES: dict[str, Any] = {"device": None, "devices": 3, "links": {}, "targets": ["proxy"]}
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline.stages"]
 OUTPUTS = ("weights.safetensors", "history.parquet")
