@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationError
 
@@ -23,6 +23,7 @@ class GraphMethodSettings(Section):
     """Settings of one method, all with defaults, and the resources that it requests."""
 
     method: str  # the file graphs/schedulers/<method>.py
+    uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
 
     @property
     def needs(self) -> frozenset[str]:

@@ -18,14 +18,11 @@ from pipeline.graphs.compilers.joining import Kernels, join, kernels_of
 from pipeline.graphs.compilers.levels import fuse, may_fuse
 from pipeline.graphs.compilers.plan import Plan
 from pipeline.graphs.corpus.graph import Graph
+from pipeline.methods import Unsupported
 
 PARTS = Path(__file__).parent / "frozen" / "fusion_parts.csv"
 _ROUNDING = 1 - 1e-6  # sums in different sequences differ by less
 MOST_CHOICES = 14  # operations that may be fused into their readers: 2^14 sets of them
-
-
-class TooLarge(ValueError):
-    """A problem has too many plans to enumerate them."""
 
 
 def choices(problem: FusionProblem) -> list[int]:
@@ -37,11 +34,11 @@ def optimum(problem: FusionProblem) -> Plan:
     """The plan with the least cost; of equal plans the first one in the enumeration.
 
     The enumeration covers every set of operations that are fused into their readers, and for each set all plans that
-    legal joins of two related kernels lead to. Raises TooLarge if more than MOST_CHOICES operations may be fused.
+    legal joins of two related kernels lead to. Raises Unsupported if more than MOST_CHOICES operations may be fused.
     """
     may = choices(problem)
     if len(may) > MOST_CHOICES:
-        raise TooLarge(f"{len(may)} operations may be fused into their readers; at most {MOST_CHOICES} can be tried")
+        raise Unsupported(f"{len(may)} operations may be fused into their readers; at most {MOST_CHOICES} can be tried")
     best, least = Plan(np.arange(problem.n, dtype=np.int64)), np.inf
     for decisions in product((True, False), repeat=len(may)):
         fused, sizes = np.zeros(problem.n, np.bool_), np.ones(problem.n, np.int64)

@@ -265,7 +265,7 @@ def test_a_graph_that_fits_no_device_is_refused_with_the_reason(variant: str) ->
 
 
 def test_a_method_that_needs_the_target_says_so() -> None:
-    with pytest.raises(ValueError, match="'heft' lacks resources that it needs: target"):
+    with pytest.raises(ValueError, match="'heft' is not given what it needs: target"):
         make(graph_entry("heft"))
-    with pytest.raises(ValueError, match="'annealing' lacks resources that it needs: target"):
+    with pytest.raises(ValueError, match="'annealing' is not given what it needs: target"):
         make(graph_entry("annealing", sees="target"))
