@@ -21,7 +21,6 @@ from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
-from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.whole_graph import Generalised
 from pipeline.places import path, place
 from pipeline.recovery import guard
@@ -29,6 +28,7 @@ from pipeline.wiring import closure
 
 config = resolve(complete(config, Path(workflow.basedir, "params.yaml")))
 P: Params = validate(config)
+config |= {name: P.model_dump(mode="json", include={name})[name] for name in ("devices", "links")}  # with those that need no entry
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.

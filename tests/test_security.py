@@ -22,7 +22,6 @@ from pipeline.config import files
 from pipeline.config.section import ConfigError
 from pipeline.graphs.models import policy as graph_policy
 from pipeline.graphs.models.fusing import fusing_files
-from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.whole_graph import files as whole_graph_files
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.report import numbers, rendering
@@ -175,7 +174,6 @@ def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pyt
         OrderingNetwork.load,
         POCSNet.load,
         graph_policy.load,
-        SlotNetwork.load,
         whole_graph_files.load,
         fusing_files.load,
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum, auto
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.config.dags import Dependencies
 from pipeline.config.execution import ExecutionSettings
@@ -14,7 +14,6 @@ from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
 from pipeline.config.section import Positive, Section
-from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.timing import TimingSettings
 from pipeline.config.whole_graph import Generalised
 
@@ -121,14 +120,6 @@ class ShownGraphs(Section):
     graphs: Positive
 
 
-def _kind(model: object) -> str:
-    operator = "operator" in model if isinstance(model, dict) else isinstance(model, SlotNetwork)
-    return "slots" if operator else "policy"
-
-
-GraphNetwork = Annotated[Annotated[SlotNetwork, Tag("slots")] | Annotated[Policy, Tag("policy")], Discriminator(_kind)]
-
-
 class OnGraphs(_Experiment):
     """Schedules of computation graphs, with sets, methods and targets of that wing."""
 
@@ -136,7 +127,7 @@ class OnGraphs(_Experiment):
     section_of_methods: ClassVar[str] = "graph_methods"
     simulated_targets: ClassVar[list[str]] = list(GraphTarget)  # beside the links
 
-    models: dict[str, GraphNetwork] = {}
+    models: dict[str, Policy] = {}
     networks: str | None = None  # experiment that trains the networks of its methods that are not in `models`
     targets: Annotated[list[str], Field(min_length=1)]  # simulated ones, or names of section `links`
 

@@ -10,7 +10,11 @@ from pipeline.config.section import Positive, Section
 from pipeline.config.whole_graph import WholeGraph
 
 
-class _FusionMethod(Section):
+class FusionMethod(Section):
+    """Settings of one method, and the resources that it requests."""
+
+    file: ClassVar[str]  # of graphs/schedulers/fusing
+    uses: ClassVar[frozenset[str]] = frozenset()
     draws: ClassVar[bool] = True  # whether its plans differ by seed
 
     @property
@@ -18,37 +22,54 @@ class _FusionMethod(Section):
         """The trained network that it loads, by its name in `models` of the experiment."""
         return getattr(self, "model", None)
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Resources beside its settings: the weights of its network."""
+        return frozenset() if self.network is None else frozenset({"weights"})
 
-class Rule(_FusionMethod):
+    def modules(self) -> list[str]:
+        """Modules that are imported by name for this entry."""
+        return [f"pipeline.graphs.schedulers.fusing.{self.file}"]
+
+
+class Rule(FusionMethod):
     """A published rule, no fusion at all, or the best of all plans of a small graph."""
 
     method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
+    file: ClassVar[str] = "rule"
     draws: ClassVar[bool] = False
 
 
-class Annealing(_FusionMethod):
+class Annealing(FusionMethod):
     """Random changes of levels, accepted as in simulated annealing; at temperature 0 no change to a worse plan."""
 
     method: Literal["annealing"]
+    file: ClassVar[str] = "fusion_annealing"
     evaluations: Positive = 1000  # plans whose cost is computed
     hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
     cold: Annotated[float, Field(ge=0)] = 3e-5
 
 
-class GoFusion(_FusionMethod):
+class GoFusion(FusionMethod):
     """GO's head for fusion: a network gives the probabilities of changes of levels."""
 
     method: Literal["go"]
+    file: ClassVar[str] = "go_fusion"
     evaluations: Positive = 1000
     model: str | None = None  # a network that was trained on other graphs; none: it starts untrained
     learns: bool = True  # from its own evaluations
     settings: WholeGraph = WholeGraph()
 
+    @property
+    def network(self) -> str | None:
+        return self.model
 
-class GoJoint(_FusionMethod):
+
+class GoJoint(FusionMethod):
     """GO on fusion, placement and priority of one graph on several devices."""
 
     method: Literal["go_joint"]
+    file: ClassVar[str] = "go_joint"
     evaluations: Positive = 1000
     tasks: Literal["together", "separate", "placement"] = "together"
     fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, if tasks is `together`

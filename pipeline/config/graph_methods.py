@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationError
 
@@ -26,6 +26,7 @@ class GraphMethodSettings(Section):
     """
 
     method: str  # the file graphs/schedulers/<method>.py
+    uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
 
     @property
     def needs(self) -> frozenset[str]:

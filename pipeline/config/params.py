@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
-from pipeline.config.devices import Device, Link
+from pipeline.config.devices import DEVICES, LINKS, Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
     GCC,
@@ -40,7 +40,6 @@ from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
 from pipeline.config.section import Section, explain
 from pipeline.config.sets import BlockSet, Split, Tokens
-from pipeline.config.slot_network import JobExamples
 from pipeline.config.verification import Verification
 from pipeline.config.whole_graph import Generalised
 
@@ -53,6 +52,11 @@ class Network(Section):
     settings: Training | Ordering
 
 
+def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
+    """A validator that adds a section's entries to the figures that need no entry."""
+    return lambda entries: {**figures, **entries} if isinstance(entries, Mapping) else entries
+
+
 class Params(Section):
     corpus: Corpus
     compiled: Compiled
@@ -63,11 +67,10 @@ class Params(Section):
     judges: dict[str, Judge]
     processors: dict[str, Processor]
     methods: dict[str, Entry]
-    devices: dict[str, Device]
-    links: dict[str, Link]
+    devices: Annotated[dict[str, Device], BeforeValidator(_beside(DEVICES))] = Field({}, validate_default=True)
+    links: Annotated[dict[str, Link], BeforeValidator(_beside(LINKS))] = Field({}, validate_default=True)
     graph_sets: dict[str, AnyGraphSet]
     placement_sets: dict[str, PlacedSet] = {}
-    job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}

@@ -12,6 +12,7 @@ from pipeline.graphs.corpus import experts, exported
 from pipeline.graphs.corpus.graph import Graph
 
 EXPERTS = ("layers", "balanced", "published")
+PLACEMENTS = Path(__file__).parents[1] / "devices" / "frozen" / "expert_placements.parquet"
 
 
 def chosen(settings: PlacedSet) -> list[Graph]:
