@@ -134,9 +134,8 @@ class OnGraphs(_Experiment):
     @model_validator(mode="after")
     def _names_are_its_own(self) -> Self:
         """What an experiment names of itself: methods, sets and targets."""
-        beside = dict(
-            peers=self.methods, experts=self.methods, seeds_of_sets=self.sets
-        )  # `peers` is a table's name, too
+        # Not literals, as `peers` is a table's name, too (wiring.imports).
+        beside = dict(peers=self.methods, experts=self.methods, seeds_of_sets=self.sets)
         drawn = {"set": self.sets, "methods": self.methods, "link": self.targets, "target": self.targets}
         for holder, choices in ((self, beside), (getattr(self, "shown", None), drawn)):
             for key, choice in choices.items():
