@@ -37,6 +37,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
 from pipeline.analysis.growth import exponent
 from pipeline.analysis.rows import Quantity, Row, results, row
+from pipeline.config import files
 from pipeline.places import path
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +142,7 @@ def copy_of_repository(folder: Path) -> None:
 
 def settings_of(params: Path, jobs: int) -> dict[str, Any]:
     """Parameters whose only source is the made corpus."""
-    contents: dict[str, Any] = yaml.safe_load(params.read_text())
+    contents = files.read(params)
     contents["corpus"] |= {"sources": {"made": {"kind": "bhive", "include": ["made/*.csv"]}}, "shards": jobs}
     contents["split"]["sources"] = ["made"]
     return contents

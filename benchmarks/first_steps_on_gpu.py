@@ -46,19 +46,16 @@ from pipeline.graphs.models.fusing.fusing_network import Fusing
 from pipeline.graphs.models.fusing.fusing_search import draw_moves, judged
 from pipeline.graphs.models.fusing.numbers import Fusible, plan_numbers
 from pipeline.graphs.models.rollout import log_probabilities, trajectories
-from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.topoformer import graph_view
-from pipeline.graphs.models.views import batch
 from pipeline.graphs.models.whole_graph import moves
 from pipeline.graphs.models.whole_graph.network import WholeGraph
 from pipeline.graphs.models.whole_graph.search import State
 from pipeline.graphs.models.whole_graph.surroundings import standing
-from pipeline.operators.losses import fenchel_young
 from pipeline.operators.orders import partial_orders
 from tests.blocks.models import imitated
 from tests.blocks.models import made as made_blocks
 from tests.graphs.compilers.made import drawn as drawn_fusion
-from tests.graphs.models import small_jobs, small_policies
+from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
 _TOLERANCE = 1e-3
@@ -143,21 +140,6 @@ def policy(parameters: Params) -> Start:
     return Start(network, loss)
 
 
-def slots(parameters: Params) -> Start:
-    settings = _model(parameters, "devices", "popocs")
-    examples = small_jobs.examples(settings.batch, (30,))
-    graphs = batch([example.graph_view for example in examples])
-    truth = torch.from_numpy(np.argsort(np.stack([example.order for example in examples]), 1))
-
-    def loss(network: SlotNetwork, device: str) -> Tensor:
-        scores = network.scores(moved(graphs, device))
-        with torch.no_grad():
-            matrix = network.constrain(scores, graphs.orders)
-        return fenchel_young(scores, matrix, truth.to(device)) / scores.shape[1]
-
-    return Start(SlotNetwork(settings), loss)
-
-
 def whole_graph(parameters: Params) -> Start:
     settings = _model(parameters, "placement_transfer", "generalised").settings
     rng = np.random.default_rng(0)
@@ -201,7 +183,6 @@ STARTS: dict[str, Callable[[Params], Start]] = {
     "pocsnet": pocsnet,
     "ordering": ordering,
     "policy": policy,
-    "slots": slots,
     "whole_graph": whole_graph,
     "fusing": fusing,
 }

@@ -23,8 +23,7 @@ import typer
 from tqdm import tqdm
 
 from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.plans.hardware import on_devices
-from pipeline.graphs.plans.sources import read_file
+from pipeline.graphs.plans.sources import on_devices, read_file
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from tests.graphs.corpus.mutated import inputs, with_weights
 

@@ -22,7 +22,6 @@ _NO_TABLES = {  # other files, and second places of tables
     "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
     "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
     "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
-    "slot_history": "data/experiments/{experiment}/networks/{model}/{seed}/history.parquet",
     "published": "reports/published/{experiment}",
     "tracked": "data/tracked.json",
 }

@@ -21,6 +21,7 @@ RANKS: dict[str, int] = {
     "dvcfile": 2,
     "operators": 2,
     "learning": 2,
+    "methods": 2,
     "blocks.corpus": 3,
     "blocks.dag": 4,
     "blocks.compiled": 5,

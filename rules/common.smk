@@ -14,20 +14,21 @@ from pipeline.checksums import verify_all
 from pipeline.config.bases import resolve
 from pipeline.config.dags import Dependencies
 from pipeline.config.experiments import GCC, THIS_MACHINE, Devices, Execution, Fusion, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
+from pipeline.config.files import complete
 from pipeline.config.fusion import FusionNetwork
 from pipeline.config.graph_sets import ExecutedSet, GraphSet
 from pipeline.config.ordering import modules as architecture
 from pipeline.config.params import Params, validate
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
-from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.whole_graph import Generalised
 from pipeline.places import path, place
 from pipeline.recovery import guard
 from pipeline.wiring import closure
 
-config = resolve(config)
+config = resolve(complete(config, Path(workflow.basedir, "params.yaml")))
 P: Params = validate(config)
+config |= {name: P.model_dump(mode="json", include={name})[name] for name in ("devices", "links")}  # with those that need no entry
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.
@@ -44,7 +45,7 @@ wildcard_constraints:
     experiment=r"\w+",
     dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
-    trial="|".join(map(re.escape, P.trials.models)),
+    trial="|".join(map(re.escape, P.trials.models)) or "none",
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
     corpus="released|compiled",

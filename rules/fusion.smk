@@ -53,7 +53,7 @@ rule train_fusing:
 
 rule fuse_graphs:
     input:
-        src=src("fuse_graphs"),
+        src=lambda w: src("fuse_graphs", *P.fusion_methods[w.method].modules()),
         graphs=path("graphs"),
         weights=network_weights(P.fusion_methods),
     output:

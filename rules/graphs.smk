@@ -134,36 +134,6 @@ rule coarsen_graphs:
     shell: stage("coarsen_graphs", "settings")
 
 
-rule job_examples:
-    input:
-        src=src("job_examples"),
-        graphs=path("graphs"),
-    output:
-        job_examples=path("job_examples"),
-    params:
-        settings=section("job_examples"),
-        device=lambda w: device_of(w.graph_set),
-        devices=lambda w: P.graph_sets[w.graph_set].devices,
-    message: "Finding the best known orders of the small graphs of {wildcards.graph_set}"
-    shell: stage("job_examples", "settings", "device", "devices")
-
-
-rule train_slot_network:
-    input:
-        src=src("train_slot_network"),
-        training=learning_graphs("job_examples"),
-        development=development_graphs("job_examples"),
-    output:
-        weights=path("network_weights"),
-        history=path("slot_history"),
-    wildcard_constraints: model=networks_of(SlotNetwork)
-    params:
-        settings=network_section,
-        seed="{seed}",
-    message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
-    shell: stage("train_slot_network", "settings", "seed")
-
-
 rule train_policy:
     input:
         src=src("train_policy"),

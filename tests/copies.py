@@ -19,6 +19,8 @@ from pathlib import Path
 
 import yaml
 
+from pipeline.config import files
+
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {
     **os.environ,
@@ -71,7 +73,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     for committed in (folder / "reports/published").iterdir():
         if committed.name not in (COMMITTED[:1] if smallest else COMMITTED):
             shutil.rmtree(committed)
-    params = yaml.safe_load((folder / "params.test.yaml").read_text())
+    params = files.read(folder / "params.test.yaml")
     experiments, machines = params["experiments"], ["atom", "haswell"]
     experiments["quick"] |= {"seeds": [0], "methods": METHODS}
     experiments["imitation"] |= {"seeds": [0], "sets": ["test_4_40"], "methods": ["random_legal", "critical_path"]}

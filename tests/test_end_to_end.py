@@ -112,11 +112,7 @@ def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: s
     ("path", "old", "new"),
     [
         ("pipeline/blocks/schedulers/critical_path.py", '"""', '"""\n'),
-        (
-            "pipeline/config/methods/critical_path.py",
-            "class Settings(",
-            "class Settings_(object): ...\nclass Settings(",
-        ),
+        ("pipeline/blocks/schedulers/critical_path.py", "class CriticalPath", "class Unused: ...\nclass CriticalPath"),
     ],
 )
 def test_an_edited_method_or_setting_runs_its_own_method_alone(
@@ -132,9 +128,8 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
     """A table, a method with settings of its own, a network, and an experiment that uses them."""
     added = {
         "pipeline/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
-        "pipeline/blocks/schedulers/added_method.py": "make = None\n",
-        "pipeline/config/methods/added_method.py": "from pipeline.config.methods import MethodSettings\n\n\n"
-        "class Settings(MethodSettings):\n    depth: int = 1\n",
+        "pipeline/blocks/schedulers/added_method.py": "from pipeline.config.methods import MethodSettings\n\n\n"
+        "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
     }
     before = (undisturbed / "params.yaml").read_text()
     params = yaml.safe_load(before)

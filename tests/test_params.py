@@ -1,5 +1,6 @@
-"""params.yaml and params.test.yaml are valid, speak of the same things, and say what their entries are based on."""
+"""params.yaml and params.test.yaml are valid, and say what their entries and files are based on."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,34 +8,61 @@ import yaml
 from typer.testing import CliRunner
 
 from pipeline.config.bases import lookup, resolve
-from pipeline.config.params import load, parsed, validate
+from pipeline.config.files import complete, parsed, read
+from pipeline.config.params import load
 from pipeline.config.section import ConfigError
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_both_files_are_valid_and_have_the_same_keys() -> None:
-    real, tiny = (resolve(parsed(ROOT / name)) for name in ("params.yaml", "params.test.yaml"))
-    for params in (real, tiny):
-        validate(params)
+def test_both_files_are_valid() -> None:
+    """Whether the tiny ones have all methods and experiments need not be compared: they are changes of the others."""
+    real, tiny = (load(ROOT / name) for name in ("params.yaml", "params.test.yaml"))
+    assert list(tiny.corpus.sources) == ["tiny"] and len(real.corpus.sources) > 1
+    assert {*tiny.methods, *tiny.graph_methods} == {*real.methods, *real.graph_methods}
+    left_out = {name for name in real.experiments if name.startswith("imitation_")}
+    assert set(tiny.experiments) == set(real.experiments) - left_out
 
-    def keys(value: object) -> object:
-        return {name: keys(part) for name, part in value.items()} if isinstance(value, dict) else None
 
-    for params in (real, tiny):
-        params["corpus"].pop("sources")
-        params["trials"].pop("models")
-        params["sets"] = params["graph_sets"] = params["placement_sets"] = params["fusion_sets"] = None
-        params["fusion_methods"] = sorted(params["fusion_methods"])  # the tiny ones say how few evaluations they have
-        for key in ("compiler", "programs"):
-            params["compiled"].pop(key)
-    companions = {name for name in real["experiments"] if name.startswith("imitation_")}
-    real["experiments"] = {name: part for name, part in real["experiments"].items() if name not in companions}
-    for params in (real, tiny):  # what networks differ in from each other is another matter on a tiny corpus
-        for experiment in params["experiments"].values():
-            experiment["models"] = sorted(experiment.get("models", {}))
-            experiment.pop("seeds_of_sets", None)  # by names of sets
-    assert keys(real) == keys(tiny)
+def test_files_are_joined_and_a_file_changes_another(tmp_path: Path) -> None:
+    chapter = tmp_path / "chapter"
+    chapter.mkdir()
+    (chapter / "more.yaml").write_text("methods: {b: {base: a, x: 2}}\nsets: {s: {size: 1, parts: {p: 1}}}\n")
+    (tmp_path / "params.yaml").write_text("include: '*/more.yaml'\nmethods: {a: {x: 1, list: [1, 2]}}\n")
+    whole = {"methods": {"a": {"x": 1, "list": [1, 2]}, "b": {"base": "a", "x": 2}}}
+    assert read(tmp_path / "params.yaml") == whole | {"sets": {"s": {"size": 1, "parts": {"p": 1}}}}
+    changes = {"base": "params.yaml", "methods": {"a": {"x": None, "list": [3]}}, "sets": {"base": None, "t": {"n": 1}}}
+    assert resolve(complete(changes, tmp_path / "tiny.yaml")) == {
+        "methods": {"a": {"list": [3]}, "b": {"list": [3], "x": 2}},
+        "sets": {"t": {"n": 1}},
+    }
+    assert complete({"methods": {"c": {}}}, tmp_path / "params.yaml") == {"methods": {"c": {}}}
+    (tmp_path / "again.yaml").write_text("base: again.yaml\n")
+    with pytest.raises(ConfigError, match=r"again.yaml changes a file itself"):
+        read(tmp_path / "again.yaml")
+    (chapter / "more.yaml").write_text("methods: {a: {x: 2}}\n")
+    with pytest.raises(ConfigError, match=r"methods\.a is in .*/params\.yaml and in .*/chapter/more\.yaml"):
+        read(tmp_path / "params.yaml")
+
+
+CHAPTERS = sorted(file.parent.name for file in ROOT.glob("pipeline/*/experiments.yaml"))
+LENDERS = {"imitation": "methods.imitator.model", "policies": "experiments.this_machine"}  # of trained networks
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapters_parameters_are_deleted_with_its_folder(tmp_path: Path, chapter: str) -> None:
+    for file in [*ROOT.glob("params*.yaml"), *ROOT.glob("pipeline/*/experiments*.yaml")]:
+        if file.parent.name != chapter:
+            copy = tmp_path / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy)
+    for name in ("params.yaml", "params.test.yaml"):
+        if chapter in LENDERS:
+            with pytest.raises(ConfigError, match=LENDERS[chapter]):
+                load(tmp_path / name)
+        else:
+            deleted = parsed(ROOT / "pipeline" / chapter / "experiments.yaml")["experiments"]
+            assert not set(deleted) & set(load(tmp_path / name).experiments)
 
 
 def test_an_entry_takes_over_what_it_is_based_on() -> None:
@@ -76,7 +104,7 @@ def test_a_command_prints_the_resolved_form_of_a_key(monkeypatch: pytest.MonkeyP
 
 def faulty(tmp_path: Path, key: str, value: object) -> str:
     """The message for the tiny parameters with one key changed."""
-    params = parsed(ROOT / "params.test.yaml")
+    params = read(ROOT / "params.test.yaml")
     *sections, last = key.split("/")
     place = params
     for part in sections:
@@ -106,6 +134,13 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
             "devices",
             "experiments.gflownet_large.methods names ['gflownet', 'ppo', 'robust']",
         ),
+        ("experiments/placement/experts", ["nobody"], "experts names ['nobody']"),
+        (
+            "experiments/placement/shown",
+            {"set": "placement_tiny", "graph": "g", "link": "x", "methods": ["go"]},
+            "shown.link",
+        ),
+        ("experiments/fusion/machine", "nothing", "experiments.fusion.machine names ['nothing']"),
         ("report/experiments", ["nothing"], "report.experiments names ['nothing']"),
     ],
 )

@@ -81,5 +81,8 @@ def test_every_command_that_a_document_names_starts_something() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert targets and all(re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE) for target in targets)
     published = {name for text in texts for name in re.findall(r"data/published/(\w+)\.done", text)}
-    rules = "".join(path.read_text() for path in [ROOT / "params.yaml", *(ROOT / "rules").glob("*.smk")])
+    rules = "".join(
+        path.read_text()
+        for path in [ROOT / "params.yaml", *ROOT.glob("rules/*.smk"), *ROOT.glob("pipeline/*/experiments.yaml")]
+    )
     assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"descendants"})

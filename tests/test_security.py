@@ -18,10 +18,10 @@ from pipeline.blocks.compiled.compiler import CompilerError, unpack
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.schedulers import policy as block_policy
-from pipeline.config import params
+from pipeline.config import files
+from pipeline.config.section import ConfigError
 from pipeline.graphs.models import policy as graph_policy
 from pipeline.graphs.models.fusing import fusing_files
-from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.whole_graph import files as whole_graph_files
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.report import numbers, rendering
@@ -174,7 +174,6 @@ def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pyt
         OrderingNetwork.load,
         POCSNet.load,
         graph_policy.load,
-        SlotNetwork.load,
         whole_graph_files.load,
         fusing_files.load,
     ],
@@ -191,8 +190,8 @@ def test_weights_with_code_are_refused(load: Callable[[Path], object], tmp_path:
 
 def test_parameters_with_objects_are_refused(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(f"a: !!python/object/apply:os.mkdir ['{tmp_path}/effect']\n")
-    with pytest.raises(params.ConfigError, match="is not YAML"):
-        params.parsed(tmp_path / "params.yaml")
+    with pytest.raises(ConfigError, match="is not YAML"):
+        files.parsed(tmp_path / "params.yaml")
     assert not (tmp_path / "effect").exists()
 
 

@@ -18,7 +18,7 @@ VAGUE = {
 
 FIXED = {  # names that files outside of the code have: weights, parameters
     "pipeline/blocks/models/heads/pointer.py": "seen",
-    "pipeline/config/graph_methods/gflownet.py": "told",
+    "pipeline/graphs/schedulers/gflownet.py": "told",
 }
 
 

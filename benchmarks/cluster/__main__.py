@@ -41,7 +41,6 @@ _TRAININGS = {  # one of each rule that trains
     "train": "quick/models/full/popocs/0",
     "train_ordering": "imitation/models/full/attention_pointer/0",
     "train_policy": "gflownet/networks/gflownet/0",
-    "train_slot_network": "devices/networks/popocs/0",
     "train_whole_graph": "placement_transfer/networks/generalised/0",
     "train_fusing": "fusion/networks/fusing/0",
 }

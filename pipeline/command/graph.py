@@ -11,14 +11,14 @@ import typer
 
 from pipeline import tables
 from pipeline.command import fuse as fusing
+from pipeline.config.devices import DEVICES, LINKS, DeviceName, LinkName
 from pipeline.graphs.corpus.cost_rules import unpriced_text
 from pipeline.graphs.corpus.workloads import MOST_DEVICES, split_of
 from pipeline.graphs.devices.timeline import Timeline, timeline
 from pipeline.graphs.plans import summary
 from pipeline.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
-from pipeline.graphs.plans.hardware import DEVICES, LINKS, DeviceName, LinkName, on_devices
 from pipeline.graphs.plans.named_module import NamedModule
-from pipeline.graphs.plans.sources import Source, export_module, read_file
+from pipeline.graphs.plans.sources import Source, export_module, on_devices, read_file
 from pipeline.graphs.plans.trace import trace
 from pipeline.graphs.problems.problem import Problem
 from pipeline.stages.command import explained

@@ -10,7 +10,8 @@ import typer
 import yaml
 
 from pipeline.config.bases import lookup, resolve
-from pipeline.config.params import parsed, validate
+from pipeline.config.files import PARAMS, read
+from pipeline.config.params import validate
 from pipeline.config.section import ConfigError
 
 
@@ -18,11 +19,11 @@ def main(
     key: Annotated[
         str, typer.Argument(help="A dotted key, such as experiments.quick.models.popocs; all by default.")
     ] = "",
-    params: Annotated[Path, typer.Option(help="The file to read.")] = Path("params.yaml"),
+    params: Annotated[Path, typer.Option(help="The file to read.")] = PARAMS,
 ) -> None:
     """Print the resolved value of a key, with everything that it inherits from its base."""
     try:
-        contents = parsed(params)
+        contents = read(params)
         validate(resolve(contents), str(params))
         value = lookup(contents, key) if key else resolve(contents)
     except ConfigError as error:

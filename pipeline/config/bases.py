@@ -63,13 +63,24 @@ def _based(
         raise ConfigError(f"{key} is {name!r}; beside it are {sorted(siblings)}, in {BASES} {sorted(bases)}")
     if id(base) in entries:
         raise ConfigError(f"{key} is {name!r}, which is based on this entry again: break the circle")
-    merged = _merged(_based(base, (*place, name), around, bases, [*entries, id(value)]), value)
-    return {part: merged[part] for part in merged if part != BASE}
+    whole = merged(_based(base, (*place, name), around, bases, [*entries, id(value)]), value)
+    return {part: whole[part] for part in whole if part != BASE}
 
 
-def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    merged = copy.deepcopy(base)
+def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A mapping with changes, which win: mappings are merged key by key, a key whose change is null is deleted.
+
+    A mapping with `base: null` is not merged but replaces the other one.
+    """
+    if BASE in changes and changes[BASE] is None:
+        base = {}
+    result = copy.deepcopy(base)
     for key, value in changes.items():
-        mappings = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if mappings else value
-    return merged
+        if isinstance(value, dict):
+            beside = result.get(key)
+            result[key] = merged(beside if isinstance(beside, dict) else {}, value)
+        elif value is None:
+            result.pop(key, None)
+        else:
+            result[key] = value
+    return result

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum, auto
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.config.dags import Dependencies
 from pipeline.config.execution import ExecutionSettings
@@ -14,7 +14,6 @@ from pipeline.config.ordering import Ordering
 from pipeline.config.pocsnet import Training
 from pipeline.config.policy import Policy
 from pipeline.config.section import Positive, Section
-from pipeline.config.slot_network import SlotNetwork
 from pipeline.config.timing import TimingSettings
 from pipeline.config.whole_graph import Generalised
 
@@ -121,20 +120,30 @@ class ShownGraphs(Section):
     graphs: Positive
 
 
-def _kind(model: object) -> str:
-    operator = "operator" in model if isinstance(model, dict) else isinstance(model, SlotNetwork)
-    return "slots" if operator else "policy"
-
-
-GraphNetwork = Annotated[Annotated[SlotNetwork, Tag("slots")] | Annotated[Policy, Tag("policy")], Discriminator(_kind)]
-
-
 class OnGraphs(_Experiment):
     """Schedules of computation graphs, with sets, methods and targets of that wing."""
 
-    models: dict[str, GraphNetwork] = {}
+    section_of_sets: ClassVar[str] = "graph_sets"
+    section_of_methods: ClassVar[str] = "graph_methods"
+    simulated_targets: ClassVar[list[str]] = list(GraphTarget)  # beside the links
+
+    models: dict[str, Policy] = {}
     networks: str | None = None  # experiment that trains the networks of its methods that are not in `models`
-    targets: Annotated[list[str], Field(min_length=1)]  # of GraphTarget, or names of section `links`
+    targets: Annotated[list[str], Field(min_length=1)]  # simulated ones, or names of section `links`
+
+    @model_validator(mode="after")
+    def _names_are_its_own(self) -> Self:
+        """What an experiment names of itself: methods, sets and targets."""
+        # Not literals, as `peers` is a table's name, too (wiring.imports).
+        beside = dict(peers=self.methods, experts=self.methods, seeds_of_sets=self.sets)
+        drawn = {"set": self.sets, "methods": self.methods, "link": self.targets, "target": self.targets}
+        for holder, choices in ((self, beside), (getattr(self, "shown", None), drawn)):
+            for key, choice in choices.items():
+                names = getattr(holder, key, [])
+                if unknown := sorted(({names} if isinstance(names, str) else {*names}) - {*choice}):
+                    place = key if holder is self else f"shown.{key}"
+                    raise ValueError(f"{place} names {unknown}, which the experiment has not; it has {choice}")
+        return self
 
 
 class Devices(OnGraphs):
@@ -150,12 +159,6 @@ class Policies(OnGraphs):
     task: Literal["policies"]
     shown: ShownGraphs | None = None
     peers: Annotated[list[str], Field(min_length=1)]  # methods that all others are compared with, too
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Policies:
-        if unknown := sorted(set(self.peers) - set(self.methods)):
-            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 class Execution(OnGraphs):
@@ -178,6 +181,9 @@ class ShownPlacement(Section):
 class Placement(OnGraphs):
     """Whole graphs on devices with little memory; `sets` are of section `placement_sets`, `targets` are links."""
 
+    section_of_sets: ClassVar[str] = "placement_sets"
+    simulated_targets: ClassVar[list[str]] = []
+
     task: Literal["placement"]
     devices: Positive = 4
     seeds_of_sets: dict[str, Seeds] = {}  # for sets with fewer seeds
@@ -185,12 +191,6 @@ class Placement(OnGraphs):
     peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
     experts: list[str] = []  # methods that place as human experts do: the best of them on each graph is one baseline
     shown: ShownPlacement | None = None
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Placement:
-        if unknown := sorted({*self.peers, *self.experts} - set(self.methods)):
-            raise ValueError(f"peers or experts name {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 ALONE = "alone"  # the target of plans of fusion: all kernels one after the other on one device
@@ -210,18 +210,16 @@ class ShownFusion(Section):
 class Fusion(OnGraphs):
     """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
 
+    section_of_sets: ClassVar[str] = "fusion_sets"
+    section_of_methods: ClassVar[str] = "fusion_methods"
+    simulated_targets: ClassVar[list[str]] = [ALONE]
+
     task: Literal["fusion"]
     machine: str = THIS_MACHINE  # or a device of section `devices`
     devices: Positive = 4  # between which the links are
     models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
     peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
     shown: ShownFusion | None = None
-
-    @model_validator(mode="after")
-    def _peers_are_methods(self) -> Fusion:
-        if unknown := sorted({*self.peers} - set(self.methods)):
-            raise ValueError(f"peers names {unknown}, which are none of its methods: {self.methods}")
-        return self
 
 
 Experiment = Annotated[
@@ -233,6 +231,6 @@ Experiment = Annotated[
 class Trials(Section):
     """Short trainings, measured on the development split."""
 
-    dependencies: Dependencies
-    seed: int
-    models: dict[str, Training]
+    dependencies: Dependencies = "full"
+    seed: int = 0
+    models: dict[str, Training] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,68 +10,71 @@ from pipeline.config.section import Positive, Section
 from pipeline.config.whole_graph import WholeGraph
 
 
-class Rule(Section):
+class FusionMethod(Section):
+    """Settings of one method, and the resources that it requests."""
+
+    file: ClassVar[str]  # of graphs/schedulers/fusing
+    uses: ClassVar[frozenset[str]] = frozenset()
+    draws: ClassVar[bool] = True  # whether its plans differ by seed
+
+    @property
+    def network(self) -> str | None:
+        """The trained network that it loads, by its name in `models` of the experiment."""
+        return getattr(self, "model", None)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Resources beside its settings: the weights of its network."""
+        return frozenset() if self.network is None else frozenset({"weights"})
+
+    def modules(self) -> list[str]:
+        """Modules that are imported by name for this entry."""
+        return [f"pipeline.graphs.schedulers.fusing.{self.file}"]
+
+
+class Rule(FusionMethod):
     """A published rule, no fusion at all, or the best of all plans of a small graph."""
 
     method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
-
-    @property
-    def draws(self) -> bool:
-        """Whether its plans differ by seed."""
-        return False
-
-    @property
-    def network(self) -> str | None:
-        """The trained network that it loads."""
-        return None
+    file: ClassVar[str] = "rule"
+    draws: ClassVar[bool] = False
 
 
-class Annealing(Section):
+class Annealing(FusionMethod):
     """Random changes of levels, accepted as in simulated annealing; at temperature 0 no change to a worse plan."""
 
     method: Literal["annealing"]
+    file: ClassVar[str] = "fusion_annealing"
     evaluations: Positive = 1000  # plans whose cost is computed
     hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
     cold: Annotated[float, Field(ge=0)] = 3e-5
-    draws: bool = True
-
-    @property
-    def network(self) -> str | None:
-        """None: it has none."""
-        return None
 
 
-class GoFusion(Section):
+class GoFusion(FusionMethod):
     """GO's head for fusion: a network gives the probabilities of changes of levels."""
 
     method: Literal["go"]
+    file: ClassVar[str] = "go_fusion"
     evaluations: Positive = 1000
     model: str | None = None  # a network that was trained on other graphs; none: it starts untrained
     learns: bool = True  # from its own evaluations
     settings: WholeGraph = WholeGraph()
-    draws: bool = True
 
     @property
     def network(self) -> str | None:
-        """The trained network that it loads."""
         return self.model
 
 
-class GoJoint(Section):
+class GoJoint(FusionMethod):
     """GO on fusion, placement and priority of one graph on several devices."""
 
     method: Literal["go_joint"]
+    file: ClassVar[str] = "go_joint"
     evaluations: Positive = 1000
     tasks: Literal["together", "separate", "placement"] = "together"
     fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, if tasks is `together`
     learns: bool = True
     settings: WholeGraph = WholeGraph()
-    draws: bool = True
-
-    @property
-    def network(self) -> str | None:
-        """None: it learns from the graph itself."""
-        return None
 
 
 FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminator="method")]

@@ -76,6 +76,15 @@ class ExecutedSet(Section):
     timed: ClassVar[bool] = True
 
 
+class PlacedSet(Section):
+    """Whole graphs of networks that are cached in graphs/corpus/exported, as their device runs them."""
+
+    device: str  # of section `devices`
+    networks: Annotated[list[str], Field(min_length=1)]
+    variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
+    operations: tuple[Positive, Positive] = (1, 100_000)  # graphs with fewer or more are left out
+
+
 def _kind(entry: object) -> str:
     executes = "executes" in entry if isinstance(entry, dict) else isinstance(entry, ExecutedSet)
     return "executed" if executes else "chosen"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from pipeline.config.bases import resolve
 from pipeline.config.corpus import Compiled, Corpus
-from pipeline.config.devices import Device, Link
+from pipeline.config.devices import DEVICES, LINKS, Device, Link
 from pipeline.config.evaluation import Evaluation
 from pipeline.config.experiments import (
-    ALONE,
     GCC,
     THIS_MACHINE,
     Devices,
@@ -30,21 +28,20 @@ from pipeline.config.experiments import (
     Reproduction,
     Trials,
 )
+from pipeline.config.files import PARAMS, read
 from pipeline.config.fusion import FusionEntry, FusionSet
 from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
-from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet
+from pipeline.config.graph_sets import AnyGraphSet, ExecutedSet, GraphSet, PlacedSet
 from pipeline.config.methods import Entry, entry
 from pipeline.config.ordering import Ordering
-from pipeline.config.placement import PlacedSet
 from pipeline.config.pocsnet import Training
 from pipeline.config.processors import Judge, Processor
 from pipeline.config.report import Report
 from pipeline.config.residuals import Residuals
-from pipeline.config.section import ConfigError, Section, explain
-from pipeline.config.sets import BlockSet, Split
-from pipeline.config.slot_network import JobExamples
-from pipeline.config.tokens import Tokens
+from pipeline.config.section import Section, explain
+from pipeline.config.sets import BlockSet, Split, Tokens
 from pipeline.config.verification import Verification
+from pipeline.config.whole_graph import Generalised
 
 
 class Network(Section):
@@ -53,6 +50,11 @@ class Network(Section):
     experiment: str
     model: str
     settings: Training | Ordering
+
+
+def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
+    """A validator that adds a section's entries to the figures that need no entry."""
+    return lambda entries: {**figures, **entries} if isinstance(entries, Mapping) else entries
 
 
 class Params(Section):
@@ -65,16 +67,15 @@ class Params(Section):
     judges: dict[str, Judge]
     processors: dict[str, Processor]
     methods: dict[str, Entry]
-    devices: dict[str, Device]
-    links: dict[str, Link]
+    devices: Annotated[dict[str, Device], BeforeValidator(_beside(DEVICES))] = Field({}, validate_default=True)
+    links: Annotated[dict[str, Link], BeforeValidator(_beside(LINKS))] = Field({}, validate_default=True)
     graph_sets: dict[str, AnyGraphSet]
     placement_sets: dict[str, PlacedSet] = {}
-    job_examples: JobExamples
     graph_methods: dict[str, GraphEntry]
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
-    trials: Trials
+    trials: Trials = Trials()
     evaluation: Evaluation
     residuals: Residuals
     report: Report
@@ -103,39 +104,18 @@ class Params(Section):
         return self
 
     def _experiment_is_whole(self, key: str, name: str, experiment: Experiment) -> None:
-        if isinstance(experiment, Placement):
-            self._placement_is_whole(key, experiment)
-            return
-        if isinstance(experiment, Fusion):
-            self._fusion_is_whole(key, experiment)
-            return
         if isinstance(experiment, OnGraphs):
-            _check_names(f"{key}.sets", experiment.sets, self.graph_sets)
-            _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
-            _check_names(f"{key}.targets", experiment.targets, [*GraphTarget, *self.links])
-            self._networks_exist(key, experiment, self.graph_methods)
-            learned = [name for model in experiment.models.values() for name in (*model.training, model.development)]
-            _check_names(f"{key}.models", learned, self.graph_sets)
-            if isinstance(experiment, Execution):
-                executed = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, ExecutedSet)]
-                _check_names(f"{key}.sets", experiment.sets, executed)
-                if experiment.places is not None:
-                    _check_names(f"{key}.places", [experiment.places], self.links)
-            elif experiment.shown is not None:
-                _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-                _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            self._is_whole_on_graphs(key, experiment)
             return
         _check_names(f"{key}.sets", experiment.sets, self.sets)
         _check_names(f"{key}.judges", experiment.judges, self.judges)
         _check_names(f"{key}.methods", experiment.methods, self.methods)
         _check_names(f"{key}.targets", set(experiment.targets) - {GCC}, self.processors)
-        if isinstance(experiment, Hardware):
-            for method in experiment.methods:
-                self.network(name, method)
-            return
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         for method in experiment.methods:
             self.network(name, method)
+        if isinstance(experiment, Hardware):
+            return
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, experiment.models)
         if isinstance(experiment, Reproduction):
             return
         if ambiguous := sorted(set(experiment.methods) & set(experiment.models)):
@@ -145,44 +125,28 @@ class Params(Section):
         if len(corpora := {self.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
             raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
-    def _networks_exist(
-        self, key: str, experiment: OnGraphs, methods: Mapping[str, GraphMethodSettings | FusionEntry]
-    ) -> None:
-        """Check that the experiment trains or borrows the networks of its methods."""
+    def _is_whole_on_graphs(self, key: str, experiment: OnGraphs) -> None:
+        sets: Mapping[str, object] = getattr(self, experiment.section_of_sets)
+        methods: Mapping[str, GraphMethodSettings | FusionEntry] = getattr(self, experiment.section_of_methods)
+        _check_names(f"{key}.sets", experiment.sets, sets)
+        _check_names(f"{key}.methods", experiment.methods, methods)
+        _check_names(f"{key}.targets", experiment.targets, [*experiment.simulated_targets, *self.links])
+        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
         if experiment.networks is not None:
             _check_names(f"{key}.networks", [experiment.networks], self.on_graphs)
         borrowed = {} if experiment.networks is None else self.on_graphs[experiment.networks].models
         networks = [network for method in experiment.methods if (network := methods[method].network)]
         _check_names(f"{key}.methods", networks, [*experiment.models, *borrowed])
-
-    def _placement_is_whole(self, key: str, experiment: Placement) -> None:
-        _check_names(f"{key}.sets", experiment.sets, self.placement_sets)
-        _check_names(f"{key}.methods", experiment.methods, self.graph_methods)
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _check_names(f"{key}.seeds_of_sets", experiment.seeds_of_sets, experiment.sets)
-        _check_names(f"{key}.targets", experiment.targets, self.links)
-        self._networks_exist(key, experiment, self.graph_methods)
         for name, model in experiment.models.items():
-            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.placement_sets)
-            _check_names(f"{key}.models.{name}.links", model.links, self.links)
-        if experiment.shown is not None:
-            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _check_names(f"{key}.shown.link", [experiment.shown.link], experiment.targets)
-            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
-
-    def _fusion_is_whole(self, key: str, experiment: Fusion) -> None:
-        _check_names(f"{key}.sets", experiment.sets, self.fusion_sets)
-        _check_names(f"{key}.methods", experiment.methods, self.fusion_methods)
-        _check_names(f"{key}.other_seeds", experiment.other_seeds, [*experiment.methods, *experiment.models])
-        _check_names(f"{key}.targets", experiment.targets, [ALONE, *self.links])
-        _check_names(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
-        self._networks_exist(key, experiment, self.fusion_methods)
-        for name, model in experiment.models.items():
-            _check_names(f"{key}.models.{name}", [*model.training, model.development], self.fusion_sets)
-        if experiment.shown is not None:
-            _check_names(f"{key}.shown.set", [experiment.shown.set], experiment.sets)
-            _check_names(f"{key}.shown.target", [experiment.shown.target], experiment.targets)
-            _check_names(f"{key}.shown.methods", experiment.shown.methods, experiment.methods)
+            _check_names(f"{key}.models.{name}", [*model.training, model.development], sets)
+            if isinstance(model, Generalised):
+                _check_names(f"{key}.models.{name}.links", model.links, self.links)
+        if isinstance(experiment, Execution):
+            executed = [set for set, chosen in self.graph_sets.items() if isinstance(chosen, ExecutedSet)]
+            _check_names(f"{key}.sets", experiment.sets, executed)
+            _check_names(f"{key}.places", [experiment.places] if experiment.places else [], self.links)
+        if isinstance(experiment, Fusion):
+            _check_names(f"{key}.machine", [experiment.machine], [THIS_MACHINE, *self.devices])
 
     def fusion_seeds(self, experiment: Fusion, method: str) -> list[int]:
         """Seeds of a method that fuses; one for a method without random draws."""
@@ -271,19 +235,6 @@ def validate(contents: object, where: str = "params.yaml") -> Params:
         raise explain(error, where) from error
 
 
-def parsed(path: Path) -> dict[str, Any]:
-    """Contents of the file, unresolved. Raises ConfigError naming the file if it is missing or no YAML."""
-    try:
-        contents = yaml.safe_load(path.read_text())
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path} is missing; run from the repository's root") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
-    if not isinstance(contents, dict):
-        raise ConfigError(f"{path} holds no mapping of sections")
-    return contents
-
-
-def load(path: Path = Path("params.yaml")) -> Params:
+def load(path: Path = PARAMS) -> Params:
     """Settings from a file, resolved. Raises ConfigError naming the file and every faulty key."""
-    return validate(resolve(parsed(path)), str(path))
+    return validate(resolve(read(path)), str(path))

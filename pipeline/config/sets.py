@@ -20,6 +20,12 @@ class Split(Section):
     test: Positive
 
 
+class Tokens(Section):
+    """POCSNet's vocabulary."""
+
+    min_count: Positive
+
+
 class BlockSet(Section):
     """Blocks by their sources and by a share of their ids, so that a new source moves no block to another set."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.report.corpus import composition, ingest, verification
 from pipeline.report.devices import comparison as methods_on_devices
-from pipeline.report.devices import machine, simulator, speed, trials
+from pipeline.report.devices import machine, simulator, speed
 from pipeline.report.evidence import Evidence
 from pipeline.report.fusion import agreement as agreement_of_fusions
 from pipeline.report.fusion import answers as answers_of_fusion
@@ -51,7 +51,7 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
     "imitation": (comparison, ideas, limits, input),
     "processors": (cycles, fresh, agreement, hardware),
     "own_code": (answers_of_own_code, worth, proof, generated, pace),
-    "devices": (methods_on_devices, trials, machine, speed, simulator),
+    "devices": (methods_on_devices, machine, speed, simulator),
     "policies": (
         *(answers, tables_of_policies, gains, temperature, generalisation, training, exactness),
         *(speed_of_policies, trials_of_policies),

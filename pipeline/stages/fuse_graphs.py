@@ -12,16 +12,16 @@ from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.config.devices import Machines
-from pipeline.config.fusion import FusionEntry, GoJoint
+from pipeline.config.fusion import FusionEntry
 from pipeline.config.section import section
 from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
-from pipeline.graphs.compilers.optimum import TooLarge
 from pipeline.graphs.compilers.rates import frozen_rates, rates_of
 from pipeline.graphs.corpus.graph_table import read_graphs
+from pipeline.graphs.devices.targets import transfers_over
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled
-from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
+from pipeline.graphs.schedulers.fusing import make
 from pipeline.graphs.schedulers.rules.improvements import improvements
+from pipeline.methods import Unsupported
 from pipeline.stages import options
 
 _EMPTY = np.zeros(0, np.int32)
@@ -50,9 +50,7 @@ def main(
         for target in where.targets:
             rng = np.random.default_rng([seed, *target.encode(), *bytes.fromhex(graph.graph_id)])
             link = where.links.get(target)
-            machine = (
-                None if link is None else Machine(where.devices, Transfers(1 / link.bytes_per_second, link.seconds))
-            )
+            machine = None if link is None else Machine(where.devices, transfers_over(link))
             rows.append({"graph_id": graph.graph_id, "target": target} | _row(problem, machine, entry, rng, weights))
     tables.write_rows(rows, "fusion_plans", fusion_plans)
 
@@ -60,18 +58,13 @@ def main(
 def _row(
     problem: FusionProblem, machine: Machine | None, entry: FusionEntry, rng: np.random.Generator, weights: Path | None
 ) -> dict[str, object]:
-    if isinstance(entry, GoJoint):
-        if machine is None:
-            return _without_plan("it places kernels on several devices: name a link as the target")
-        result = go_joint.search(problem, machine, entry, rng)
-        return _with_schedule(result.best) | _curve(result.costs)
     try:
-        plan, costs = fuse(problem, entry, rng, weights)
-    except TooLarge as error:
+        fusion = make(entry, {} if weights is None else {"weights": weights}).fuse(problem, rng, machine)
+    except Unsupported as error:
         return _without_plan(str(error))
-    if machine is not None:
-        return _with_schedule(placed(problem, machine, plan)) | _curve(np.zeros(0))
-    return _with_plan(plan.kernel, _EMPTY, _EMPTY) | _curve(costs)
+    if fusion.scheduled is not None:
+        return _with_schedule(fusion.scheduled) | _curve(fusion.costs)
+    return _with_plan(fusion.plan.kernel, _EMPTY, _EMPTY) | _curve(fusion.costs)
 
 
 def _with_schedule(best: Scheduled) -> dict[str, object]:

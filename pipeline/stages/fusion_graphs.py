@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pipeline.config.fusion import FusionSet
 from pipeline.config.section import section
-from pipeline.graphs.compilers.frozen_parts import with_head_room
 from pipeline.graphs.compilers.fusion_problem import fusion_problem
-from pipeline.graphs.compilers.optimum import choices
+from pipeline.graphs.compilers.optimum import choices, with_head_room
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.fusion_sets import fusion_graphs
 from pipeline.graphs.corpus.graph_table import write_graphs

@@ -20,7 +20,7 @@ from pipeline.graphs.compilers.plan import Plan, violations
 from pipeline.graphs.compilers.rates import frozen_rates, rates_of
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.problems.problem import Transfers
+from pipeline.graphs.devices.targets import transfers_over
 from pipeline.stages import options
 from pipeline.stages.gather import gather
 
@@ -71,7 +71,7 @@ def _row(problem: FusionProblem, where: Machines, planned: Mapping[Any, Any]) ->
 
 def _makespan(problem: FusionProblem, where: Machines, plan: Plan, planned: Mapping[Any, Any]) -> float:
     link = where.links[planned["target"]]
-    kernels = kernel_graph(problem, plan, where.devices, Transfers(1 / link.bytes_per_second, link.seconds))
+    kernels = kernel_graph(problem, plan, where.devices, transfers_over(link))
     index = kernels.of_operation[planned["order"]]  # (K,) the kernel in each slot
     placement = np.empty(len(index), np.int32)
     placement[index] = planned["placement"]

@@ -15,7 +15,7 @@ from pipeline.blocks.problems.sample import load
 from pipeline.blocks.schedulers import policy
 from pipeline.blocks.schedulers.on_machine.refinement import refine
 from pipeline.blocks.schedulers.on_machine.rollouts import batch, learn
-from pipeline.config.methods.policy import Rollouts
+from pipeline.config.processors import Rollouts
 from pipeline.config.section import section
 from pipeline.stages import options
 

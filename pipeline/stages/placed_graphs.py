@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.config.placement import PlacedSet
+from pipeline.config.graph_sets import PlacedSet
 from pipeline.config.section import section
 from pipeline.graphs.corpus.graph_table import write_graphs
 from pipeline.graphs.corpus.placed import chosen

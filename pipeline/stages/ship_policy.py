@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pipeline import tables
-from pipeline.config.graph_methods.gflownet import Settings
 from pipeline.graphs.models import SHIPPED
 from pipeline.graphs.models.policy import load
+from pipeline.graphs.schedulers.gflownet import Settings
 from pipeline.report.policy_card import best, card
 from pipeline.stages import options
 from pipeline.stages.shipping import best_training, install

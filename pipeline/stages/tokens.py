@@ -8,7 +8,7 @@ from pipeline import tables
 from pipeline.blocks.problems.tokens import block_tokens, token_id
 from pipeline.blocks.problems.tokens import vocabulary as vocabulary_of
 from pipeline.config.section import section
-from pipeline.config.tokens import Tokens
+from pipeline.config.sets import Tokens
 from pipeline.stages import options
 
 

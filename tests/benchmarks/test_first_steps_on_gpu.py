@@ -25,7 +25,7 @@ def test_a_network_is_equal_to_itself(name: str) -> None:
 
 def test_other_numbers_on_the_device_are_told() -> None:
     torch.manual_seed(0)
-    start = gpu.STARTS["slots"](PARAMETERS)
+    start = gpu.STARTS["policy"](PARAMETERS)
     calls = []
 
     def loss(network: torch.nn.Module, device: str) -> torch.Tensor:

@@ -33,4 +33,4 @@ def test_a_method_is_run_with_its_budget() -> None:
 def test_methods_that_know_the_target_or_have_a_network_are_not_timed() -> None:
     names = set(timed(load()))
     assert {"random_valid", "randomised_list", "cp_sat"} <= names
-    assert not names & {"heft", "annealing_on_target", "projected_slots"}
+    assert not names & {"heft", "annealing_on_target", "gflownet"}

@@ -17,8 +17,7 @@ from typer.testing import CliRunner, Result
 from pipeline.command.main import app
 from pipeline.graphs.corpus.workloads import read_split, read_workload
 from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.plans.hardware import on_devices
-from pipeline.graphs.plans.sources import read_file
+from pipeline.graphs.plans.sources import on_devices, read_file
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
 RESNET = FILES / "resnet50_inference.json"

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from pipeline.config.graph_methods import GraphEntry, graph_entry, graph_methods
+from pipeline.config import graph_methods, method_files
+from pipeline.config.graph_methods import GraphEntry, graph_entry
 from pipeline.config.section import ConfigError, section
 from pipeline.wiring import ROOT
 
@@ -39,12 +40,12 @@ def test_what_is_wrong_is_named(keys: dict[str, object], message: str) -> None:
 def test_what_a_method_needs_and_is_made_of() -> None:
     assert graph_entry("heft").needs == graph_entry("brkga", sees="target").needs == {"target"}
     assert not graph_entry("brkga").needs
-    assert graph_entry("heft").modules() == ["pipeline.graphs.schedulers.heft", "pipeline.config.graph_methods.heft"]
+    assert graph_entry("heft").modules() == ["pipeline.graphs.schedulers.heft"]
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
-    names = ", ".join(repr(name) for name in graph_methods())
+    names = ", ".join(repr(name) for name in method_files.names(graph_methods.FOLDER))
     script = (
         f"import sys; from pipeline.config.graph_methods import graph_entry as of; [of(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from pipeline.config.methods import Entry, entry, methods, settings_of
+from pipeline.config import method_files, methods
+from pipeline.config.methods import Entry, entry, settings_of
 from pipeline.config.section import ConfigError, section
 from pipeline.wiring import ROOT
 
@@ -48,15 +49,14 @@ def test_a_network_that_is_drawn_says_how_often() -> None:
 
 
 def test_modules_of_an_entry() -> None:
-    modules = ["pipeline.blocks.schedulers.haifa", "pipeline.config.methods.haifa"]
-    assert entry("haifa").modules() == modules
+    assert entry("haifa").modules() == ["pipeline.blocks.schedulers.haifa"]
     with pytest.raises(ValueError, match="ordering needs the settings of its network"):
         entry("ordering").modules()
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
-    names = ", ".join(repr(name) for name in methods())
+    names = ", ".join(repr(name) for name in method_files.names(methods.FOLDER))
     script = (
         f"import sys; from pipeline.config.methods import entry; [entry(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"

@@ -12,12 +12,12 @@ from pipeline.blocks.models import ordering_training, pocsnet_training
 from pipeline.config.fusion import FusionNetwork
 from pipeline.config.whole_graph import Generalised, WholeGraph
 from pipeline.graphs.compilers.rates import Rates
-from pipeline.graphs.models import policy_training, slot_training
+from pipeline.graphs.models import policy_training
 from pipeline.graphs.models.fusing import fusing_training
 from pipeline.graphs.models.whole_graph import training as whole_graph_training
 from tests.blocks.models import imitated, made
 from tests.graphs.compilers.made import drawn as drawn_fusion
-from tests.graphs.models import small_jobs, small_policies
+from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
 STEPS = 4
@@ -42,12 +42,6 @@ def policy(**changes: object) -> Trained:
     problems = [small_policies.problem(seed, 5 + seed % 3) for seed in range(3)]
     settings = small_policies.settings(steps=STEPS, trajectories=7, measurements=2, **changes)
     return policy_training.train([problems], problems[:1], settings, 0)
-
-
-def slots(**changes: object) -> Trained:
-    """Batches of three graphs and, at each epoch's end, of one: a process has nothing to do."""
-    settings = small_jobs.SETTINGS.model_copy(update={"steps": STEPS, "batch": 3, **changes})
-    return slot_training.train(small_jobs.examples(7, (6,)), small_jobs.examples(2, (5,), 1), settings, 0)
 
 
 def whole_graph(**changes: object) -> Trained:
@@ -75,8 +69,6 @@ TRAININGS: dict[str, Callable[[], Trained]] = {
     "policy drawn": lambda: policy(targets="drawn", sequence="by_start"),
     "policy ppo": lambda: policy(objective="ppo"),
     "policy every_step": lambda: policy(reads="every_step"),
-    "slots": slots,
-    "slots sinkhorn": lambda: slots(operator="sinkhorn"),
     "whole_graph": whole_graph,
     "fusing": fusing,
 }

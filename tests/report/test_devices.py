@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pipeline.analysis import published
-from pipeline.report.devices import comparison, simulator, speed, trials
+from pipeline.report.devices import comparison, simulator, speed
 from pipeline.report.evidence import Evidence
 from pipeline.report.names import label
 from pipeline.report.plots import render
@@ -82,13 +82,6 @@ def evidence(experiment: str = "devices") -> Evidence:
         for size in ("200", "50")
     ]  # fmt: skip
     speeds.append({"experiment": "simulator_speed", "metric": "growth_exponent", "lengths": "50-200", "value": 1.02})
-    trial = {"experiment": "slot_trials", "set": "development_synthetic", "dependencies": "none"}
-    to_list = {"comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator", "target": "proxy"}
-    for method, cost in (("popocs_base", 0.99), ("sinkhorn_base", 0.995), ("random_orders", 0.985)):
-        speeds += [trial | to_list | {"method": method, "metric": "makespan", "value": cost}]
-        speeds += [trial | to_list | {"method": method, "metric": "first_makespan", "value": cost + 0.05}]
-    speeds.append(trial | {"method": "popocs_base", "metric": "loss", "value": 0.8125})
-    speeds.append(trial | {"method": "popocs_base", "metric": "valid_share", "value": 0.42})
     params = PARAMS | {
         "experiments": PARAMS["experiments"] | {experiment: SETTINGS},
         "graphs": {experiment: {"graph_sets": {"unseen_real": {"device": "v100", "devices": 4}}}},
@@ -127,16 +120,6 @@ def test_the_page_says_what_is_missing() -> None:
     text = page(empty)
     assert "Not measured yet: `snakemake data/published/devices.done`" in text
     assert "Not measured yet: `python -m benchmarks.simulator_speed`" in text
-    assert "Not measured yet: `python -m benchmarks.slot_trials`" in text
-
-
-def test_trials_are_sorted_by_the_length_of_their_schedules() -> None:
-    lines = trials.section(evidence())["tried"].lines
-    assert [[cell.partition(" <small>")[0] for cell in cells] for cells in lines] == [
-        ["`random_orders`", "0.9850", "1.0350", "-", "-"],
-        ["`popocs_base`", "0.9900", "1.0400", "0.812", "42.0%"],
-        ["`sinkhorn_base`", "0.9950", "1.0450", "-", "-"],
-    ]
 
 
 @pytest.mark.parametrize("name", ["gflownet", "list_scheduling"])

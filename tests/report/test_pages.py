@@ -234,7 +234,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
             "python -m benchmarks.baseline_price",
             *(f"python -m benchmarks.{n}" for n in ("own_cycles", "own_speed", "own_blocks", "own_assembly")),
             *(f"python -m benchmarks.{n}" for n in ("mutated_files", "own_generated")),
-            *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", "slot_trials", *of_policies)),
+            *(f"python -m benchmarks.{n}" for n in ("graph_method_speed", *of_policies)),
             *(f"python -m benchmarks.{n}" for n in ("simulator_speed", "blocks_scale", "cluster", "faults")),
             *(
                 f"python -m benchmarks.{n}"

@@ -15,14 +15,15 @@ from pipeline import places, tables
 from pipeline.config.fusion import FusionNetwork, FusionSet
 from pipeline.config.params import load
 from pipeline.config.whole_graph import WholeGraph
-from pipeline.graphs.compilers.frozen_parts import PARTS, with_head_room
+from pipeline.graphs.compilers.cost import seconds
 from pipeline.graphs.compilers.fusion_problem import fusion_problem
-from pipeline.graphs.compilers.optimum import choices
+from pipeline.graphs.compilers.optimum import PARTS, choices, optimum, with_head_room
 from pipeline.graphs.compilers.plan import Plan, members
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.fusion_sets import fusion_graphs
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.models.fusing import fusing_training
+from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_fusion,
@@ -97,6 +98,12 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
     assert (
         len(drawn) == 80 and [graph.name for graph in drawn] == frozen.loc[[g.graph_id for g in drawn], "name"].tolist()
     )
+    for problem, part in [(fusion_problem(graph, rates), frozen.loc[graph.graph_id]) for graph in drawn]:
+        assert part["choices"] == len(choices(problem))
+        if part["choices"] <= 5:
+            assert seconds(problem, optimum(problem)) == pytest.approx(part["optimum_seconds"], rel=1e-8)
+            default = min(seconds(problem, rule(problem)) for rule in DEFAULTS.values())
+            assert default == pytest.approx(part["default_seconds"], rel=1e-8)
     better = {graph.graph_id for graph in with_head_room(drawn)}
     assert better and {frozen.loc[graph, "family"] for graph in better} == {"gnmt"}
     unfrozen = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)

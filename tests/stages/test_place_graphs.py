@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.frozen_placements import PLACEMENTS
 from pipeline import tables
 from pipeline.config.params import load
 from pipeline.graphs.corpus import exported
 from pipeline.graphs.corpus.graph_table import write_graphs
+from pipeline.graphs.corpus.placed import PLACEMENTS
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.evaluation import evaluated

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.frozen_placements import PLACEMENTS
 from pipeline import places, tables
 from pipeline.config.params import load
 from pipeline.config.whole_graph import Generalised, WholeGraph
 from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.corpus.placed import PLACEMENTS
 from pipeline.graphs.execution.chosen_schedules import best_schedules
 from pipeline.graphs.models.whole_graph import training
 from pipeline.graphs.models.whole_graph.files import load as load_network

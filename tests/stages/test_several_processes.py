@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -17,36 +19,34 @@ import pytest
 from pipeline import tables
 from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import write_graphs
-from pipeline.stages import job_examples
 from pipeline.wiring import ROOT
-from tests.graphs.models.small_jobs import SETTINGS
+from tests.graphs.models import small_policies
 
 pytestmark = pytest.mark.e2e  # every start of two processes takes some ten seconds
 
-LONG = SETTINGS.model_copy(update={"steps": 600, "measurements": 150})
+LONG = small_policies.settings(steps=60, trajectories=4, measurements=30, most_operations=12)
+MACHINES: dict[str, Any] = {"device": None, "devices": 3, "links": {}, "targets": ["proxy"]}
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline.stages"]
 OUTPUTS = ("weights.safetensors", "history.parquet")
 
 
 @pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
-    graphs = [synthetic.draw("layered", n, rng, f"layered_{k}") for k, n in enumerate([8, 12, 8, 12, 8])]
-    write_graphs(folder / "graphs.parquet", graphs)
-    table = folder / "examples.parquet"
-    job_examples.main('{"most_operations": 12, "seconds": 0.02}', "null", 3, folder / "graphs.parquet", table)
-    return table
+    path = tmp_path_factory.mktemp("graphs") / "graphs.parquet"
+    write_graphs(path, [synthetic.draw("layered", n, rng, f"layered_{k}") for k, n in enumerate([8, 12, 8, 12, 8])])
+    return path
 
 
-def start(folder: Path, examples: Path, how: list[str], **variables: str) -> subprocess.Popen[bytes]:
-    """The stage train_slot_network in a folder, by `python <how>`."""
-    options = {"--settings": LONG.model_dump_json(), "--seed": "0", "--training": examples, "--development": examples}
+def start(folder: Path, graphs: Path, how: list[str], **variables: str) -> subprocess.Popen[bytes]:
+    """The stage train_policy in a folder, by `python <how>`."""
+    options = {"--settings": LONG.model_dump_json(), "--machines": json.dumps([MACHINES] * 2), "--seed": "0"}
+    options |= {"--training": str(graphs), "--development": str(graphs)}
     options |= {"--weights": OUTPUTS[0], "--history": OUTPUTS[1]}
-    words = [str(word) for option in options.items() for word in option]
+    words = [word for option in options.items() for word in option]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     with (folder / "messages").open("ab") as messages:
-        command = [sys.executable, *how, "train_slot_network", *words]
+        command = [sys.executable, *how, "train_policy", *words]
         return subprocess.Popen(command, cwd=folder, env=environment, stderr=messages)
 
 
@@ -60,16 +60,16 @@ def kill(launcher: subprocess.Popen[bytes], rank: int, checkpoint: Path, after: 
     ranks[str(rank)].send_signal(signal.SIGKILL)
 
 
-def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(examples: Path, tmp_path: Path) -> None:
+def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(graphs: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()
     killed.mkdir()
     for rank in (1, 0):
-        launcher = start(killed, examples, TORCHRUN)
+        launcher = start(killed, graphs, TORCHRUN)
         kill(launcher, rank, killed / ".cache/checkpoints", time.time())
         assert launcher.wait(120) != 0
         assert not any((killed / name).exists() for name in OUTPUTS)
-    assert start(killed, examples, TORCHRUN).wait(120) == 0
+    assert start(killed, graphs, TORCHRUN).wait(120) == 0
     messages = (killed / "messages").read_text()
     assert messages.count("resuming at step") == 2  # the second and the third command; one process of each says so
     assert not list((killed / ".cache/checkpoints").glob("*.pt"))
@@ -77,15 +77,15 @@ def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(exampl
     with socket.create_server(("localhost", 0)) as server:
         port = str(server.getsockname()[1])
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port}  # as a Slurm job may set them
-    tasks = [start(whole, examples, ["-m", "pipeline.stages"], RANK=str(rank), **shared) for rank in (0, 1)]
+    tasks = [start(whole, graphs, ["-m", "pipeline.stages"], RANK=str(rank), **shared) for rank in (0, 1)]
     assert [task.wait(120) for task in tasks] == [0, 0]
-    assert tables.read("history", whole / OUTPUTS[1])["step"].max() == LONG.steps
+    assert tables.read("policy_history", whole / OUTPUTS[1])["step"].max() == LONG.steps
     for name in OUTPUTS:
         assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
 
 
-def test_a_wrong_environment_is_one_message(examples: Path, tmp_path: Path) -> None:
-    task = start(tmp_path, examples, ["-m", "pipeline.stages"], WORLD_SIZE="2", RANK="0")
+def test_a_wrong_environment_is_one_message(graphs: Path, tmp_path: Path) -> None:
+    task = start(tmp_path, graphs, ["-m", "pipeline.stages"], WORLD_SIZE="2", RANK="0")
     assert task.wait(120) == 1
     message = (tmp_path / "messages").read_text()
     assert message.startswith("error: WORLD_SIZE is '2', but MASTER_ADDR, MASTER_PORT is not set; start all processes")

@@ -1,23 +1,22 @@
 """One file, one method; found by the file's name. Called by stages, benchmarks and the console command.
 
 `make(entry, resources)` makes a method's object; its `solve(problems, rng, budget)` orders a batch of blocks of one
-length. A method receives its settings (config/methods/<method>.py) and exactly the resources that these name.
+length. A method receives its settings (its class `Settings`) and exactly the resources that these name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from importlib import import_module
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from pipeline import methods as registry
 from pipeline.blocks.problems.problems import Problems
-from pipeline.config.methods import RESOURCES, Entry, MethodSettings
+from pipeline.config.methods import Entry, MethodSettings
 
-OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"
+OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class Budget:
     @staticmethod
     def of(settings: MethodSettings) -> Budget:
         """The budget that settings of the same names allow."""
-        limits = {limit.name: getattr(settings, limit.name, None) for limit in fields(Budget)}
-        return Budget(**{name: value for name, value in limits.items() if value is not None})
+        return registry.allowed(Budget, settings)
 
 
 @dataclass(frozen=True)
@@ -98,16 +96,10 @@ def make(entry: Entry, resources: Mapping[str, object]) -> Method:
 
     Raises ValueError if a resource that it needs is missing.
     """
-    settings = entry.settings
-    if missing := sorted(settings.needs - set(resources)):
-        names = ", ".join(f"{name} ({RESOURCES[name]})" for name in missing)
-        raise ValueError(f"the method {entry.method!r} is not given what it needs: {names}")
-    chosen = {name: resource for name, resource in resources.items() if name in settings.needs | settings.uses}
-    method: Method = import_module(f"pipeline.blocks.schedulers.{entry.method}").make(settings, **chosen)
+    method: Method = registry.make("block", entry.method, entry.settings, resources)
     return method
 
 
 def methods() -> list[str]:
     """Names of all methods: the files in this folder."""
-    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+    return registry.names("block")

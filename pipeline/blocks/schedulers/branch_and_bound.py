@@ -7,6 +7,8 @@ solution's `cycles` equal its `bound`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numba import njit
 
@@ -19,7 +21,15 @@ from pipeline.blocks.schedulers.on_machine.annealing import ANNEALING
 from pipeline.blocks.schedulers.on_machine.graph import graph
 from pipeline.blocks.schedulers.on_machine.supported import in_order, solve_supported
 from pipeline.blocks.schedulers.search import search_in_order
-from pipeline.config.methods.branch_and_bound import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("machine")
+
+    evaluations: Positive = 300  # orders of each block that the initial search times
+    states: Positive = 100_000  # beginnings of orders of each block that it visits
 
 
 class BranchAndBound:

@@ -9,7 +9,10 @@ reaches CP-SAT's bound; then the question remains open (branch_and_bound answers
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
+from pydantic import Field
 
 from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.latency.in_order import Costs, block_of, makespan_of, new_pipeline
@@ -21,7 +24,15 @@ from pipeline.blocks.schedulers.on_machine.bounds import root_bound
 from pipeline.blocks.schedulers.on_machine.graph import graph
 from pipeline.blocks.schedulers.on_machine.supported import in_order, solve_supported
 from pipeline.blocks.schedulers.search import search_in_order
-from pipeline.config.methods.cp_sat import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("machine")
+
+    evaluations: Positive = 300  # orders of each block that search times, once before CP-SAT and once after it
+    seconds: Annotated[float, Field(gt=0)] = 1.0  # of CP-SAT's deterministic time for each block
 
 
 class CpSat:

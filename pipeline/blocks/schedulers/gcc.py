@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
-from pipeline.config.methods.gcc import Settings
+from pipeline.config.methods import MethodSettings, asks
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("label")
 
 
 class Gcc:

@@ -17,15 +17,26 @@ code around the block. The setting `rules` names the rules that apply.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from numba import njit
 
 from pipeline.blocks.dag.dependencies import Kind
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
-from pipeline.config.methods.haifa import Settings
+from pipeline.config.methods import MethodSettings
+from pipeline.config.section import Positive
 
-RULES = ("priority", "last_insn", "dependents")
+Rule = Literal["priority", "last_insn", "dependents"]
+
+
+class Settings(MethodSettings):
+    issue_rate: Positive = 4  # instructions per cycle
+    rules: list[Rule] = list(get_args(Rule))  # rules that rank ready instructions
+
+
+RULES = get_args(Rule)
 _RAW_KINDS = int(Kind.REGISTER_RAW | Kind.FLAG_RAW | Kind.MEMORY_RAW)
 _RAW, _WAR_OR_WAW, _FREE = range(3)  # dependency on the last instruction; a higher number is better
 

@@ -14,6 +14,8 @@ shown first. Gibbons & Muchnick 1986. The setting `priority` names the priority:
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 from numba import njit
 
@@ -25,7 +27,16 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.graph import graph
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
-from pipeline.config.methods.list_scheduling import Priority, Settings
+from pipeline.config.methods import MethodSettings, asks
+
+Priority = Literal["critical_path", "weighted_height", "register_pressure", "source_order"]
+
+
+class Settings(MethodSettings):
+    uses: ClassVar = asks("machine")
+
+    priority: Priority = "critical_path"  # of ready instructions; weighted_height needs a machine
+
 
 READS = Kind.REGISTER_RAW | Kind.FLAG_RAW
 

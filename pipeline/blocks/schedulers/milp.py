@@ -13,6 +13,8 @@ The result is its best order by then; if it has none, the order of list scheduli
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -23,7 +25,14 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.list_scheduling import list_schedule, machine_heights
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
-from pipeline.config.methods.milp import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
+
+
+class Settings(MethodSettings):
+    uses: ClassVar = asks("machine")
+
+    nodes: Positive = 100  # of the search tree of each block that HiGHS visits
 
 
 class Milp:

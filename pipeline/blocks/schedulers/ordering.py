@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from pydantic import BaseModel
 
 from pipeline.blocks.latency import model
 from pipeline.blocks.latency.costs import Processor
@@ -24,7 +25,22 @@ from pipeline.blocks.problems.processors import on_processor, with_costs
 from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
-from pipeline.config.methods.ordering import Settings
+from pipeline.config import ordering
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("weights encodings")
+    uses: ClassVar = asks("machine")
+
+    evaluations: Positive = 32  # orders of each block among which the decoder `timed` chooses the fastest
+
+    def modules(self, model: BaseModel | None) -> list[str]:
+        """The network's encoder, head and decoders."""
+        if not isinstance(model, ordering.Ordering):
+            raise ValueError("ordering needs the settings of its network: they name its encoder and its head")
+        return ordering.modules(model, decoding=True)
 
 
 class _Inference(NamedTuple):

@@ -7,6 +7,7 @@ settings say so (on_machine/refinement.py).
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from safetensors import safe_open
@@ -17,7 +18,14 @@ from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget, Solution
 from pipeline.blocks.schedulers.on_machine.preference import FEATURES, greedy
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
-from pipeline.config.methods.policy import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.processors import Rollouts
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("weights machine")
+
+    learning: Rollouts | None = None  # only the stage learn_policy reads it
 
 
 def save(weights: np.ndarray, path: Path) -> None:

@@ -9,6 +9,8 @@ in which the block is shown.
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal, get_args
+
 import numpy as np
 from numba import njit
 
@@ -21,9 +23,20 @@ from pipeline.blocks.schedulers.list_scheduling import list_schedule
 from pipeline.blocks.schedulers.on_machine.annealing import search
 from pipeline.blocks.schedulers.on_machine.either import Costs, Memory, bound_of, graph_of, memory, row_of
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
-from pipeline.config.methods.search import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
 
-WALKS = ("restarts", "annealing", "mcmc")  # numbered as in on_machine/annealing.py
+Walk = Literal["restarts", "annealing", "mcmc"]
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("machine")
+
+    walk: Walk = "annealing"  # how it chooses the next order (on_machine/annealing.py)
+    evaluations: Positive = 1000  # orders of each block that it times
+
+
+WALKS = get_args(Walk)  # numbered as in on_machine/annealing.py
 
 
 class Search:

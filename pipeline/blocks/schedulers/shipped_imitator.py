@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
+
+from pydantic import BaseModel
 
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.schedulers.ordering import Ordering
-from pipeline.config.methods.ordering import Settings as OrderingSettings
-from pipeline.config.methods.shipped_imitator import Settings
+from pipeline.blocks.schedulers.ordering import Settings as OrderingSettings
+from pipeline.config.methods import MethodSettings, asks
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("weights encodings")
+    shipped: ClassVar = "pipeline/blocks/models/shipped/imitator.safetensors"
+
+    def modules(self, model: BaseModel | None) -> list[str]:
+        """Modules of the shipped network: an encoder, a head and its decoders."""
+        models = "pipeline.blocks.models"
+        return [f"{models}.encoders.attention", f"{models}.heads.pointer", f"{models}.decoders.pointer_decoders"]
 
 
 def make(settings: Settings, weights: Path, encodings: Encodings) -> Ordering:

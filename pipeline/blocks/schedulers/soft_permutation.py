@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,9 +11,16 @@ from pipeline.blocks.models.pocsnet import POCSNet, assign
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.token_blocks import TokenTrie
 from pipeline.blocks.schedulers import Budget, Solution
-from pipeline.config.methods.soft_permutation import Settings
+from pipeline.config.methods import MethodSettings, asks
+from pipeline.config.section import Positive
 from pipeline.operators.decoding import best_order, expected_slots, hungarian, topological_fill
 from pipeline.operators.orders import partial_orders
+
+
+class Settings(MethodSettings):
+    needs: ClassVar = asks("weights tokens")
+
+    iterations: Positive | None = None  # of the operator; by default as many as in training
 
 
 class SoftPermutation:

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from pipeline import tables
-from pipeline.config.placement import PlacedSet
+from pipeline.config.graph_sets import PlacedSet
 from pipeline.graphs.corpus import experts, exported
 from pipeline.graphs.corpus.graph import Graph
 
 EXPERTS = ("layers", "balanced", "published")
+PLACEMENTS = Path(__file__).parents[1] / "devices" / "frozen" / "expert_placements.parquet"
 
 
 def chosen(settings: PlacedSet) -> list[Graph]:

@@ -1,12 +1,12 @@
 """Targets, which schedules are judged on: the proxy that methods see, and three that differ from it as devices do.
 
 Zhang et al. 2023, section 4.3: hidden run times, and transfers bound by bandwidth or by latency. The paper does not
-publish their strengths; `bisect` finds those at which list scheduling loses as much as in the paper's table.
+publish their strengths; frozen ones are those at which list scheduling loses as much as in the paper's table
+(judging.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,6 @@ from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.problems.problem import Problem, Transfers
 
 HIDDEN_DRAWS = 10  # draws of all run times of a graph on the target `noisy`
-RATIOS = {"noisy": 0.85, "bandwidth": 0.32, "latency": 0.54}  # speedup of list scheduling, target over proxy: table 1
-_HALVINGS = 30  # halvings of an interval of at most twice the strength, which give nine digits
-_MOST = 2**20  # largest strength that is tried
 
 
 @dataclass(frozen=True)
@@ -76,53 +73,13 @@ def latency(problem: Problem, delay: float) -> Target:
 
 def linked(problem: Problem, link: Link) -> Target:
     """Transfers over a link with real figures; the run times must be those of real devices as well."""
-    return Target((replace(problem, transfers=Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)),))
+    return Target((replace(problem, transfers=transfers_over(link)),))
+
+
+def transfers_over(link: Link) -> Transfers:
+    """The seconds of a transfer over a link with real figures."""
+    return Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)
 
 
 def _unit(problem: Problem) -> float:
     return float(problem.seconds.mean()) if len(problem) else 0.0
-
-
-def speedup_ratio(target: Target, problem: Problem, order: np.ndarray, placement: np.ndarray) -> float:
-    """Speedup of a schedule on the target over its speedup on the proxy.
-
-    Speedup: total run time (of all draws) over makespan, as in the paper. 1 for a graph without work.
-    """
-    seconds = {
-        name: judge.seconds(order[None], placement[None])[0]
-        for name, judge in (("target", target), ("proxy", proxy(problem)))
-    }
-    work = float(target.mean.seconds.sum() / problem.seconds.sum()) if problem.seconds.any() else 1.0
-    return work * float(seconds["proxy"] / seconds["target"]) if seconds["target"] else 1.0
-
-
-def bisect(
-    problems: Sequence[Problem],
-    schedules: Sequence[tuple[np.ndarray, np.ndarray]],
-    targets: Sequence[Callable[[float], Target]],
-    ratio: float,
-) -> float:
-    """The strength of a target at which the mean of `speedup_ratio` over the problems is `ratio`.
-
-    schedules: list scheduling's (order, placement) of each problem on the proxy; targets: for each problem, a function
-    strength -> target. The mean falls as the strength grows (approximately for noise, whose draws are only scaled).
-    Raises ValueError if it stays above `ratio` at every strength.
-    """
-
-    def mean(strength: float) -> float:
-        cases = zip(targets, problems, schedules, strict=True)
-        return float(
-            np.mean([speedup_ratio(target_of(strength), problem, *schedule) for target_of, problem, schedule in cases])
-        )
-
-    low, high = 0.0, 1.0
-    while mean(high) > ratio:
-        low, high = high, 2 * high
-        if high > _MOST:
-            raise ValueError(
-                f"at strength {low:g} list scheduling still has {mean(low):.3f} of its speedup, not {ratio}"
-            )
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if mean(middle) > ratio else (low, middle)
-    return high

@@ -15,7 +15,7 @@ from pipeline.graphs.compilers.kernel_graph import kernel_graph
 from pipeline.graphs.compilers.plan import Plan, members, separate
 from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fuse
+from pipeline.graphs.schedulers.fusing import make
 
 SEPARATE, GO = "separate", "go"
 _EVALUATIONS = 1000  # most plans that GO tries
@@ -56,7 +56,7 @@ def fusions(problem: FusionProblem, seed: int) -> list[Fusion]:
         **{rule: Rule.model_validate({"method": rule}) for rule in (SEPARATE, *DEFAULTS)},
         GO: GoFusion(method="go", evaluations=evaluations(problem.n)),
     }
-    plans = {name: fuse(problem, method, np.random.default_rng(seed))[0] for name, method in methods.items()}
+    plans = {name: make(method).fuse(problem, np.random.default_rng(seed)).plan for name, method in methods.items()}
     return [_fusion(name, problem, plan) for name, plan in plans.items()]
 
 

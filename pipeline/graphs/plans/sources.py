@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.config.devices import DEVICES, LINKS, DeviceName, LinkName
 from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.onnx_files import read_with_names
+from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.corpus.workloads import read_workload
+from pipeline.graphs.devices.targets import linked
+from pipeline.graphs.problems.problem import Problem
 
-DEVICES = 4  # the default number
+_DEVICES = 4  # the default number
 _UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
 _EXTRA = "pip install -e '.[graphs]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
 
@@ -29,9 +33,22 @@ class Source:
     names: tuple[str, ...]  # n: names of the operations in messages, traces and splits
     ids: np.ndarray  # (n,) int64: numbers of the operations in a split
     groups: np.ndarray | None = None  # (n,) int64 from 0 on: operations of the same group must share a device
-    devices: int = DEVICES
+    devices: int = _DEVICES
     memory: float | None = None  # bytes of each device; None: the device's own
     unpriced: tuple[str, ...] = ()  # operators, one for each operation whose cost follows from no rule
+
+
+def on_devices(
+    source: Source,
+    devices: int | None = None,
+    device: DeviceName = "v100",
+    link: LinkName = "pcie",
+    memory: float | None = None,
+) -> Problem:
+    """The graph of a source on these devices. devices, memory (GB of each): None for the source's own."""
+    room = source.memory if memory is None else memory * 1e9
+    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room)
+    return linked(problem, LINKS[link]).mean
 
 
 def read_file(path: Path, dimensions: Mapping[str, int]) -> Source:

@@ -8,17 +8,16 @@ target. One rule for all methods chooses among the proposals: rules/keeping.py. 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from importlib import import_module
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from pipeline import methods as registry
 from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.problems.problem import Problem
 
-OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"
+OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class Budget:
     @staticmethod
     def of(settings: GraphMethodSettings) -> Budget:
         """The budget that the settings allow: their values of the same names."""
-        limits = {limit.name: getattr(settings, limit.name, None) for limit in fields(Budget)}
-        return Budget(**{name: value for name, value in limits.items() if value is not None})
+        return registry.allowed(Budget, settings)
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,10 @@ def make(settings: GraphMethodSettings, resources: Mapping[str, object] | None =
     `target`: a Target (devices/targets.py) of the graph that is to be scheduled.
     Raises ValueError if a resource that it needs is missing.
     """
-    available = resources or {}
-    if missing := sorted(settings.needs - set(available)):
-        raise ValueError(f"the method {settings.method!r} lacks resources that it needs: {', '.join(missing)}")
-    module = import_module(f"pipeline.graphs.schedulers.{settings.method}")
-    method: Method = module.make(settings, **{name: available[name] for name in settings.needs})
+    method: Method = registry.make("graph", settings.method, settings, resources or {})
     return method
 
 
 def methods() -> list[str]:
     """Names of all methods: the files of this folder."""
-    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+    return registry.names("graph")

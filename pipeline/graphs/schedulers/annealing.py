@@ -8,18 +8,28 @@ are accepted with probability exp(-loss / temperature), where the temperature fa
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import njit
+from pydantic import Field
 
-from pipeline.config.graph_methods.annealing import Settings
+from pipeline.config.graph_methods import SightedSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.simulator import run
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
+
+Share = Annotated[float, Field(gt=0)]
+
+
+class Settings(SightedSettings):
+    evaluations: Positive = 1000  # schedules that are simulated, list scheduling's among them
+    hot: Share = 0.005  # temperature at first and at last, in makespans of the schedule that it starts from
+    cold: Share = 0.0005
 
 
 class Annealing:

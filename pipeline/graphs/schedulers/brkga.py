@@ -7,20 +7,28 @@ turns them into a schedule. BRKGA is the baseline of Zhang et al. 2023.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
 from pymoo.core.problem import Problem as Keys
 from pymoo.optimize import minimize
 
-from pipeline.config.graph_methods.brkga import Settings
+from pipeline.config.graph_methods import SightedSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from pipeline.graphs.schedulers.rules.proposing import proposed
+
+
+class Settings(SightedSettings):
+    evaluations: Positive = 1000  # schedules that are simulated
+    population: Annotated[int, Field(ge=10)] = 100  # a fifth of it elites, a tenth of it mutants
+    bias: Annotated[float, Field(ge=0.5, le=1)] = 0.7  # probability that a key comes from the elite parent
 
 
 class Brkga:

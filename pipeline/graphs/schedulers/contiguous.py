@@ -7,6 +7,7 @@ path from the beginning), ties by number. The one rule of ordering orders the op
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -15,6 +16,10 @@ from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import placed
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False
 
 
 class Contiguous:

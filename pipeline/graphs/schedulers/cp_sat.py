@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 from ortools.sat.python import cp_model
+from pydantic import Field
 
-from pipeline.config.graph_methods.cp_sat import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.simulator import makespans, starts
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
@@ -23,6 +26,16 @@ from pipeline.graphs.schedulers import TIMED_OUT, Budget, Proposals
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.reading import by_times
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False  # the seed is of its search alone: what is proven does not depend on it
+
+    seconds: Annotated[float, Field(gt=0)] = (
+        2.0  # of CP-SAT's deterministic time for each graph; some 3 of the clock each
+    )
+    most_operations: Positive = 50  # a graph with more is not tried
+
 
 # At most this many steps in the makespan of list scheduling. Rounding down loses up to one step for each operation;
 # with more steps the solver achieves less in the same time (50 operations, 1 s: 1.0012 times the bound; 1.0032 with ten

@@ -9,10 +9,13 @@ memory.
 from __future__ import annotations
 
 import time
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from pipeline.config.graph_methods.decision_annealing import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.completion import LEVELS, OPEN, Completion, Decisions
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.whole_graph.search import losses
@@ -20,6 +23,17 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+
+Share = Annotated[float, Field(gt=0)]
+
+
+class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    hot: Share = 0.005  # temperature at first and at last, in losses of the best so far
+    cold: Share = 0.0002
+    placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
 
 
 class DecisionAnnealing:

@@ -6,15 +6,24 @@ The placement takes account of neither transfers nor memory (corpus/experts.py);
 from __future__ import annotations
 
 import time
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from pipeline.config.graph_methods.expert import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import placed, proposed
 from pipeline.graphs.schedulers.rules.repair import fits
+
+
+class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target", "expert"})
+    draws: ClassVar[bool] = False
+
+    by: Literal["layers", "balanced", "published"] = "layers"  # graphs/corpus/experts.py
+    order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
 
 
 class Expert:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 
-from pipeline.config.graph_methods.go import Settings, Tasks
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
+from pipeline.config.whole_graph import WholeGraph as NetworkSettings
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.whole_graph.files import load
@@ -24,6 +27,24 @@ from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.graphs.schedulers.rules.repair import repaired
 from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+
+Tasks = Literal["joint", "separate", "placement", "priority"]
+
+
+class Settings(GraphMethodSettings):
+    evaluations: Positive = 2000  # schedules that are simulated
+    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
+    tasks: Tasks = "joint"  # separate: first all placements, then all priorities
+    # What the first round starts from: HEFT's schedule, even where it exceeds the memory (repaired before, it leads to
+    # worse ones in the end), or the expert's placement by layers, repaired.
+    start: Literal["open", "expert"] = "open"
+    settings: NetworkSettings = NetworkSettings()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        weights = set() if self.model is None else {"weights"}
+        return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))
 
 
 class Go:

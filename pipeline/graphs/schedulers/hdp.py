@@ -25,14 +25,16 @@ learning reduces the makespan by 0.6% in the geometric mean: by 12% on a fast li
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
 from scipy.stats import rankdata
 from torch import Tensor, nn
 
-from pipeline.config.graph_methods.hdp import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.evaluation import Evaluated, evaluated
 from pipeline.graphs.devices.targets import Target
@@ -44,6 +46,20 @@ from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+
+
+class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    groups: Positive = 64  # 256 in the paper, for graphs of up to 50,000 operations
+    width: Positive = 32  # 512 in the paper
+    samples: Positive = 10  # placements between two steps of the optimiser
+    spread: Annotated[float, Field(gt=0)] = 0.2  # of groups along the operations' numbers at first, in their distance
+    stay: float = 3.0  # logit of the device of the group before, at first
+    learning_rate: Annotated[float, Field(gt=0)] = 0.01
+    grouper_rate: Annotated[float, Field(gt=0)] = 3.0e-4  # the grouper's learning rate
+    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight of the placer's at first; it falls to 0
 
 
 class Network(nn.Module):

@@ -6,6 +6,7 @@ Graham 1969; the baseline `list` of Zhang et al. 2023. The rule: rules/listing.p
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from pipeline.graphs.schedulers.rules.proposing import proposed
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False
 
 
 class ListScheduling:

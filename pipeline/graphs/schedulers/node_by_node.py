@@ -17,12 +17,15 @@ Deviations from the paper:
 from __future__ import annotations
 
 import time
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
-from pipeline.config.graph_methods.node_by_node import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.evaluation import Evaluated, evaluated
 from pipeline.graphs.devices.targets import Target
@@ -33,6 +36,22 @@ from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+
+
+class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    evaluations: Positive = 2000  # schedules that are simulated: one for each operation that is placed anew
+    most_operations: Positive = 500
+    start: Literal["one_device", "random"] = "random"  # the placement that every episode starts from
+    width: Positive = 32
+    layers: Positive = 2  # of messages between neighbours
+    read_every: Positive = 10  # operations that are placed between two readings of the graph, each a step of learning
+    learning_rate: Annotated[float, Field(gt=0)] = 0.01
+    discount: Annotated[float, Field(ge=0, le=1)] = 0.5  # of what later steps of the same reading gain
+    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight at first; it falls to 0
+    baseline: Annotated[float, Field(ge=0, lt=1)] = 0.9  # share of the old mean of returns that is kept
+
 
 # Whether the operation is on the device; run time and memory of the device; shares of its parents and children there.
 _DEVICE_NUMBERS = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.repair import fits
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False
 
 
 class OneDevice:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.graph_methods.ppo import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.conditions import PLAIN, temperature
 from pipeline.graphs.models.policy import load
@@ -15,6 +16,11 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.sampling import sampled
+
+
+class Settings(GraphMethodSettings):
+    model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
+    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
 
 class Ppo:

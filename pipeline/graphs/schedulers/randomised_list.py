@@ -8,15 +8,30 @@ devices mean fewer transfers, which the proxy does not contain.
 from __future__ import annotations
 
 import time
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from pipeline.config.graph_methods.randomised_list import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.listing import listed
 from pipeline.graphs.schedulers.rules.proposing import proposed
+
+Level = Annotated[float, Field(gt=0)]
+
+
+class Settings(GraphMethodSettings):
+    least_noise: Level = 0.01  # standard deviation of the logarithm of a priority; drawn log-uniform between these two
+    most_noise: Level = 1.0
+
+    @model_validator(mode="after")
+    def _levels_are_a_range(self) -> Self:
+        if self.least_noise > self.most_noise:
+            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
+        return self
 
 
 class RandomisedList:

@@ -7,16 +7,25 @@ has as many evaluations as the training of a network.
 from __future__ import annotations
 
 import time
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
-from pipeline.config.graph_methods.randomised_list import Settings as Levels
-from pipeline.config.graph_methods.randomised_search import Settings
+from pipeline.config.graph_methods import GraphMethodSettings
+from pipeline.config.section import Positive
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.randomised_list import RandomisedList
+from pipeline.graphs.schedulers.randomised_list import Settings as Levels
 from pipeline.graphs.schedulers.rules.curve import curve
+
+
+class Settings(GraphMethodSettings):
+    evaluations: Positive = 100_000  # schedules that are simulated
+    noise: Annotated[float, Field(gt=0)] = 0.3  # standard deviation of the logarithm of a priority
+
 
 _PART = 1000  # schedules at a time
 

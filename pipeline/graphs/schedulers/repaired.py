@@ -10,14 +10,35 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
+from pydantic import Field
 
-from pipeline.config.graph_methods.repaired import Settings
+from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings, graph_entry
 from pipeline.graphs import schedulers
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import proposed
 from pipeline.graphs.schedulers.rules.repair import fits, repaired
+
+
+class Settings(GraphMethodSettings):
+    of: GraphEntry = Field(default_factory=lambda: graph_entry("heft"))  # the method whose schedules are repaired
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.of.needs | {"target"}
+
+    @property
+    def network(self) -> str | None:
+        return self.of.network
+
+    @property
+    def draws(self) -> bool:
+        return self.of.draws
+
+    def modules(self) -> list[str]:
+        return [*super().modules(), *self.of.modules()]
+
 
 REPAIRED = 100  # at most so many schedules are repaired
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from pipeline.config.graph_methods import GraphMethodSettings
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.rules.proposing import placed
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False
 
 
 class RoundRobin:

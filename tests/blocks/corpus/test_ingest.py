@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from pipeline import tables
 from pipeline.blocks.corpus import ingest as reading
+from pipeline.config.files import read
 from pipeline.stages import deduplicate, fetch, ingest, join_partitions, manifest
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +22,7 @@ BuildElf = Callable[..., bytes]
 
 
 def settings(folder: Path, **change: object) -> dict[str, object]:
-    corpus = yaml.safe_load((ROOT / "params.test.yaml").read_text())["corpus"]
+    corpus = read(ROOT / "params.test.yaml")["corpus"]
     return corpus | {"sources": {"tiny": {"kind": "files", "include": [f"{folder}/*"]}}} | change
 
 

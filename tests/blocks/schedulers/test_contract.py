@@ -1,4 +1,4 @@
-"""A method is a file and its settings: it receives the resources that it needs, and its sources are complete."""
+"""A method is a file with its settings: it receives the resources that it needs, and its sources are complete."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline import config
 from pipeline.blocks import schedulers
 from pipeline.blocks.schedulers import Budget, Solution, make, methods
 from pipeline.config.methods import RESOURCES, entry, settings_of
-from pipeline.config.methods import methods as configured
 from pipeline.config.ordering import modules
 from pipeline.wiring import ROOT, closure
 from tests.blocks.models import imitated, made
@@ -24,12 +22,11 @@ NETWORKS = "pipeline/blocks/models/"
 GENERIC = ["pipeline.blocks.schedulers", "pipeline.config.methods", "pipeline.stages.schedule"]
 
 
-def test_every_method_has_its_settings() -> None:
-    assert methods() == configured()
+def test_every_setting_has_a_default() -> None:
     for name in methods():
         kind = settings_of(name)
         assert kind.needs | kind.uses <= set(RESOURCES) and not kind.needs & kind.uses
-        assert kind() == entry(name).settings, "every setting has a default"
+        assert kind() == entry(name).settings
 
 
 def test_the_label_is_given_to_one_method_alone() -> None:
@@ -51,7 +48,7 @@ LEARNED = ("ordering", "shipped_imitator", "soft_permutation")
 @pytest.mark.parametrize("method", [name for name in methods() if settings_of(name).needs])
 def test_what_is_missing_is_named(method: str) -> None:
     needs = sorted(settings_of(method).needs)
-    with pytest.raises(ValueError, match=rf"'{method}' is not given what it needs: {needs[0]} \("):
+    with pytest.raises(ValueError, match=rf"'{method}' is not given what it needs: {needs[0]}"):
         make(entry(method), {})
 
 
@@ -91,13 +88,12 @@ def test_what_all_methods_share_knows_none_of_them(module: str) -> None:
     modules = set(closure(module))
     for name in methods():
         assert f"pipeline/blocks/schedulers/{name}.py" not in modules
-        assert f"pipeline/config/methods/{name}.py" not in modules
 
 
 @pytest.mark.parametrize("method", [name for name in methods() if name not in LEARNED])
 def test_who_has_no_network_depends_on_none(method: str) -> None:
     paths = sources("schedule", *entry(method).modules())
-    assert {f"pipeline/blocks/schedulers/{method}.py", f"pipeline/config/methods/{method}.py"} <= paths
+    assert f"pipeline/blocks/schedulers/{method}.py" in paths
     assert not [path for path in paths if path.startswith(NETWORKS)]
 
 
@@ -136,14 +132,14 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
     """Modules that call import_module; the closures above receive the names that they import."""
     callers = [
         str(path.relative_to(ROOT / "pipeline"))
-        for path in sorted((ROOT / "pipeline/blocks").rglob("*.py"))
+        for path in [*(ROOT / "pipeline/blocks").rglob("*.py"), ROOT / "pipeline/methods.py"]
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module"
     ]
     assert sorted(set(callers)) == [
         "blocks/models/ordering_network.py",
-        "blocks/schedulers/__init__.py",
         "blocks/schedulers/ordering.py",
+        "methods.py",
     ]
 
 
@@ -152,6 +148,10 @@ METHOD = '''
 import numpy as np
 from pipeline.blocks.dag.topology import greedy_orders
 from pipeline.blocks.schedulers import Solution
+from pipeline.config.methods import MethodSettings
+
+class Settings(MethodSettings):
+    first: bool = False
 
 class LastShown:
     def __init__(self, settings):
@@ -163,33 +163,20 @@ class LastShown:
 
 make = LastShown
 '''
-SETTINGS = """
-from pipeline.config.methods import MethodSettings
-
-class Settings(MethodSettings):
-    first: bool = False
-"""
 
 
 @pytest.fixture
-def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    for package, text in ((schedulers, METHOD), (config.methods, SETTINGS)):
-        folder = tmp_path / package.__name__
-        folder.mkdir()
-        (folder / "last_shown.py").write_text(text)
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-
-    def forget() -> None:
-        for package in (schedulers, config.methods):
-            sys.modules.pop(f"{package.__name__}.last_shown", None)
-
-    return forget
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+    (tmp_path / "last_shown.py").write_text(METHOD)
+    monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
+    monkeypatch.setattr("pipeline.config.methods.FOLDER", tmp_path)
+    return lambda: sys.modules.pop("pipeline.blocks.schedulers.last_shown", None)
 
 
-def test_adding_a_method_is_adding_its_file_and_its_settings(added: Callable[[], None]) -> None:
+def test_adding_a_method_is_adding_its_file(added: Callable[[], object]) -> None:
     blocks = made.blocks(20, n=7)
     try:
-        assert "last_shown" in methods() and "last_shown" in configured()
+        assert "last_shown" in methods()
         chosen = entry("last_shown", first=True)
         assert chosen.flat()["first"] is True
         order = make(chosen, {}).solve(blocks.problems, np.random.default_rng(0), Budget()).orders["none"]

@@ -12,11 +12,11 @@ from pipeline.blocks.latency.in_order import Costs, simulate
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.schedulers import Budget
 from pipeline.blocks.schedulers.haifa import Haifa
+from pipeline.blocks.schedulers.haifa import Settings as HaifaSettings
 from pipeline.blocks.schedulers.list_scheduling import ListScheduling, list_schedule
+from pipeline.blocks.schedulers.list_scheduling import Settings as ListSettings
 from pipeline.blocks.schedulers.milp import assign
 from pipeline.blocks.schedulers.search import WALKS, search_in_order
-from pipeline.config.methods import haifa as haifa_settings
-from pipeline.config.methods import list_scheduling as list_settings
 from tests.blocks.schedulers.made_up import legal_orders, random_costs, random_precedes
 
 RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.REGISTER_WAR)
@@ -95,11 +95,11 @@ def test_weighted_height_counts_cycles_of_the_machine() -> None:
 
 def test_weighted_height_needs_a_machine() -> None:
     with pytest.raises(ValueError, match="weighted_height is in cycles of a machine, and none is given"):
-        ListScheduling(list_settings.Settings(priority="weighted_height"))
+        ListScheduling(ListSettings(priority="weighted_height"))
 
 
 def haifa(block: Problems, **settings: object) -> list[int]:
-    method = Haifa(haifa_settings.Settings.model_validate(settings))
+    method = Haifa(HaifaSettings.model_validate(settings))
     order: list[int] = method.solve(block, np.random.default_rng(0), Budget()).orders["none"][0].tolist()
     return order
 

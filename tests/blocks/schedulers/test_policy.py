@@ -13,7 +13,8 @@ from pipeline.blocks.latency import model
 from pipeline.blocks.schedulers import Budget, policy
 from pipeline.blocks.schedulers.on_machine.refinement import cost, refine
 from pipeline.blocks.schedulers.on_machine.rollouts import batch, fit, learn
-from pipeline.config.methods.policy import Rollouts, Settings
+from pipeline.blocks.schedulers.policy import Settings
+from pipeline.config.processors import Rollouts
 from tests.blocks.models import imitated
 from tests.blocks.schedulers.machines import machine
 

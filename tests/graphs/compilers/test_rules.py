@@ -8,7 +8,7 @@ import pytest
 from pipeline.graphs.compilers import loop_fusion, priority_fusion, xla_2023
 from pipeline.graphs.compilers.cost import seconds
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.optimum import MOST_CHOICES, TooLarge, optimum
+from pipeline.graphs.compilers.optimum import MOST_CHOICES, Unsupported, optimum
 from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, violations
 from pipeline.graphs.compilers.rates import Rates
 from tests.graphs.compilers.made import drawn, problem
@@ -106,5 +106,5 @@ def test_the_optimum_is_the_best_of_every_grouping() -> None:
 
 def test_too_many_plans_are_not_looked_at() -> None:
     n = MOST_CHOICES + 2
-    with pytest.raises(TooLarge, match="at most"):
+    with pytest.raises(Unsupported, match="at most"):
         optimum(problem(["relu"] * n, [(i, i + 1) for i in range(n - 1)]))

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
-from benchmarks.frozen_placements import PLACEMENTS, PROBLEMS, placements, problems
 from pipeline import tables
 from pipeline.config.params import load
 from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.placed import expert_placement, frozen_placement
+from pipeline.graphs.corpus.placed import EXPERTS, PLACEMENTS, chosen, expert_placement, frozen_placement
+from pipeline.graphs.corpus.roofline import problem_of
+from pipeline.graphs.devices import worth
+from pipeline.graphs.devices.judging import FROZEN
 from pipeline.graphs.devices.limits import SHARE, WORKING_SET, memory_limit, working_sets
 from pipeline.graphs.devices.simulator import peaks
 from pipeline.graphs.problems.problem import Edges, Problem
 
+PROBLEMS = FROZEN / "placement_problems.parquet"
 UNSEEN = {"placement_unseen", "placement_unseen_larger"}
 
 
 def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
+    """Every graph with the first set that it is in, for every number of devices, in the sequence of the tables."""
     params = load()
-    now, frozen = problems(params), tables.read("placement_problems", PROBLEMS)
-    assert now["graph_id"].tolist() == frozen["graph_id"].tolist()
-    assert now["memory_bytes"].tolist() == pytest.approx(frozen["memory_bytes"].tolist(), rel=1e-12)
-    then = tables.read("expert_placements", PLACEMENTS)
-    for row, frozen_row in zip(placements(params).to_dict("records"), then.to_dict("records"), strict=True):
-        assert (row["graph_id"], row["devices"], row["expert"]) == (
-            frozen_row["graph_id"],
-            frozen_row["devices"],
-            frozen_row["expert"],
-        )
-        assert np.array_equal(row["placement"], frozen_row["placement"])
+    frozen = iter(tables.read("placement_problems", PROBLEMS).to_dict("records"))
+    then = iter(tables.read("expert_placements", PLACEMENTS).to_dict("records"))
+    graphs = {}
+    for settings in params.placement_sets.values():
+        for graph in chosen(settings):
+            graphs.setdefault(graph.graph_id, (graph, params.devices[settings.device]))
+    for (graph, device), devices in product(graphs.values(), (2, 4, 8)):
+        problem, row = problem_of(graph, devices, device, np.inf), next(frozen)
+        assert (graph.graph_id, devices) == (row["graph_id"], row["devices"])
+        assert memory_limit(problem) == pytest.approx(row["memory_bytes"], rel=1e-12)
+        assert worth.headroom(problem) == pytest.approx(row["headroom"], rel=1e-9)
+        for expert in EXPERTS:
+            placement = expert_placement(graph, problem.seconds, devices, expert)
+            if placement is not None:
+                row = next(then)
+                assert (graph.graph_id, devices, expert) == (row["graph_id"], row["devices"], row["expert"])
+                assert np.array_equal(placement, row["placement"])
+    assert next(frozen, None) is None and next(then, None) is None
 
 
 def test_families_of_the_test_are_learned_from_and_tuned_on_by_nobody() -> None:

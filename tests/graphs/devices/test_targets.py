@@ -1,10 +1,8 @@
-"""Targets: by hand, invariants of noise, and strengths found by bisection."""
+"""Targets: by hand, and invariants of noise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from tests.graphs.problems import drawn
 
 PAIR = Problem(  # 0 -> 1
@@ -57,35 +54,9 @@ def test_noise_has_the_run_times_as_its_mean() -> None:
     assert targets.noisy(problem, 0.5, normals).mean.seconds.mean() == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.parametrize(("name", "ratio"), targets.RATIOS.items())
-def test_bisection_gives_the_ratio_that_was_asked_for(name: str, ratio: float) -> None:
-    graphs, rng = problems(), np.random.default_rng(3)
-    schedules = [by_critical_path(problem) for problem in graphs]
-    normals = [targets.hidden(problem, rng) for problem in graphs]
-    kinds: dict[str, list[Callable[[float], targets.Target]]] = {
-        "noisy": [partial(targets.noisy, p, normals=z) for p, z in zip(graphs, normals, strict=True)],
-        "bandwidth": [partial(targets.bandwidth, p) for p in graphs],
-        "latency": [partial(targets.latency, p) for p in graphs],
-    }
-    strength = targets.bisect(graphs, schedules, kinds[name], ratio)
-    ratios = [
-        targets.speedup_ratio(of(strength), problem, *schedule)
-        for of, problem, schedule in zip(kinds[name], graphs, schedules, strict=True)
-    ]
-    assert np.mean(ratios) == pytest.approx(ratio, abs=1e-6)
-    assert targets.bisect(graphs, schedules, kinds[name], ratio) == strength
-
-
-def test_a_ratio_that_no_strength_reaches_is_refused() -> None:
-    alone = replace(PAIR, devices=1)
-    schedule = by_critical_path(alone)
-    with pytest.raises(ValueError, match=r"list scheduling still has 1\.000 of its speedup, not 0\.5"):
-        targets.bisect([alone], [schedule], [partial(targets.latency, alone)], 0.5)
-
-
 def test_graphs_without_work_or_sizes_have_every_target() -> None:
     empty = Problem(np.zeros(0), np.zeros(0), Edges(np.zeros(1, np.int32), np.zeros(0, np.int32)), 2)
     none = np.zeros((1, 0), np.int32)
     for problem, schedule in ((empty, none), (replace(PAIR, sizes=np.zeros(2)), ORDER)):
         for target in (targets.bandwidth(problem, 2.0), targets.noisy(problem, 1.0, np.zeros((10, len(problem))))):
-            assert targets.speedup_ratio(target, problem, schedule[0], schedule[0]) == pytest.approx(1.0)
+            assert target.seconds(schedule, schedule) == pytest.approx(target.mean.seconds.sum())

@@ -28,7 +28,8 @@ from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.graphs.models.fusing.joint import Machine
 from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
 from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fuse, go_joint, placed
+from pipeline.graphs.schedulers.fusing import fusion_of, make
+from pipeline.methods import Unsupported, names
 from tests.graphs.compilers.made import drawn
 
 RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)
@@ -56,10 +57,10 @@ def problems(count: int, n: int, seed: int = 3) -> list[FusionProblem]:
 def test_every_method_conforms(name: str) -> None:
     """Plans are legal, the same for a seed, have the judged costs, and are never better than the best of all plans."""
     for problem in problems(4, 8):
-        plan, costs = fuse(problem, METHODS[name], np.random.default_rng(1))
-        again, same_costs = fuse(problem, METHODS[name], np.random.default_rng(1))
+        first, second = (make(METHODS[name]).fuse(problem, np.random.default_rng(1)) for _ in range(2))
+        plan, costs = first.plan, first.costs
         assert violations(problem, plan) == []
-        assert plan.kernel.tolist() == again.kernel.tolist() and costs.tolist() == same_costs.tolist()
+        assert plan.kernel.tolist() == second.plan.kernel.tolist() and costs.tolist() == second.costs.tolist()
         assert seconds(problem, plan) == pytest.approx(costs.min())
         assert seconds(problem, plan) >= seconds(problem, optimum(problem)) * (1 - 1e-12)
         assert len(costs) == getattr(METHODS[name], "evaluations", 1)
@@ -70,7 +71,7 @@ def test_searches_are_no_worse_than_what_they_start_from() -> None:
     for problem in problems(6, 30):
         start = best_default(problem).seconds
         for name in ("climbing", "go", "go_untaught"):
-            plan, _ = fuse(problem, METHODS[name], np.random.default_rng(0))
+            plan = make(METHODS[name]).fuse(problem, np.random.default_rng(0)).plan
             assert seconds(problem, plan) <= start
             better += seconds(problem, plan) < start * (1 - 1e-9)
     assert better > 0
@@ -131,16 +132,24 @@ def test_kernels_are_a_graph_that_takes_as_long_on_one_device() -> None:
 def test_the_tasks_together_conform(tasks: Any, learns: bool) -> None:
     settings = GoJoint(method="go_joint", evaluations=60, tasks=tasks, learns=learns, settings=SMALL)
     for problem in problems(3, 20):
-        result = go_joint.search(problem, MACHINE, settings, np.random.default_rng(2))
-        again = go_joint.search(problem, MACHINE, settings, np.random.default_rng(2))
-        assert violations(problem, result.best.plan) == []
+        result, again = (make(settings).fuse(problem, np.random.default_rng(2), MACHINE) for _ in range(2))
+        assert violations(problem, result.plan) == []
         assert len(result.costs) == 60 and result.costs.tolist() == again.costs.tolist()
-        kernels, best = result.best.kernels.problem, result.best.evaluated
+        assert result.scheduled is not None and result.scheduled.plan is result.plan
+        kernels, best = result.scheduled.kernels.problem, result.scheduled.evaluated
         assert evaluated(kernels, best.orders, best.placements).seconds[0] == pytest.approx(result.costs.min())
-        assert result.best.seconds >= kernels.bound * (1 - 1e-12)
+        assert result.scheduled.seconds >= kernels.bound * (1 - 1e-12)
         if tasks == "placement":
-            start = placed(problem, MACHINE, best_default(problem).plan)
-            assert result.best.seconds <= start.seconds * (1 + 1e-12)
+            start = fusion_of(problem, best_default(problem).plan, np.zeros(0), MACHINE).scheduled
+            assert start is not None and result.scheduled.seconds <= start.seconds * (1 + 1e-12)
+
+
+def test_every_method_is_here_and_one_that_places_needs_several_devices() -> None:
+    assert names("fusion") == sorted({settings.file for settings in METHODS.values()} | {"go_joint"})
+    with pytest.raises(Unsupported, match="name a link as the target"):
+        make(GoJoint(method="go_joint")).fuse(problems(1, 8)[0], np.random.default_rng(0))
+    with pytest.raises(ValueError, match="'go_fusion' is not given what it needs: weights"):
+        make(GoFusion(method="go", model="trained"))
 
 
 def test_an_interrupted_training_ends_as_an_uninterrupted_one() -> None:

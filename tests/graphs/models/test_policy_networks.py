@@ -26,7 +26,6 @@ from pipeline.graphs.models.topoformer import GraphView, graph_view
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from tests.graphs.models import small_policies
-from tests.graphs.models.small_jobs import renumbered
 from tests.graphs.models.small_policies import SIGMA, TOLD, Steps, policy, probabilities, problem, steps
 from tests.graphs.problems import drawn
 
@@ -134,7 +133,7 @@ def test_another_numbering_permutes_the_probabilities(reads: str, seed: int, n: 
     number = np.argsort(order)
     route = steps(network, job, seed)[: seed % n]
     new_route = [(int(number[operation]), device) for operation, device in route]
-    first, second = probabilities(network, job, route), probabilities(network, renumbered(job, order), new_route)
+    first, second = probabilities(network, job, route), probabilities(network, drawn.renumbered(job, order), new_route)
     np.testing.assert_allclose(second.forward, first.forward[order], **CLOSE)
     np.testing.assert_allclose(second.backward, first.backward, **CLOSE)
 

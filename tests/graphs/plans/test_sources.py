@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.config.devices import DEVICES, LINKS
 from pipeline.config.params import load
 from pipeline.graphs.corpus.workloads import read_workload
-from pipeline.graphs.plans.hardware import DEVICES, LINKS, on_devices
-from pipeline.graphs.plans.sources import export_module, read_file
+from pipeline.graphs.plans.sources import export_module, on_devices, read_file
 from pipeline.wiring import ROOT
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
@@ -74,11 +74,10 @@ def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, mes
 
 
 def test_devices_and_links_are_those_of_the_experiments() -> None:
-    """The command has the same devices and links as params.yaml, which is not in the package."""
+    """params.yaml adds the link of the machine at hand, which users cannot name."""
     params = load(ROOT / "params.yaml")
-    measured = {"two_cores"}  # a link of the machine at hand, which users cannot name
-    assert params.devices == DEVICES
-    assert {name: link for name, link in params.links.items() if name not in measured} == LINKS
+    assert params.devices == DEVICES and {*params.links} == {*LINKS, "two_cores"}
+    assert {name: link for name, link in params.links.items() if name in LINKS} == LINKS
 
 
 def test_other_files_are_no_models(tmp_path: Path) -> None:

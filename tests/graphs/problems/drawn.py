@@ -22,6 +22,16 @@ def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: fl
     )
 
 
+def renumbered(problem: Problem, order: np.ndarray) -> Problem:
+    """The same graph with other numbers: operation order[k], a topological order, becomes number k."""
+    number = np.argsort(order)
+    sources, targets = number[problem.children.sources], number[problem.children.targets]
+    by_source = np.lexsort((targets, sources))
+    offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=len(order)))].astype(np.int32)
+    edges = Edges(offsets, targets[by_source].astype(np.int32))
+    return Problem(problem.seconds[order], problem.sizes[order], edges, problem.devices, problem.transfers)
+
+
 def schedules(problem: Problem, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Random topological orders, uniform among the ready operations in each step, and uniform devices: (count, n)."""
     orders = np.array([_order(problem, rng) for _ in range(count)], np.int32).reshape(count, len(problem))

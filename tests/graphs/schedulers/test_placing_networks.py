@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from pipeline.config.graph_methods import graph_entry
-from pipeline.config.graph_methods.hdp import Settings as HdpSettings
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.evaluation import Evaluated, evaluated
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals, make, node_by_node
 from pipeline.graphs.schedulers.hdp import Network, advantages
+from pipeline.graphs.schedulers.hdp import Settings as HdpSettings
 from pipeline.graphs.schedulers.rules.ordering import ordered
 from tests.graphs.problems import drawn
 

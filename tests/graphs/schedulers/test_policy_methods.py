@@ -88,7 +88,7 @@ def test_a_known_target_is_told(weights: Path, conditions_told: list[Any]) -> No
     ((transfers, _, strengths, size),) = conditions_told
     assert transfers == slow.transfers and strengths == strengths_of(Target((slow,))) and size == 60
     assert proposals.stats["best"][-1] == Target((slow,)).seconds(proposals.orders, proposals.placements).min()
-    with pytest.raises(ValueError, match="'gflownet' lacks resources that it needs: target"):
+    with pytest.raises(ValueError, match="'gflownet' is not given what it needs: target"):
         make(graph_entry("gflownet", told="target"), {"weights": weights})
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pipeline.graphs.devices.completion import earliest_finish
 from pipeline.graphs.devices.simulator import makespans, peaks, starts
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers.contiguous import split
-from pipeline.graphs.schedulers.heft import earliest_finish
 from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.listing import listed
 from pipeline.graphs.schedulers.rules.ordering import ordered

@@ -34,7 +34,7 @@ from pipeline.blocks.schedulers.on_machine.preference import (
     fill_features,
     preferred,
 )
-from pipeline.config.methods.policy import Rollouts
+from pipeline.config.processors import Rollouts
 
 _PENALTY = 1e-3  # of squared weights, in standard deviations of the features
 

@@ -1,46 +1,51 @@
-"""Methods that fuse the operations of a graph: each returns a plan, and the cost of every evaluation."""
+"""Methods that fuse the operations of a graph; one file, one method, found by the registry (pipeline/methods.py)."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from pipeline.config.fusion import Annealing, GoFusion, Rule
-from pipeline.graphs.compilers.cost import seconds
+from pipeline import methods as registry
+from pipeline.config.fusion import FusionMethod
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import levels_of
-from pipeline.graphs.compilers.optimum import optimum
-from pipeline.graphs.compilers.plan import Plan, separate
+from pipeline.graphs.compilers.plan import Plan
 from pipeline.graphs.devices.completion import OPEN, PLAIN
-from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled, schedule_of_plan
-from pipeline.graphs.schedulers.fusing import fusion_annealing, go_fusion
 
 
-def fuse(
-    problem: FusionProblem, settings: Rule | Annealing | GoFusion, rng: np.random.Generator, weights: Path | None = None
-) -> tuple[Plan, np.ndarray]:
-    """A method's plan, and the seconds of each of its evaluations, (evaluations,).
+@dataclass(frozen=True)
+class Fusion:
+    """A method's plan; on several devices with a schedule of its kernels."""
 
-    Raises compilers.optimum.TooLarge if all plans have to be evaluated and there are too many.
-    """
-    if isinstance(settings, Annealing):
-        result = fusion_annealing.search(problem, settings, rng)
-        return result.best.plan, result.costs
-    if isinstance(settings, GoFusion):
-        result = go_fusion.search(problem, settings, rng, weights)
-        return result.best.plan, result.costs
-    if settings.method == "separate":
-        plan = separate(problem.n)
-    elif settings.method == "optimum":
-        plan = optimum(problem)
-    else:
-        plan = DEFAULTS[settings.method](problem)
-    return plan, np.array([seconds(problem, plan)])
+    plan: Plan
+    costs: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (evaluations,) seconds; none if none are recorded
+    scheduled: Scheduled | None = None
 
 
-def placed(problem: FusionProblem, machine: Machine, plan: Plan) -> Scheduled:
-    """A plan on several devices; HEFT places and orders its kernels."""
+class Method(Protocol):
+    """The interface of every method."""
+
+    def fuse(self, problem: FusionProblem, rng: np.random.Generator, machine: Machine | None = None) -> Fusion:
+        """A plan of the problem, for one device or for a machine of several.
+
+        Raises methods.Unsupported for a problem that it does not support.
+        """
+        ...
+
+
+def make(entry: FusionMethod, resources: Mapping[str, object] | None = None) -> Method:
+    """The method of an entry. `weights`: the file of its network. Raises ValueError if this is missing."""
+    method: Method = registry.make("fusion", entry.file, entry, resources or {})
+    return method
+
+
+def fusion_of(problem: FusionProblem, plan: Plan, costs: np.ndarray, machine: Machine | None) -> Fusion:
+    """The answer of a method that only fuses; on several devices HEFT places and orders the kernels of its plan."""
+    if machine is None:
+        return Fusion(plan, costs)
     undecided = np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8)
-    return schedule_of_plan(problem, machine, plan, levels_of(problem, plan), *undecided)
+    return Fusion(plan, scheduled=schedule_of_plan(problem, machine, plan, levels_of(problem, plan), *undecided))

@@ -9,17 +9,28 @@ import math
 
 import numpy as np
 
-from pipeline.config.fusion import Annealing
+from pipeline.config.fusion import Annealing as Settings
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.compilers.levels import LEVELS
 from pipeline.graphs.models.fusing.fusing_search import SearchResult, best_default, group_labels, judged
+from pipeline.graphs.models.fusing.joint import Machine
 from pipeline.graphs.problems.groups import drawn_groups
+from pipeline.graphs.schedulers.fusing import Fusion, fusion_of
 
 _ALONE = 0.25  # share of the changes that concern single operations
 _BATCH = 100  # groups that are drawn at a time
 
 
-def search(problem: FusionProblem, settings: Annealing, rng: np.random.Generator) -> SearchResult:
+class Annealing:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def fuse(self, problem: FusionProblem, rng: np.random.Generator, machine: Machine | None = None) -> Fusion:
+        result = search(problem, self._settings, rng)
+        return fusion_of(problem, result.best.plan, result.costs, machine)
+
+
+def search(problem: FusionProblem, settings: Settings, rng: np.random.Generator) -> SearchResult:
     """A search of that many evaluations, the start's included; it starts from the best default."""
     current = best = best_default(problem)
     costs = [current.seconds]
@@ -41,7 +52,10 @@ def search(problem: FusionProblem, settings: Annealing, rng: np.random.Generator
     return SearchResult(best, np.array(costs))
 
 
-def _temperature(settings: Annealing, progress: float) -> float:
+def _temperature(settings: Settings, progress: float) -> float:
     if settings.hot == 0 or settings.cold == 0:
         return 0.0
     return settings.hot * (settings.cold / settings.hot) ** progress
+
+
+make = Annealing

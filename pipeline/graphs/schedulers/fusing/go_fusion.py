@@ -9,24 +9,41 @@ import torch
 
 from pipeline.config.fusion import GoFusion
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.models.fusing import fusing_search as rounds
 from pipeline.graphs.models.fusing.fusing_files import load
 from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_search import best_default, search
+from pipeline.graphs.models.fusing.joint import Machine
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
+from pipeline.graphs.schedulers.fusing import Fusion, fusion_of
 
 
-def search(
-    problem: FusionProblem, settings: GoFusion, rng: np.random.Generator, weights: Path | None = None
-) -> rounds.SearchResult:
-    """A search of that many evaluations, the start's included; it starts from the best default."""
-    seed = int(rng.integers(2**63))
-    if weights is not None:
-        network = load(weights)
-    else:
+class Go:
+    def __init__(self, settings: GoFusion, weights: Path | None = None) -> None:
+        self._settings, self._weights = settings, weights
+
+    def fuse(self, problem: FusionProblem, rng: np.random.Generator, machine: Machine | None = None) -> Fusion:
+        network = self._network(int(rng.integers(2**63)))
+        rate = self._settings.settings.learning_rate
+        learn = Learner(network, rate) if self._settings.learns else None  # type: ignore[arg-type]
+        result = search(
+            network,
+            Fusible.of(problem),
+            best_default(problem),
+            network.settings,
+            self._settings.evaluations,
+            rng,
+            learn,
+        )
+        return fusion_of(problem, result.best.plan, result.costs, machine)
+
+    def _network(self, seed: int) -> Fusing:
+        """The trained network, or one with random weights."""
+        if self._weights is not None:
+            return load(self._weights)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            network = Fusing(settings.settings)
-    learn = Learner(network, settings.settings.learning_rate) if settings.learns else None  # type: ignore[arg-type]
-    start = rounds.best_default(problem)
-    return rounds.search(network, Fusible.of(problem), start, network.settings, settings.evaluations, rng, learn)
+            return Fusing(self._settings.settings)
+
+
+make = Go

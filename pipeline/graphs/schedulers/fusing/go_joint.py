@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
@@ -13,21 +11,30 @@ from pipeline.graphs.compilers.levels import ALONE, FUSED, levels_of
 from pipeline.graphs.models.fusing import fusing_search as rounds
 from pipeline.graphs.models.fusing import joint
 from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.joint import Joint, Machine, Scheduled
+from pipeline.graphs.models.fusing.joint import Machine, Scheduled
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
+from pipeline.graphs.schedulers.fusing import Fusion
+from pipeline.methods import Unsupported
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """A schedule of the kernels of a plan, and the cost of every evaluation."""
+class Joint:
+    def __init__(self, settings: GoJoint) -> None:
+        self._settings = settings
 
-    best: Scheduled
-    costs: np.ndarray  # (evaluations,) makespans in seconds; infinite for evaluations of a plan alone
+    def fuse(self, problem: FusionProblem, rng: np.random.Generator, machine: Machine | None = None) -> Fusion:
+        if machine is None:
+            raise Unsupported("it places kernels on several devices: name a link as the target")
+        best, costs = search(problem, machine, self._settings, rng)
+        return Fusion(best.plan, costs, best)
 
 
-def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.random.Generator) -> SearchResult:
-    """A search of that many evaluations from the plan of a default; HEFT places its kernels.
+def search(
+    problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.random.Generator
+) -> tuple[Scheduled, np.ndarray]:
+    """The best schedule, and the makespan of each of that many evaluations; infinite where a plan alone is judged.
+
+    It starts from the plan of a default; HEFT places its kernels.
 
     `separate`: half of the evaluations search for the plan whose kernels take least one after the other, the other half
     for where and when they run. `placement`: the plan stays that of the best default. `together`: the first evaluations
@@ -35,7 +42,7 @@ def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**63)))
-        network, alone = Joint(settings.settings), Fusing(settings.settings)
+        network, alone = joint.Joint(settings.settings), Fusing(settings.settings)
     rate = settings.settings.learning_rate
     learn, learn_alone = (Learner(module, rate) if settings.learns else None for module in (network, alone))  # type: ignore[arg-type]
     fusible, default = Fusible.of(problem), rounds.best_default(problem)
@@ -54,7 +61,7 @@ def search(problem: FusionProblem, machine: Machine, settings: GoJoint, rng: np.
     start = min(starts, key=lambda scheduled: scheduled.seconds)
     remaining = settings.evaluations - plan_evaluations - len(starts) + 1
     best, costs = joint.search(network, fusible, machine, start, share, remaining, rng, learn)
-    return SearchResult(best, np.r_[np.full(plan_evaluations, np.inf), start_costs, costs[1:]])
+    return best, np.r_[np.full(plan_evaluations, np.inf), start_costs, costs[1:]]
 
 
 def _starts(problem: FusionProblem) -> list[np.ndarray]:
@@ -62,3 +69,6 @@ def _starts(problem: FusionProblem) -> list[np.ndarray]:
     candidates = [levels_of(problem, rule(problem)) for rule in rounds.DEFAULTS.values()]
     candidates += [np.where(levels < FUSED, ALONE, levels) for levels in candidates]
     return list({levels.tobytes(): levels for levels in candidates}.values())
+
+
+make = Joint

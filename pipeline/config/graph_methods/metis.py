@@ -1,9 +1,0 @@
-"""Settings of graphs/schedulers/metis.py: it has none."""
-
-from __future__ import annotations
-
-from pipeline.config.graph_methods import GraphMethodSettings
-
-
-class Settings(GraphMethodSettings):
-    pass
