@@ -27,7 +27,6 @@ from pipeline.blocks.formats.statements import DEBUG_SECTION, Kind, Source
 
 _FUNCTIONS = (2, 10)  # types of symbols: functions, and resolvers of indirect functions
 _NO_PLACES = (3, 4, 6)  # sections, files, variables of threads
-_ABSOLUTE = (1, 10, 11, 12, 14)  # relocations that hold an address, or a part of it
 _RELATIVE = (2, 4, 9, 13, 15, 22, 24, 41, 42)  # those that hold a distance, or the place of an address in a table
 _SKIPPED = (".eh_frame", ".gcc_except_table")
 _SHIFT = 40  # a key is the number of a section times 2 to the power of this, plus an offset

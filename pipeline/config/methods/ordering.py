@@ -21,4 +21,4 @@ class Settings(MethodSettings):
         """The network's encoder, head and decoders."""
         if not isinstance(model, ordering.Ordering):
             raise ValueError("ordering needs the settings of its network: they name its encoder and its head")
-        return ordering.modules(model, decoding=True)
+        return ordering.modules(model)
