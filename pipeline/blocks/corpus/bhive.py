@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.blocks.corpus.cut import Blocks
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.leaks import masked
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 COMPILER = "unknown"
 _TEXT_PROBE_BYTES = 1 << 16
@@ -35,7 +35,7 @@ def _codes(data: bytes, first_line: int) -> tuple[list[int], list[bytes], list[t
     """Line numbers and codes of the rows that hold a block, and (line, reason) of the bad rows."""
     probe = data[:_TEXT_PROBE_BYTES]
     if first_line == 1 and b"\0" in probe:
-        raise UnusableFile("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
+        raise Unreadable("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
     lines: list[int] = []
     codes: list[bytes] = []
     bad: list[tuple[int, str]] = []
@@ -67,7 +67,7 @@ def blocks(
 
     `first_line`: the number of the first line of `data`, a piece of a file.
     A row is bad if it is not hexadecimal, does not consist of whole instructions, or contains a control transfer.
-    Raises UnusableFile if the file is not text.
+    Raises Unreadable if the file is not text.
     """
     lines, codes, bad = _codes(data, first_line)
     bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)

@@ -17,11 +17,11 @@ from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from pipeline.blocks.corpus.elf_symbols import is_thunk
 from pipeline.blocks.formats.assembler import relocation_symbols, relocation_types
 from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_names import Names
 from pipeline.blocks.formats.computed_jumps import computed_jumps, may_change_return, may_write_return, pops_first
-from pipeline.blocks.formats.elf_symbols import is_thunk
 from pipeline.blocks.formats.listing import Listing, branches, by_section
 from pipeline.blocks.formats.statements import DEBUG_SECTION, Kind, Source
 

@@ -14,6 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from iced_x86 import Decoder, OpKind
 
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import PC_RELATIVE, Relocations
+from pipeline.blocks.corpus.elf_symbols import Symbols
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.formats.computed_jumps import (
     Computed,
@@ -24,9 +27,7 @@ from pipeline.blocks.formats.computed_jumps import (
 )
 from pipeline.blocks.formats.elf_code import Code, Flow, signed
 from pipeline.blocks.formats.elf_functions import Verdict
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, Relocations
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.elf_targets import numbers_at_every_byte
 from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.unwinding import Functions

@@ -14,6 +14,7 @@ import torch
 
 from pipeline.blocks.models import beam, greedy
 from pipeline.blocks.models.greedy import Scores
+from pipeline.blocks.models.heads import Head
 from pipeline.blocks.models.heads.pointer import Pointer
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
@@ -40,15 +41,13 @@ def _beam(
     return beam.decode(problems, related, scores, head.beam)
 
 
-def _sample(
-    head: Pointer, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator
-) -> np.ndarray:
+def _sample(head: Head, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator) -> np.ndarray:
     size, n = scores.base.shape
     return greedy.decode(problems, related, scores, rng.gumbel(size=(size, n, n)))
 
 
 def draws(
-    head: Pointer, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator, count: int
+    head: Head, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator, count: int
 ) -> np.ndarray:
     """The greedy order, then count - 1 orders drawn from the network's distribution, (B, count, n)."""
     drawn = [_sample(head, scores, problems, related, rng) for _ in range(count - 1)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import assembler
 from pipeline.blocks.formats.assembler import Refused, assemble, relocation_symbols, relocation_types
-from pipeline.blocks.formats.document import Unreadable
 from tests.blocks.formats.assembled import needs_as
 
 pytestmark = needs_as

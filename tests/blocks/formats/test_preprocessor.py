@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats.assembly_file import read
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.preprocessor import preprocessor_line
 from tests.blocks.formats.assembled import needs_as
 
