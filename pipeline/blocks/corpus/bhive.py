@@ -70,23 +70,13 @@ def blocks(
     Raises Unreadable if the file is not text.
     """
     lines, codes, bad = _codes(data, first_line)
-    bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)
-    code, begin, end = np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:]
-    decoded = forms.decode(code, begin, end)
-    facts = forms.facts[decoded.form]
-
-    def rows_with(instructions: np.ndarray) -> np.ndarray:
-        return np.unique(np.searchsorted(decoded.first, np.flatnonzero(instructions), "right") - 1)
-
-    whole = decoded.whole.copy()
-    whole[rows_with(~facts["valid"])] = False
-    straight_line = np.ones(len(whole), bool)
-    straight_line[rows_with(facts["control"])] = False
-    for row in np.flatnonzero(~(whole & straight_line)).tolist():
+    code, bounds, decoded, whole, straight = forms.read(codes)
+    begin, end = bounds[:-1], bounds[1:]
+    for row in np.flatnonzero(~(whole & straight)).tolist():
         fault = "transfers control before its end or at it" if whole[row] else "not made of whole x86-64 instructions"
         bad.append((lines[row], f"{fault}: {codes[row][:20].hex()}"))
     n_instructions = np.diff(decoded.first)
-    selected = whole & straight_line & (n_instructions >= min_instructions) & (n_instructions <= max_instructions)
+    selected = whole & straight & (n_instructions >= min_instructions) & (n_instructions <= max_instructions)
     hidden = masked(code, begin, decoded, forms.facts)
     address = np.array(lines, np.int64)
     selected_blocks = Blocks(

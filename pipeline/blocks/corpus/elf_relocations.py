@@ -98,8 +98,10 @@ def read_relocations(layout: Layout, symbols: Symbols) -> Relocations:
 
 
 def _of_rows(rows: list[tuple[int, ...]], names: list[str]) -> Relocations:
-    *columns, is_local, entries = np.array(rows, np.int64).reshape(-1, 9).T
-    return Relocations(names, *columns, is_local.astype(bool), entries)
+    section, place, kind, defined_in, symbol, addend, target, is_local, entry = (
+        np.array(rows, np.int64).reshape(-1, 9).T
+    )
+    return Relocations(names, section, place, kind, defined_in, symbol, addend, target, is_local.astype(bool), entry)
 
 
 def packed_targets(layout: Layout, content: bytes) -> np.ndarray:
