@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline import tables
 from pipeline.config.section import section
 from pipeline.config.whole_graph import Generalised
-from pipeline.graphs.models.whole_graph.files import SHIPPED, load
+from pipeline.graphs.models.whole_graph.network import SHIPPED, load
 from pipeline.report.whole_graph_card import best, card
 from pipeline.stages import options
 from pipeline.stages.shipping import best_training, install

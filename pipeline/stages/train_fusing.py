@@ -10,7 +10,7 @@ from pipeline.config.section import section
 from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.models.fusing.fusing_files import save
+from pipeline.graphs.models.fusing.fusing_network import save
 from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.learning import processes
 from pipeline.stages import options

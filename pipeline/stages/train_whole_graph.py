@@ -17,7 +17,7 @@ from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.limits import memory_limit
-from pipeline.graphs.models.whole_graph.files import save
+from pipeline.graphs.models.whole_graph.network import save
 from pipeline.graphs.models.whole_graph.training import train
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning import processes

@@ -18,7 +18,7 @@ from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
 from pipeline.graphs.execution.chosen_schedules import best_schedules
 from pipeline.graphs.models.whole_graph import training
-from pipeline.graphs.models.whole_graph.files import load as load_network
+from pipeline.graphs.models.whole_graph.network import load as load_network
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_placement,

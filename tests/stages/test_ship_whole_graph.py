@@ -13,8 +13,7 @@ import torch
 from pipeline import places, tables
 from pipeline.analysis.rows import Quantity, results, row
 from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.models.whole_graph.files import SHIPPED, load, save
-from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.network import SHIPPED, WholeGraph, load, save
 from pipeline.stages import ship_whole_graph, shipping
 
 SETTINGS = json.dumps({"training": ["some_graphs"], "development": "d", "links": ["pcie"], "updates": 7})

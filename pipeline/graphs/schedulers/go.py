@@ -16,8 +16,7 @@ import torch
 from pipeline.config.graph_methods.go import Settings, Tasks
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.models.whole_graph.files import load
-from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.network import WholeGraph, load
 from pipeline.graphs.models.whole_graph.search import Learner, State, search
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals

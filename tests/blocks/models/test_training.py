@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.blocks.models.pocsnet_training import State, train
-from pipeline.learning.diverged import Diverged
+from pipeline.learning.loop import Diverged
 from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.popocs import popocs
 from tests.blocks.models import made

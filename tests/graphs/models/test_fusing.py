@@ -21,8 +21,7 @@ from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate,
 from pipeline.graphs.compilers.producers import savings
 from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.models.fusing.fusing_files import load, save
-from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing, load, save
 from pipeline.graphs.models.fusing.fusing_search import best_default, judged
 from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.graphs.models.fusing.joint import Machine

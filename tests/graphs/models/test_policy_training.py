@@ -23,7 +23,7 @@ from pipeline.graphs.models.policy import Policy, make, save
 from pipeline.graphs.models.policy_training import State, StepInput, measure, train
 from pipeline.graphs.models.topoformer import graph_view
 from pipeline.graphs.problems.problem import Problem
-from pipeline.learning.diverged import Diverged
+from pipeline.learning.loop import Diverged
 from tests.graphs.models.small_policies import policy, problem, settings
 from tests.graphs.problems import drawn
 

@@ -13,8 +13,7 @@ import torch
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions
 from pipeline.graphs.models.whole_graph import moves
-from pipeline.graphs.models.whole_graph.files import load, save
-from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
+from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention, load, save
 from pipeline.graphs.models.whole_graph.search import Learner, State, advantages, better, draw_round, losses, search
 from pipeline.graphs.models.whole_graph.surroundings import Standing, standing
 from pipeline.graphs.problems.problem import Edges, Problem
