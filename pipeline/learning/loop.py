@@ -60,7 +60,7 @@ def run(training: Training[Any], resume: State | None, save: Callable[[State], N
     Raises Diverged if numbers of the steps or weights are not finite at a measurement.
     """
     network, optimiser, unit = training.network, training.optimiser, training.unit
-    parts = {"model": network, "optimiser": optimiser, **training.parts}
+    parts: dict[str, Part] = {"model": network, "optimiser": optimiser, **training.parts}
     if training.patience is not None:
         best = parts["best"] = _Best(network)
     history: list[Row] = []
@@ -69,6 +69,8 @@ def run(training: Training[Any], resume: State | None, save: Callable[[State], N
         for name, part in parts.items():
             part.load_state_dict(resume[name])
         history, first = list(resume["history"]), resume[unit]
+        if processes.is_first():
+            print(f"resuming at {unit} {first} of {training.steps}", file=sys.stderr)
     interval = max(1, training.steps // training.measurements)
     progress = tqdm(
         range(first, training.steps), "training", training.steps, initial=first, unit=unit, file=sys.stderr,
