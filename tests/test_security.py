@@ -21,9 +21,9 @@ from pipeline.blocks.schedulers import policy as block_policy
 from pipeline.config import files
 from pipeline.config.section import ConfigError
 from pipeline.graphs.models import policy as graph_policy
-from pipeline.graphs.models.fusing import fusing_files
+from pipeline.graphs.models.fusing import fusing_network
 from pipeline.graphs.models.slot_network import SlotNetwork
-from pipeline.graphs.models.whole_graph import files as whole_graph_files
+from pipeline.graphs.models.whole_graph import network as whole_graph_network
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.report import numbers, rendering
 from pipeline.stages import dashboard, own_store
@@ -176,8 +176,8 @@ def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pyt
         POCSNet.load,
         graph_policy.load,
         SlotNetwork.load,
-        whole_graph_files.load,
-        fusing_files.load,
+        whole_graph_network.load,
+        fusing_network.load,
     ],
     ids=lambda load: f"{load.__module__}.{load.__qualname__}",
 )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 
-import pandas as pd
-
-from pipeline import tables
 from pipeline.config.section import section
 from pipeline.config.slot_network import SlotNetwork
 from pipeline.graphs.models.best_orders import read_best_orders
+from pipeline.graphs.models.slot_network import SlotNetwork as SlotNetworkModel
 from pipeline.graphs.models.slot_training import Example, train
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -31,14 +30,15 @@ def main(
     """
     chosen = section(SlotNetwork, settings)
     inputs = [*training, development]
-    checkpoint, state = resumed(["pipeline.graphs.models.slot_training"], f"{settings}\n{seed}", inputs, chosen.steps)
     *learned, watched = (
         [Example.of(example.problem, example.order) for example in read_best_orders(path, chosen.most_operations)]
         for path in inputs
     )
-    network, rows = train(list(chain.from_iterable(learned)), watched, chosen, seed, state, checkpoint.save)
-    if not processes.is_first():
-        return
-    network.save(weights)
-    tables.write(pd.DataFrame(rows), "history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, list(chain.from_iterable(learned)), watched, chosen, seed),
+        SlotNetworkModel.save,
+        Outputs(weights, history, "history"),
+        ["pipeline.graphs.models.slot_training"],
+        f"{settings}\n{seed}",
+        inputs,
+    )

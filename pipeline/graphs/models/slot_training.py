@@ -19,8 +19,7 @@ from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.views import Batch, View, batch, view
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning import processes
-from pipeline.learning.diverged import Diverged
-from pipeline.learning.rates import warmed_cosine
+from pipeline.learning.loop import Diverged, warmed_cosine
 from pipeline.operators.decoding import hungarian, is_legal
 from pipeline.operators.losses import fenchel_young
 

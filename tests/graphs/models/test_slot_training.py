@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.graphs.models.slot_training import State, _batches, measure, train
-from pipeline.learning.diverged import Diverged
+from pipeline.learning.loop import Diverged
 from tests.graphs.models.small_jobs import SETTINGS, examples
 
 

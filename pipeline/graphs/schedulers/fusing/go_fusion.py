@@ -10,8 +10,7 @@ import torch
 from pipeline.config.fusion import GoFusion
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
 from pipeline.graphs.models.fusing import fusing_search as rounds
-from pipeline.graphs.models.fusing.fusing_files import load
-from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing, load
 from pipeline.graphs.models.fusing.numbers import Fusible
 from pipeline.graphs.models.whole_graph.search import Learner
 
