@@ -3,10 +3,15 @@
 The Snakefile is the only DAG. DVC has one stage for each group of rules, with Snakemake's inputs and outputs as
 folders, so that only section `report` of the parameters changes the file. DVC decides *whether* a stage runs,
 Snakemake *how*: with `--forceall --allowed-rules`, Snakemake runs the rules of the stage and no others.
+
+The source files of a stage are one dependency, the list of them with their digests in data/sources. DVC's first stage
+writes the lists (`python -m pipeline.dvcfile sources`) whenever code, rules or parameters have changed.
 """
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +20,14 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
+from pipeline import checksums, tables
 from pipeline.config.intervals import Intervals
 from pipeline.config.params import load
 
 _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
 _ITEM = "${item}"
+_CODE = ("pipeline",)  # folders of the source files
+_SOURCES = "data/sources"
 
 
 @dataclass(frozen=True)
@@ -129,16 +137,22 @@ def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
 
 def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, object]:
     """dvc.yaml as a mapping, from the rules' files and the names of the report's experiments."""
-    stages = {}
+    stages: dict[str, object] = {
+        "sources": {
+            "cmd": "python -m pipeline.dvcfile sources",
+            "deps": ["Snakefile", "params.yaml", *_CODE, "rules"],
+            "outs": [_SOURCES],
+        }
+    }
     for name, stage in STAGES.items():
         inputs = {stage.place(path, experiments) for rule in stage.rules for path in files_of[rule].inputs}
         # The user's own files are no inputs of DVC.
-        inputs = {path for path in inputs if path.split("/")[0] in ("data", "pipeline", "reports")}
+        inputs = {path for path in inputs if path.split("/")[0] in ("data", "reports")}
         outputs = {stage.place(path, experiments) for rule in stage.rules for path in files_of[rule].outputs}
         target = f"all_{name}_{_ITEM}" if stage.each else f"all_{name}"
         entry: dict[str, object] = {
             "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
-            "deps": sorted(inputs - outputs),
+            "deps": sorted({f"{_SOURCES}/{name}.txt"} | (inputs - outputs)),
             "params": stage.params,
             "outs": _outs(outputs - {"reports/metrics.json"}),
         }
@@ -156,8 +170,28 @@ def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, obj
 
 
 def _outs(paths: set[str]) -> list[object]:
-    """DVC stores data; reports are in git."""
-    return [path if path.startswith("data/") else {path: {"cache": False}} for path in sorted(paths)]
+    """DVC stores what git does not: data, the pages as HTML, and the table of all numbers."""
+    stored = ("reports/results.csv", *(path for path in paths if path.startswith("data/") or path.endswith(".html")))
+    return [path if path in stored else {path: {"cache": False}} for path in sorted(paths)]
+
+
+def sources(files_of: dict[str, Files]) -> dict[str, str]:
+    """Stage -> its source files, a line for each: the MD5 of its bytes and its path, as `md5sum` writes and checks them."""
+    lists = {}
+    for name, stage in STAGES.items():
+        inputs = {path for rule in stage.rules for path in files_of[rule].inputs}
+        code = sorted(path for path in inputs if path.split("/")[0] in _CODE)
+        lists[name] = "".join(f"{hashlib.md5(Path(path).read_bytes()).hexdigest()}  {path}\n" for path in code)
+    return lists
+
+
+def write_sources() -> None:
+    """Write the lists of sources for this repository as it is."""
+    for name, text in sources(rules()).items():
+        path = Path(_SOURCES, f"{name}.txt")
+        with tables.replacing(path) as temporary:
+            temporary.write_text(text)
+        checksums.record(path)
 
 
 def text() -> str:
@@ -166,4 +200,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    Path("dvc.yaml").write_text(text())
+    if sys.argv[1:] == ["sources"]:
+        write_sources()
+    else:
+        Path("dvc.yaml").write_text(text())
