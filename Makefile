@@ -38,7 +38,7 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e
 
 .PHONY: dashboard
-dashboard: $(READY) ## the MLflow dashboard: prints each experiment's address and serves, until Ctrl-C
+dashboard: $(READY) ## the MLflow dashboard: prints its address and serves, until Ctrl-C
 	@python -m pipeline.stages dashboard
 
 .PHONY: audit

@@ -176,7 +176,7 @@ def _outs(paths: set[str]) -> list[object]:
 
 
 def sources(files_of: dict[str, Files]) -> dict[str, str]:
-    """Stage -> its source files, a line for each: the MD5 of its bytes and its path, as `md5sum` writes and checks them."""
+    """Stage -> its source files, a line for each: the MD5 of its bytes and its path, as `md5sum` writes them."""
     lists = {}
     for name, stage in STAGES.items():
         inputs = {path for rule in stage.rules for path in files_of[rule].inputs}
