@@ -49,7 +49,7 @@ audit: ## are holes known of the packages of constraints.txt, or were they withd
 
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made
-	python -m pipeline.dvcfile sources
+	python -m pipeline.dvcfile recipes
 	dvc commit -f
 	snakemake --touch --forceall --quiet all  # DVC has relinked files
 

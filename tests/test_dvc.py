@@ -50,10 +50,10 @@ def test_snakemake_takes_no_fetched_file_for_its_own(fetched: Path) -> None:
 
 def test_an_edit_re_runs_the_stages_that_import_the_file(fetched: Path) -> None:
     with changed(fetched / "pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n'):
-        assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["sources"]
-        run(fetched, "dvc", "repro", "sources")
+        assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["recipes"]
+        run(fetched, "dvc", "repro", "recipes")
         assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["judge@quick"]
-    run(fetched, "dvc", "repro", "sources")
+    run(fetched, "dvc", "repro", "recipes")
     assert "up to date" in run(fetched, "dvc", "status")
 
 
