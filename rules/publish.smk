@@ -324,11 +324,10 @@ rule report:
 rule track:
     input:
         src=src("track"),
-        files=[*rules.report.output.pages, rules.report.output.figures, *recorded()],
+        files=rules.report.output.pages,
         results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         weights=[file for name in P.report.experiments for file in trainings(name, "weights")],
-        splits=expand(path("splits"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
         published=PUBLISHED,
     output:
         runs=path("tracked"),

@@ -26,7 +26,7 @@ from pipeline.graphs.models.slot_network import SlotNetwork
 from pipeline.graphs.models.whole_graph import network as whole_graph_network
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.report import numbers, rendering
-from pipeline.stages import dashboard, own_store
+from pipeline.stages import dashboard, run_store
 from tests import audit
 
 ROOT = Path(__file__).parents[1]
@@ -213,7 +213,7 @@ def test_the_names_of_files_are_text_on_a_page() -> None:
 
 def test_the_dashboard_listens_on_loopback_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    own_store.STORE.touch()
+    run_store.STORE.touch()
     commands: list[list[str]] = []
 
     def refuse(command: list[str], **_: object) -> None:
