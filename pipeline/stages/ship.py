@@ -13,7 +13,7 @@ import typer
 from pipeline import places, tables
 from pipeline.blocks.ordering.methods import LEARNED, policy_file
 from pipeline.blocks.schedulers.policy import load
-from pipeline.config.graph_methods.gflownet import Settings
+from pipeline.graphs.schedulers.gflownet import Settings
 from pipeline.report.model_cards import SHIPPED, Shipped, card, preferences
 from pipeline.stages import options
 
