@@ -38,7 +38,7 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e
 
 .PHONY: dashboard
-dashboard: $(READY) ## the MLflow dashboard: prints each experiment's address and serves, until Ctrl-C
+dashboard: $(READY) ## the MLflow dashboard: prints its address and serves, until Ctrl-C
 	@python -m pipeline.stages dashboard
 
 .PHONY: audit
@@ -49,6 +49,7 @@ audit: ## are holes known of the packages of constraints.txt, or were they withd
 
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made
+	python -m pipeline.dvcfile recipes
 	dvc commit -f
 	snakemake --touch --forceall --quiet all  # DVC has relinked files
 
@@ -62,7 +63,7 @@ adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake
 unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
 	@python -m pipeline.recovery
 
-dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) $(shell find pipeline -name '*.py') params.yaml
+dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) pipeline/dvcfile.py params.yaml
 	python -m pipeline.dvcfile
 
 .PHONY: clean

@@ -28,12 +28,13 @@ from benchmarks.file_worker import Outcome, Worker
 from benchmarks.publishing import publish
 from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.blocks.corpus.reorder import reordered
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.conflicts import LONGEST
 from pipeline.blocks.dag.memory_order import BlockConflicts, MemoryDags, linked_by_form
 from pipeline.blocks.dag.sampling import random_ready
 from pipeline.blocks.formats import reading
 from pipeline.blocks.formats.assembler import Refused, object_of
-from pipeline.blocks.formats.document import CodeBlock, Document, Fault, Unreadable
+from pipeline.blocks.formats.document import CodeBlock, Document, Fault
 from pipeline.blocks.formats.lines import code_of, with_code
 from tests.blocks.formats import moved_code
 from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files

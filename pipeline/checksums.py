@@ -100,17 +100,23 @@ def verify(path: Path, trusts_replaced: bool = False) -> None:
     raise DamagedError(f"{path}: the file is damaged: {fault}; {_REMEDY}")
 
 
-def renew() -> list[str]:
-    """Record every file below data/ that was written since, or has no record; returns messages on damaged ones."""
+def damages(trusts_replaced: bool = False) -> list[str]:
+    """Messages on the files below data/ that `verify` refuses."""
     messages = []
     for path in files_below([DATA]):
-        if recorded(path) is None:
-            record(path)
         try:
-            verify(path, trusts_replaced=True)
+            verify(path, trusts_replaced)
         except DamagedError as error:
             messages.append(str(error))
     return messages
+
+
+def renew() -> list[str]:
+    """Record every file below data/ that was written since, or has no record; returns messages on damaged ones."""
+    for path in files_below([DATA]):
+        if recorded(path) is None:
+            record(path)
+    return damages(trusts_replaced=True)
 
 
 def verify_all() -> None:
@@ -119,15 +125,7 @@ def verify_all() -> None:
     A file that was damaged after the last stage that reads it would be found by nothing else. Under DVC, which may have
     replaced files of other stages, nothing is done.
     """
-    if "DVC_STAGE" in os.environ:
-        return
-    messages = []
-    for path in files_below([DATA]):
-        try:
-            verify(path)
-        except DamagedError as error:
-            messages.append(str(error))
-    if messages:
+    if "DVC_STAGE" not in os.environ and (messages := damages()):
         raise DamagedError("\n".join(messages))
 
 

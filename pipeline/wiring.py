@@ -18,7 +18,7 @@ RANKS: dict[str, int] = {
     "places": 1,
     "recovery": 1,
     "checksums": 2,
-    "dvcfile": 2,
+    "dvcfile": 3,
     "operators": 2,
     "learning": 2,
     "methods": 2,

@@ -180,9 +180,9 @@ rule ship:
         touch("data/published/shipped.done"),
     params:
         options=reading,
-        sources=lambda w: section("sets", evidence(with_evidence()).training, "sources"),
+        told=lambda w: json.dumps({"sources": config["sets"][evidence(with_evidence()).training]["sources"]}),
     message: "Putting the best imitator into the package, with its model card"
-    shell: stage("ship", "sources")
+    shell: stage("ship", "told", kind="imitator")
 
 
 def methods_with(experiment, model):
@@ -193,7 +193,7 @@ def methods_with(experiment, model):
 rule ship_policy:
     """Put the best seed of the policy into the package: `snakemake data/published/shipped_policy.done`."""
     input:
-        src=src("ship_policy"),
+        src=src("ship"),
         weights=lambda w: network_files(SHIPPED_POLICY[0], "network_weights", SHIPPED_POLICY[1]),
         history=lambda w: network_files(SHIPPED_POLICY[0], "policy_history", SHIPPED_POLICY[1]),
         results=path("results", experiment=SHIPPED_POLICY[0]),
@@ -203,13 +203,13 @@ rule ship_policy:
         options=reading,
         methods=methods_with(*SHIPPED_POLICY),
     message: "Putting the best policy into the package, with its model card"
-    shell: stage("ship_policy", "methods")
+    shell: stage("ship", "methods", kind="policy")
 
 
 rule ship_schedulers:
     """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
     input:
-        src=lambda w: src("ship_schedulers", *architecture(P.experiments["processors"].models[LEARNED], decoding=True)),
+        src=lambda w: src("ship", *architecture(P.experiments["processors"].models[LEARNED], decoding=True)),
         weights=lambda w: trainings("processors", "weights", [LEARNED]),
         history=lambda w: trainings("processors", "history", [LEARNED]),
         policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
@@ -218,16 +218,18 @@ rule ship_schedulers:
         touch("data/published/shipped_schedulers.done"),
     params:
         options=reading,
-        sources=lambda w: section("sets", P.experiments["processors"].models[LEARNED].training, "sources"),
-        policy_blocks=P.methods["policy"].settings.learning.blocks,
+        told=lambda w: json.dumps({
+            "sources": config["sets"][P.experiments["processors"].models[LEARNED].training]["sources"],
+            "policy_blocks": P.methods["policy"].settings.learning.blocks,
+        }),
     message: "Putting the policies and the best network for processors into the package, with their model card"
-    shell: stage("ship_schedulers", "sources", "policy_blocks")
+    shell: stage("ship", "told", kind="schedulers")
 
 
 rule ship_whole_graph:
     """Put the best seed of the network into the package: `snakemake data/published/shipped_whole_graph.done`."""
     input:
-        src=src("ship_whole_graph"),
+        src=src("ship"),
         weights=network_files(SHIPPED_WHOLE_GRAPH[0], "network_weights", SHIPPED_WHOLE_GRAPH[1]),
         history=network_files(SHIPPED_WHOLE_GRAPH[0], "whole_graph_history", SHIPPED_WHOLE_GRAPH[1]),
         results=path("results", experiment=SHIPPED_WHOLE_GRAPH[0]),
@@ -235,10 +237,10 @@ rule ship_whole_graph:
         touch("data/published/shipped_whole_graph.done"),
     params:
         options=reading,
-        settings=json.dumps(P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump(), sort_keys=True),
+        told=json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
         methods=methods_with(*SHIPPED_WHOLE_GRAPH),
     message: "Putting the best network for whole graphs into the package, with its model card"
-    shell: stage("ship_whole_graph", "settings", "methods")
+    shell: stage("ship", "told", "methods", kind="whole_graph")
 
 
 rule claims:
@@ -293,12 +295,10 @@ rule report:
 rule track:
     input:
         src=src("track"),
-        files=[*rules.report.output.pages, rules.report.output.figures],
-        behaviour="reports/behaviour.json",
+        files=rules.report.output.pages,
         results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         weights=[file for name in P.report.experiments for file in trainings(name, "weights")],
-        splits=expand(path("splits"), dependencies=unique(d for name in P.report.experiments for d in P.experiments[name].dependencies)),
         published=PUBLISHED,
     output:
         runs=path("tracked"),

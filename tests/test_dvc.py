@@ -1,12 +1,13 @@
 """The whole pipeline on the tiny corpus by DVC: the bytes of Snakemake's run, stored, fetched, varied."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.copies import EVALUATED, copy_of_repository, digests, planned, run
+from tests.copies import EVALUATED, changed, copy_of_repository, digests, planned, run
 
 pytestmark = pytest.mark.e2e
 
@@ -45,6 +46,15 @@ def test_snakemake_takes_no_fetched_file_for_its_own(fetched: Path) -> None:
     assert "make adopt" in run(fetched, "snakemake", "-n", fails=True)
     adopt(fetched)
     assert planned(fetched) == {}
+
+
+def test_an_edit_re_runs_the_stages_that_import_the_file(fetched: Path) -> None:
+    with changed(fetched / "pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n'):
+        assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["recipes"]
+        run(fetched, "dvc", "repro", "recipes")
+        assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["judge@quick"]
+    run(fetched, "dvc", "repro", "recipes")
+    assert "up to date" in run(fetched, "dvc", "status")
 
 
 def test_an_experiment_makes_what_its_parameter_changes(fetched: Path) -> None:

@@ -1,116 +1,53 @@
-"""dvc.yaml says what the Snakefile says."""
+"""dvc.yaml says what the Snakefile says; a recipe changes with the code and the commands of its stage alone."""
 
-import contextlib
-import json
-import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from pipeline import dvcfile
-from pipeline.config import files
+from pipeline.config.params import load
 from pipeline.dvcfile import STAGES, Files
 from pipeline.wiring import ROOT
 
-# Not DVC's: their results are committed by git, and made by hand.
-FROZEN = {"all", "publish", "trial", "verify", "compile", "train_ordering", "ship", "ceiling", "audit"} | {
-    "errors", "machine_instructions", "optima", "learn_policy", "timelines", "time_orders", "graph_examples",
-    "coarsen_graphs", "time_graph_schedules", "simulate_executed",
-    "evaluate_execution", "train_policy", "measure_distances", "evaluate_policies", "ship_policy", "ship_schedulers",
-    "ship_whole_graph",
-    "placed_graphs", "train_whole_graph", "place_graphs", "judge_placements", "evaluate_placement",
-    "placement_examples", "expert_placements", "placed_schedules",
-    "fusion_graphs", "train_fusing", "fuse_graphs", "judge_fusions", "evaluate_fusion",
-    "fusion_examples",
-}  # fmt: skip
 
-
-@pytest.fixture
-def repository(monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_dvc_yaml_is_derived_from_the_snakefile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    return ROOT
-
-
-def test_dvc_yaml_is_derived_from_the_snakefile(repository: Path) -> None:
     assert Path("dvc.yaml").read_text() == dvcfile.text(), "make dvc.yaml"
 
 
-def test_every_rule_is_in_one_stage(repository: Path) -> None:
-    text = "\n".join(path.read_text() for path in [Path("Snakefile"), *Path("rules").glob("*.smk")])
-    written = set(re.findall(r"^rule (\w+):$", text, re.MULTILINE))
+def test_no_rule_is_in_two_stages() -> None:
     staged = [rule for stage in STAGES.values() for rule in stage.rules]
     assert len(staged) == len(set(staged))
-    assert set(staged) == written - FROZEN
 
 
-def test_no_output_is_in_two_stages(repository: Path) -> None:
-    stages = yaml.safe_load(Path("dvc.yaml").read_text())["stages"]
-    outs = [
-        stage.get("foreach", "") + json.dumps(out)
-        for stage in stages.values()
-        for out in stage.get("do", stage)["outs"]
+def test_recipes_change_with_sources_and_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = load(ROOT / "params.yaml").report
+    monkeypatch.chdir(tmp_path)
+    Path("pipeline").mkdir()
+    command = {"split": "split", "judge": "judge"}
+
+    def recipes() -> dict[str, str]:
+        files_of = {rule: Files() for stage in STAGES.values() for rule in stage.rules}
+        for rule, source in (("split", "a"), ("judge", "b")):
+            experiment = "quick" if rule == "judge" else ""
+            files_of[rule].add([f"pipeline/{source}.py", "data/x"], [f"data/{rule}"], command[rule], experiment)
+        return dvcfile.recipes(files_of, report)
+
+    def changed(before: dict[str, str]) -> set[str]:
+        return {name for name, text in recipes().items() if text != before[name]}
+
+    for source in ("a", "b"):
+        Path(f"pipeline/{source}.py").write_text(source)
+    first = recipes()
+    assert [line.split("  ")[1] for line in first["judge_quick"].splitlines()] == [
+        "command of data/judge",
+        "pipeline/b.py",
     ]
-    assert len(outs) == len(set(outs))
-
-
-CHANGES: list[tuple[str, object]] = [
-    ("corpus.min_instructions", 1),
-    ("corpus.shards", 3),
-    ("split.seed", 7),
-    ("split.n_instructions", 6),
-    ("tokens.min_count", 9),
-    ("sets.test_5.lengths", [5, 6]),
-    ("judges.atom.iterations", 9),
-    ("bases.popocs.floor", 0.5),
-    ("experiments.quick.seeds", [5]),
-    ("experiments.quick.judges", ["atom"]),
-    ("methods.popocs_20.iterations", 9),
-    ("experiments.devices_quick.seeds", [5]),
-    ("graph_methods.randomised_list.least_noise", 0.2),
-    ("graph_sets.tiny_synthetic.devices", 3),
-    ("devices.v100.launch_seconds", 1e-6),
-    ("links.pcie.seconds", 1e-6),
-    ("evaluation.bootstrap_samples", 9),
-    ("evaluation.sweep_iterations", [9]),
-    ("evaluation.example_blocks", 9),
-    ("residuals.blocks", 9),
-]
-
-
-@pytest.fixture(scope="module")
-def unchanged() -> dict[str, Files]:
-    with contextlib.chdir(ROOT):
-        return dvcfile.rules(Path("params.test.yaml"))
-
-
-@pytest.mark.e2e  # each asks Snakemake for its whole DAG
-@pytest.mark.parametrize(("key", "value"), CHANGES, ids=[key for key, _ in CHANGES])
-def test_a_stage_names_the_parameters_that_change_it(
-    repository: Path, unchanged: dict[str, Files], tmp_path: Path, key: str, value: object
-) -> None:
-    """Where Snakemake would run other commands or make other files, DVC must see a changed parameter, too."""
-    params = files.read(Path("params.test.yaml"))
-    *sections, last = key.split(".")
-    place = params
-    for part in sections:
-        place = place[part]
-    assert place.get(last) != value
-    place[last] = value
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    changed = dvcfile.rules(tmp_path / "params.yaml")
-    moved = {rule for rule in unchanged if without_inputs(unchanged[rule]) != without_inputs(changed[rule])}
-    assert moved
-    for name, stage in STAGES.items():
-        if moved & set(stage.rules):
-            item = {"experiments": "quick", "graph_experiments": "devices_quick"}.get(stage.each, "")
-            named = [param.replace("${item}", item) for param in stage.params]
-            assert any(f"{key}.".startswith(f"{param}.") for param in named), f"stage {name} does not name {key}"
-
-
-def without_inputs(files: Files) -> tuple[set[str], set[str]]:
-    """What a rule runs and makes; paths of inputs in its command are DVC's to see through them."""
-    return {re.sub(r"data/\S+", "", command) for command in files.commands}, files.outputs
+    Path("pipeline/a.py").write_text("edited")
+    assert changed(first) == {"split"}
+    second = recipes()
+    command["judge"] += " --seed 7"
+    assert changed(second) == {"judge_quick"}
 
 
 def test_files_of_experiments_have_a_stage_each() -> None:

@@ -35,15 +35,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_snakemake_made_is_its_own() -> None:
-    make("data/a.parquet")
+@pytest.mark.parametrize("name", ["data/a.parquet", f"data/{'long/' * 60}a.parquet"])
+def test_what_snakemake_made_is_its_own_and_what_dvc_put_there_is_not(name: str) -> None:
+    make(name)
     assert foreign() == []
     guard(["snakemake"])
-
-
-@pytest.mark.parametrize("name", ["data/a.parquet", f"data/{'long/' * 60}a.parquet"])
-def test_what_dvc_put_there_is_not(name: str) -> None:
-    make(name)
     os.utime(name, (1, 1))
     assert foreign() == [name]
     with pytest.raises(ForeignFilesError, match="make adopt"):
@@ -52,25 +48,14 @@ def test_what_dvc_put_there_is_not(name: str) -> None:
     guard(["pipeline/dvcfile.py"])
 
 
-def test_what_git_or_nobody_keeps_is_let_alone() -> None:
-    for name in ("reports/results.csv", "data/gone.parquet"):
+def test_other_files_are_let_alone() -> None:
+    """Of git, of nobody, of a killed job that Snakemake will make anew, and of records that are only half written."""
+    for name in ("reports/claims.csv", "data/gone", "data/unfinished", "data/half"):
         make(name)
-    os.utime("reports/results.csv", (1, 1))
-    Path("data/gone.parquet").unlink()
-    assert foreign() == []
-
-
-def test_an_output_of_a_killed_job_is_snakemakes_to_make_anew() -> None:
-    make("data/a.parquet")
-    os.utime("data/a.parquet", (1, 1))
-    record("incomplete", "data/a.parquet", {"external_jobid": None})
-    assert foreign() == []
-
-
-def test_a_half_written_record_is_passed_over() -> None:
-    make("data/a.parquet")
-    name = urlsafe_b64encode(b"data/a.parquet").decode()
-    Path(".snakemake/metadata", name).write_text('{"endti')
+        os.utime(name, (1, 1))
+    Path("data/gone").unlink()
+    record("incomplete", "data/unfinished", {"external_jobid": None})
+    Path(".snakemake/metadata", urlsafe_b64encode(b"data/half").decode()).write_text('{"endti')
     Path(".snakemake/metadata/not base64").write_text("")
     assert foreign() == []
 

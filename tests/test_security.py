@@ -21,11 +21,11 @@ from pipeline.blocks.schedulers import policy as block_policy
 from pipeline.config import files
 from pipeline.config.section import ConfigError
 from pipeline.graphs.models import policy as graph_policy
-from pipeline.graphs.models.fusing import fusing_files
-from pipeline.graphs.models.whole_graph import files as whole_graph_files
+from pipeline.graphs.models.fusing import fusing_network
+from pipeline.graphs.models.whole_graph import network as whole_graph_network
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.report import numbers, rendering
-from pipeline.stages import dashboard, own_store
+from pipeline.stages import dashboard, run_store
 from tests import audit
 
 ROOT = Path(__file__).parents[1]
@@ -174,8 +174,8 @@ def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pyt
         OrderingNetwork.load,
         POCSNet.load,
         graph_policy.load,
-        whole_graph_files.load,
-        fusing_files.load,
+        whole_graph_network.load,
+        fusing_network.load,
     ],
     ids=lambda load: f"{load.__module__}.{load.__qualname__}",
 )
@@ -211,7 +211,7 @@ def test_the_names_of_files_are_text_on_a_page() -> None:
 
 def test_the_dashboard_listens_on_loopback_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    own_store.STORE.touch()
+    run_store.STORE.touch()
     commands: list[list[str]] = []
 
     def refuse(command: list[str], **_: object) -> None:

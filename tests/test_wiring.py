@@ -57,9 +57,9 @@ def test_basenames_are_unique_within_a_wing() -> None:
 
 def test_nothing_but_the_tracker_imports_mlflow() -> None:
     users = [name(path) for path in SOURCES if re.search(r"^\s*(import|from) mlflow", path.read_text(), re.MULTILINE)]
-    assert users == ["pipeline.stages.own_store", "pipeline.stages.run_logging", "pipeline.stages.team_store"]
+    assert users == ["pipeline.stages.run_store"]
     callers = [name(path) for path in SOURCES if {*users} & {*imports(path)}]
-    assert callers == ["pipeline.stages.dashboard", *users[::2], "pipeline.stages.track"]
+    assert callers == ["pipeline.stages.dashboard", "pipeline.stages.track"]
 
 
 def test_imports_are_ones_that_the_closure_sees() -> None:

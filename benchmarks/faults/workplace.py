@@ -174,7 +174,8 @@ def results_of(folder: Path) -> dict[str, str]:
         with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
             query = (
                 "SELECT r.name, r.status, r.lifecycle_stage, t.value FROM runs r LEFT JOIN tags t "
-                "ON t.run_uuid = r.run_uuid AND t.key = 'fingerprint' ORDER BY r.name, t.value"
+                "ON t.run_uuid = r.run_uuid AND t.key = 'fingerprint' "
+                "WHERE r.lifecycle_stage = 'active' ORDER BY r.name, t.value"
             )
             listed["mlflow.db"] = hashlib.sha256(repr(connection.execute(query).fetchall()).encode()).hexdigest()
     return listed

@@ -30,7 +30,7 @@ from pipeline.analysis.ratios import RatioBootstrap
 from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.graphs.compilers.inductor.available import missing
 from pipeline.graphs.compilers.inductor.models import MODELS
-from pipeline.graphs.models.fusing.fusing_files import load, save
+from pipeline.graphs.models.fusing.fusing_network import load, save
 
 CONTROL, BEST = "control", "best"
 CONTROL_HIGH = "control_high"  # the upper end of the control's interval

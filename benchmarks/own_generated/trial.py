@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.own_generated import building, functions
 from benchmarks.own_generated.building import WHOLE, Plain, Program, Ran
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import Document, Unreadable
+from pipeline.blocks.formats.document import Document
 from pipeline.blocks.ordering.file_orders import Orders, joined, propose
 from pipeline.blocks.ordering.orderer import Orderer
 from pipeline.command.bisect import boundary

@@ -24,7 +24,7 @@ from pipeline.analysis.inputs import Cycles, Inputs
 from pipeline.analysis.rows import Quantity, Row, once, over_series, results, row
 from pipeline.analysis.statistics import Bootstrap
 from pipeline.blocks.latency.costs import processor
-from pipeline.blocks.latency.modelled import modelled
+from pipeline.blocks.latency.model import modelled
 from pipeline.places import place
 from pipeline.schemas.outcomes import SCHEMA as OUTCOMES
 

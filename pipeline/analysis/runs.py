@@ -13,10 +13,9 @@ from typing import Any
 import pandas as pd
 
 from pipeline.analysis import tidy
-from pipeline.analysis.provenance import Provenance, changes, flat
+from pipeline.analysis.provenance import Provenance, flat
 
-_CURVES = ("loss", "exact_match", "valid_share", "learning_rate")
-_CURVES_OF_POLICIES = ("loss", "mean", "best", "learning_rate")
+_CURVES = ("loss", "exact_match", "valid_share", "mean", "best", "learning_rate")
 _EXACTNESS = (("exact_match", "none"), ("valid_share", "none"), ("kendall_tau_distance", "none"))
 _KEY_METRICS = {  # task -> metrics that its methods are compared by, each with its baseline
     "reproduction": _EXACTNESS,
@@ -31,19 +30,17 @@ _KEY_METRICS = {  # task -> metrics that its methods are compared by, each with 
 }
 _JUDGES = ("none", "hardware", "this_machine", "simulator", "fusion_cost")  # beside the processor that is the target
 _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a method has decides its key metrics
-_OF_TRAINING = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
-_OF_POLICY = ("last/development/best", "training/loss")  # ... and of a trained policy
+_OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
+_OF_POLICY = ("development/best", "training/loss")  # ... and of a trained policy
 _COLUMNS = 10  # key metrics of a run
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
-_LONGEST = 5000  # characters of a tag
 _TRAINING = ["dependencies", "model", "seed"]
-_OF_NOW = {"changed": "no", "changed_why": "-"}
 Settings = dict[str, Any]  # of an experiment, resolved; its `models` and `methods` are settings by name
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a tracker. Equal fingerprints: nothing to log again. Equal identities: the newer one replaces."""
+    """One run of a tracker. Equal fingerprints: nothing to log again."""
 
     name: str
     tags: dict[str, str]
@@ -53,70 +50,45 @@ class Run:
     curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
     history: pd.DataFrame | None = None
     files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
-    hashes: dict[str, str] = field(default_factory=dict)  # SHA-256 of what stands behind it, the `dataset` among it
+    hashes: dict[str, str] = field(default_factory=dict)  # SHA-256 of what stands behind it
     provenance: dict[str, str] = field(default_factory=dict)  # tags, too; empty: of the moment of logging
-    state: dict[str, str] = field(default_factory=_OF_NOW.copy)  # tags that change without the numbers
-
-    @property
-    def identity(self) -> str:
-        """Of the question: parameters (the seed among them) and data set."""
-        return _digest(self.parameters, *filter(None, [self.hashes.get("dataset")]))
 
     @property
     def fingerprint(self) -> str:
-        """Of the answer: all that the run carries."""
-        return _digest(self.identity, self.metrics, self.curves, self.hashes, self.provenance)
+        """SHA-256 of all that the run carries."""
+        parts = (self.parameters, self.metrics, self.curves, self.hashes, self.provenance)
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _digest(*parts: object) -> str:
-    """SHA-256 of the parts' canonical JSON."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+def network(
+    place: dict[str, str], settings: Settings, history: pd.DataFrame, results: pd.DataFrame | None = None
+) -> Run:
+    """The run of one training: its settings, its curves, and the numbers of the methods that use the network.
 
-
-def network(place: dict[str, str], settings: Settings, history: pd.DataFrame, results: pd.DataFrame) -> Run:
-    """The run of one trained network: its settings, its curves, and the numbers of the methods that use it.
-
-    `place`: experiment, dependencies, model, seed; `settings`, `results`: the experiment's; `history`: its own.
+    `place`: experiment, model, seed, and the dependencies of a network for blocks; `settings`: the experiment's;
+    `history`: its own; `results`: the experiment's, where they say a network's seed.
     """
     model = place["model"]
-    methods = [name for name, method in _entries(settings, "methods").items() if method.get("model") == model]
-    rows = results[results["dependencies"] == place["dependencies"]]
-    used = rows[(rows["seed"] == place["seed"]) & rows["method"].isin([model, *methods])]
-    sizes = rows[(rows["seed"] == "all") & (rows["method"] == model) & rows["metric"].isin(_SIZES)]
+    metrics: dict[str, float] = {}
+    if results is not None:
+        methods = [name for name, method in _entries(settings, "methods").items() if method.get("model") == model]
+        rows = results[results["dependencies"] == place["dependencies"]]
+        used = rows[(rows["seed"] == place["seed"]) & rows["method"].isin([model, *methods])]
+        sizes = rows[(rows["seed"] == "all") & (rows["method"] == model) & rows["metric"].isin(_SIZES)]
+        metrics = _metrics(tidy.main(used), "set", "method", "decoder") | _metrics(sizes, "set")
     return Run(
         name=_name(place),
         tags={**place, "kind": "training"},
         parameters=_parameters(place, _entries(settings, "models").get(model)),
-        metrics=_metrics(tidy.main(used), "set", "method", "decoder") | _metrics(sizes, "set"),
-        key_metrics=_OF_TRAINING,
-        curves=_curves(history, _CURVES),
+        metrics=metrics,
+        key_metrics=_OF_POLICY if "best" in history else _OF_NETWORK,
+        curves=[
+            (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
+            for row in history.to_dict("records")
+            for metric in _CURVES
+            if metric in row and not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
+        ],
     )
-
-
-def _policy(place: dict[str, str], settings: Settings, history: pd.DataFrame) -> Run:
-    """The run of one trained policy: its settings and curves; its numbers are in the runs of the methods that use it.
-
-    `place`: experiment, model, seed; `settings`: the experiment's; `history`: its own rows of `policy_trainings`.
-    """
-    last = history[history["step"] == history["step"].max()]
-    rows = last.set_index("split")[["loss", "mean", "best"]].stack().items()
-    return Run(
-        name=_name(place),
-        tags={**place, "kind": "training"},
-        parameters=_parameters(place, _entries(settings, "models").get(place["model"])),
-        metrics={f"last/{split}/{metric}": float(value) for (split, metric), value in rows if not pd.isna(value)},
-        key_metrics=_OF_POLICY,
-        curves=_curves(history, _CURVES_OF_POLICIES),
-    )
-
-
-def _curves(history: pd.DataFrame, metrics: tuple[str, ...]) -> list[tuple[str, float, int]]:
-    return [
-        (f"{row['split']}/{metric}", float(row[metric]), int(row["step"]))
-        for row in history.to_dict("records")
-        for metric in metrics
-        if not pd.isna(row[metric]) and (metric != "learning_rate" or row["split"] == "training")
-    ]
 
 
 def whole(experiment: str, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
@@ -187,7 +159,6 @@ def _name(place: dict[str, str]) -> str:
 
 def published(
     provenance: Provenance,
-    tables_now: Mapping[str, str],
     settings_now: Settings | None,
     results: pd.DataFrame,
     history: pd.DataFrame,
@@ -196,9 +167,9 @@ def published(
 ) -> list[Run]:
     """The runs of a published experiment: of its methods and trainings, and `tables`, which carries its files.
 
-    Settings are those that were recorded with the numbers, none where none were. `tables_now`,
-    `settings_now`: tell whether today's code gives other numbers (`provenance.changes`); `results`, `history`, `policies`: the experiment's tables results,
-    history and policy_trainings.
+    Settings are those that were recorded with the numbers, none where none were; `settings_now` says the task, the
+    sets and the targets of those. `results`, `history`, `policies`: the experiment's tables results, history and
+    policy_trainings.
     """
     experiment, processor = provenance.experiment, provenance.processor
     settings: Settings = {} if isinstance(provenance.settings, str) else provenance.settings
@@ -208,17 +179,15 @@ def published(
         place = {"experiment": experiment} | dict(zip(_TRAINING, map(str, training), strict=True))
         runs.append(network(place, settings, rows, results))
     for (model, seed), rows in policies.groupby(["model", "seed"]):
-        runs.append(_policy({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, rows))
+        runs.append(network({"experiment": experiment, "model": str(model), "seed": str(seed)}, settings, rows))
     runs.append(tables)
-    why = changes(provenance, tables_now, settings_now)
-    state = {"changed": "yes", "changed_why": "; ".join(why)[:_LONGEST]} if why else _OF_NOW
     origin = {
         "git_commit": provenance.commit,
         "dirty": str(provenance.dirty),
         "processor": processor if isinstance(processor, str) else processor.text(),
         "published": provenance.published,
     }
-    return [replace(run, provenance=origin, state=state) for run in runs]
+    return [replace(run, provenance=origin) for run in runs]
 
 
 def _entries(settings: Settings, key: str) -> dict[str, Any]:

@@ -41,15 +41,14 @@ def main(
         raise ValueError(f"--least {least} --most {most}: no block has such a length; give --least at most --most")
     if out is not None and any(out.resolve() == path.resolve() for path in files):
         raise ValueError(f"--out {out}: the blocks would take the place of the program; name another file")
-    from pipeline.blocks.corpus.sources import UnusableFile  # slow to import: pandas
-    from pipeline.blocks.formats.document import Unreadable
+    from pipeline.blocks.corpus.unreadable import Unreadable
 
     lines: list[str] = []
     unusable = 0
     for path in files:
         try:
             lines += _lines(path, least, most)
-        except (UnusableFile, Unreadable, OSError) as error:
+        except (Unreadable, OSError) as error:
             unusable += 1
             print(f"error: {path}: {error}", file=sys.stderr)
     text = "".join(f"{line}\n" for line in lines)
@@ -64,7 +63,7 @@ def main(
 
 
 def _lines(path: Path, least: int, most: int) -> Iterator[str]:
-    """One line of CSV for each block of a file. Raises UnusableFile or Unreadable with the remedy."""
+    """One line of CSV for each block of a file. Raises Unreadable with the remedy."""
     from pipeline.blocks.formats import reading
 
     name = reading.format_of(path)

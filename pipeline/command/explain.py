@@ -89,8 +89,8 @@ def main(
 
 def _gains(file: Path, job: Job, most: int) -> Gains:
     """The best gains of a file. Raises ValueError, with the remedy, for one that cannot be read."""
+    from pipeline.blocks.corpus.unreadable import Unreadable
     from pipeline.blocks.formats import reading
-    from pipeline.blocks.formats.document import Unreadable
     from pipeline.blocks.ordering import gains
     from pipeline.blocks.ordering.line_orders import LINES, WARM_UP
     from pipeline.blocks.ordering.processes import mapped

@@ -14,9 +14,10 @@ from tqdm import tqdm
 
 from pipeline import tables
 from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import Document, Fault, Unreadable
+from pipeline.blocks.formats.document import Document, Fault
 from pipeline.blocks.ordering.file_orders import Orders, joined, limited, propose
 from pipeline.blocks.ordering.line_orders import LINES, WARM_UP, LineOrderer
 from pipeline.blocks.ordering.methods import By

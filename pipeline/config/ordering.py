@@ -48,11 +48,7 @@ class Ordering(Section):
     threads: Positive
 
 
-def modules(settings: Ordering, decoding: bool = False) -> list[str]:
-    """Modules of a network that are imported by name: its encoder and head; with `decoding`, the other decoders too.
-
-    A training measures itself by the head's own decoder.
-    """
-    head = settings.head.kind
-    names = [f"pipeline.blocks.models.encoders.{settings.encoder.kind}", f"pipeline.blocks.models.heads.{head}"]
-    return [*names, *([f"pipeline.blocks.models.decoders.{head}_decoders"] if decoding else [])]
+def modules(settings: Ordering) -> list[str]:
+    """Modules of a network that are imported by name: its encoder and head."""
+    encoder, head = settings.encoder.kind, settings.head.kind
+    return [f"pipeline.blocks.models.encoders.{encoder}", f"pipeline.blocks.models.heads.{head}"]

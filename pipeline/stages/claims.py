@@ -10,8 +10,8 @@ import pandas as pd
 import typer
 
 from pipeline import tables
-from pipeline.analysis import published, tidy
 from pipeline.analysis import behaviour as behaviours
+from pipeline.analysis import published, tidy
 from pipeline.analysis.claimed import CHANGED, claims
 from pipeline.analysis.claims import table
 from pipeline.analysis.provenance import Provenance, changes

@@ -9,8 +9,7 @@ import typer
 from tqdm import tqdm
 
 from pipeline import tables
-from pipeline.blocks.corpus.merge import merged
-from pipeline.blocks.corpus.partition import groups_of
+from pipeline.blocks.corpus.partition import groups_of, merged
 from pipeline.blocks.corpus.unique import REPETITIVE
 from pipeline.stages import options
 

@@ -1,4 +1,4 @@
-"""What MLflow's pages show of an experiment, as its tags: a description, the first columns, a chart; their addresses.
+"""What MLflow's pages show of an experiment, as its tags: a description, and the columns of its table of runs.
 
 MLflow keeps a view of the runs that is shared by a link in a tag of the experiment; the link names the tag's end.
 """
@@ -14,8 +14,6 @@ from pipeline.report.names import set_label
 from pipeline.report.pages import PAGES, Page
 
 _VIEW = "key_metrics"
-_FIRST = {"0": 70, "attributes.`Run Name`": 200, "runDateAndNestInfo": 140}  # columns before the metrics -> pixels
-_WIDTH = 170  # pixels of a metric's column
 _RUNS = (
     "a method, over all seeds; a training, of one network with one seed; and `tables`, whose artifacts are the "
     "experiment's tables. The first columns compare methods: a ratio below 1 is better than the baseline in its name. "
@@ -42,10 +40,9 @@ def tags(experiment: str, settings: dict[str, Any], items: list[runs.Run]) -> di
     }
 
 
-def address(server: str, experiment_id: str, mode: str) -> str:
-    """Where the server shows the experiment's runs; `mode`: TABLE or CHART."""
-    query = f"workflowType=machine_learning&viewStateShareKey={_VIEW}&compareRunsMode={mode}"
-    return f"{server}/#/experiments/{experiment_id}/runs?{query}"
+def address(server: str, experiment_id: str) -> str:
+    """Where the server shows the experiment's runs."""
+    return f"{server}/#/experiments/{experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={_VIEW}"
 
 
 def _description(experiment: str, settings: dict[str, Any]) -> str:
@@ -63,33 +60,8 @@ def _description(experiment: str, settings: dict[str, Any]) -> str:
 
 
 def _view(items: list[runs.Run]) -> dict[str, Any]:
-    """State of the page of runs: current ones, the best first, with the key metrics as columns and as charts."""
+    """State of the page of runs: current ones, the best first, with the key metrics as columns."""
     names = runs.columns(items)
-    curves = {name for item in items for name, *_ in item.curves}
+    order = {"orderByKey": f"metrics.`{names[0]}`", "orderByAsc": ".ratio." in names[0]} if names else {}
     columns = [f"metrics.`{name}`" for name in names]
-    charts = [
-        {
-            "uuid": f"{_VIEW}_{place}",
-            "type": "LINE" if name in curves else "BAR",
-            "metricSectionId": _VIEW,
-            "metricKey": name,
-            "displayName": name,
-            "isGenerated": False,
-            "deleted": False,
-        }
-        for place, name in enumerate(names)
-    ]
-    section = {"uuid": _VIEW, "name": "Key metrics", "display": True, "isReordered": True, "columns": 2}
-    widths = _FIRST | dict.fromkeys(columns, _WIDTH)
-    order = {"orderByKey": columns[0], "orderByAsc": ".ratio." in names[0]} if names else {}
-    return {
-        **order,
-        "searchFilter": "tags.state = 'current'",
-        "selectedColumns": columns,
-        "columnOrder": list(widths),
-        "columnWidths": widths,
-        "runsHiddenMode": "SHOW_ALL",
-        "compareRunCharts": charts,
-        "compareRunSections": [section],
-        "isAccordionReordered": True,
-    }
+    return order | {"searchFilter": "tags.state = 'current'", "selectedColumns": columns, "runsHiddenMode": "SHOW_ALL"}

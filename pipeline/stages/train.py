@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from functools import partial
 
-from pipeline import tables
+from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.models.pocsnet_training import train
 from pipeline.blocks.problems import token_blocks
 from pipeline.config.pocsnet import Training
 from pipeline.config.section import section
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -31,13 +31,12 @@ def main(
     An interrupted training continues from its last measurement (stages/training.py).
     """
     chosen = section(Training, settings)
-    inputs = [dags, splits, tokens, vocabulary]
-    code = ["pipeline.blocks.models.pocsnet_training"]
-    checkpoint, state = resumed(code, f"{settings}\n{seed}\n{sampler}", inputs, chosen.steps)
     parts = token_blocks.load(["training", "development"], dags, splits, tokens, vocabulary)
-    model, rows = train(parts["training"], parts["development"], chosen, seed, state, checkpoint.save, sampler)
-    if not processes.is_first():
-        return
-    model.save(weights)
-    tables.write(pd.DataFrame(rows), "history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, parts["training"], parts["development"], chosen, seed, sampler=sampler),
+        POCSNet.save,
+        Outputs(weights, history, "history"),
+        ["pipeline.blocks.models.pocsnet_training"],
+        f"{settings}\n{seed}\n{sampler}",
+        [dags, splits, tokens, vocabulary],
+    )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from pipeline import tables
 from pipeline.config.fusion import FusionNetwork
 from pipeline.config.section import section
 from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.models.fusing.fusing_files import save
+from pipeline.graphs.models.fusing.fusing_network import save
 from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -31,16 +31,15 @@ def main(
     An interrupted training continues from its last measurement (stages/training.py).
     """
     chosen = section(FusionNetwork, settings)
-    inputs = [*training, development]
     learned = [problem for path in training for problem in _problems(path)]
-    code = ["pipeline.graphs.models.fusing.fusing_training"]
-    checkpoint, state = resumed(code, f"{settings}\n{seed}", inputs, chosen.updates, "update")
-    network, rows = train(learned, _problems(development), chosen, seed, state, checkpoint.save)
-    if not processes.is_first():
-        return
-    save(network, weights)
-    tables.write_rows(rows, "whole_graph_history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, learned, _problems(development), chosen, seed),
+        save,
+        Outputs(weights, history, "whole_graph_history"),
+        ["pipeline.graphs.models.fusing.fusing_training"],
+        f"{settings}\n{seed}",
+        [*training, development],
+    )
 
 
 def _problems(path: Path) -> list[FusionProblem]:

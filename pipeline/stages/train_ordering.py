@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from pipeline import tables
 from pipeline.blocks.latency.costs import processor
+from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.models.ordering_training import train
 from pipeline.blocks.problems import instructions as descriptions
 from pipeline.blocks.problems import store
@@ -18,7 +20,7 @@ from pipeline.config.ordering import Ordering, modules
 from pipeline.config.section import section
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -45,9 +47,6 @@ def main(
     """
     chosen = section(Ordering, settings)
     optional = chain(machine or [], best_training or [], best_development or [])
-    inputs = [encodings, instructions, dags, training, development, *optional]
-    code = ["pipeline.blocks.models.ordering_training", *modules(chosen)]
-    checkpoint, state = resumed(code, f"{settings}\n{seed}", inputs, chosen.steps, threads=chosen.threads)
     block_store, distinct = store.load(instructions, dags), descriptions.load(encodings)
     learned, measured = load(training, block_store), load(development, block_store)
     if machine:
@@ -55,12 +54,15 @@ def main(
         orders = [[_orders(path) for path in best or []] for best in (best_training, best_development)]
         samples = [learned, measured]
         block_store, distinct, (learned, measured) = with_targets(block_store, distinct, chips, samples, orders)
-    network, rows = train(block_store, distinct, learned, measured, chosen, seed, state, checkpoint.save)
-    if not processes.is_first():
-        return
-    network.save(weights)
-    tables.write(pd.DataFrame(rows), "history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, block_store, distinct, learned, measured, chosen, seed),
+        OrderingNetwork.save,
+        Outputs(weights, history, "history"),
+        ["pipeline.blocks.models.ordering_training", *modules(chosen)],
+        f"{settings}\n{seed}",
+        [encodings, instructions, dags, training, development, *optional],
+        chosen.threads,
+    )
 
 
 def _orders(path: Path) -> pd.Series:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pipeline import tables
 from pipeline.config.devices import Machines
 from pipeline.config.policy import Policy as Settings
 from pipeline.config.section import section
@@ -18,7 +18,7 @@ from pipeline.graphs.models.policy_training import train
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -46,14 +46,14 @@ def main(
     *learned, watched = (
         _problems(path, machine, chosen.most_operations) for path, machine in zip(inputs, where, strict=True)
     )
-    code = ["pipeline.graphs.models.policy_training"]
-    checkpoint, state = resumed(code, f"{settings}\n{machines}\n{seed}", inputs, chosen.steps)
-    policy, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
-    if not processes.is_first():
-        return
-    save(policy, weights)
-    tables.write_rows(rows, "policy_history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, learned, watched, chosen, seed),
+        save,
+        Outputs(weights, history, "policy_history"),
+        ["pipeline.graphs.models.policy_training"],
+        f"{settings}\n{machines}\n{seed}",
+        inputs,
+    )
 
 
 def _problems(path: Path, machine: Machines, most: int) -> list[Problem]:

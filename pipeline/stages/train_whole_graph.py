@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from pipeline import tables
 from pipeline.config.devices import Device, Link
 from pipeline.config.section import section
 from pipeline.config.whole_graph import Generalised
@@ -17,12 +17,12 @@ from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.limits import memory_limit
-from pipeline.graphs.models.whole_graph.files import save
+from pipeline.graphs.models.whole_graph.network import save
 from pipeline.graphs.models.whole_graph.training import train
 from pipeline.graphs.problems.problem import Problem
 from pipeline.learning import processes
 from pipeline.stages import options
-from pipeline.stages.training import resumed
+from pipeline.stages.training import Outputs, trained
 
 
 @processes.group()
@@ -53,14 +53,14 @@ def main(
         for problem in _problems(path, kind, linked, chosen.devices)
     ]
     watched = _problems(development, kinds[-1], linked, [4])
-    code, key = ["pipeline.graphs.models.whole_graph.training"], f"{settings}\n{device}\n{links}\n{seed}"
-    checkpoint, state = resumed(code, key, inputs, chosen.updates, "update")
-    network, rows = train(learned, watched, chosen, seed, state, checkpoint.save)
-    if not processes.is_first():
-        return
-    save(network, weights)
-    tables.write_rows(rows, "whole_graph_history", history)
-    checkpoint.remove()
+    trained(
+        partial(train, learned, watched, chosen, seed),
+        save,
+        Outputs(weights, history, "whole_graph_history"),
+        ["pipeline.graphs.models.whole_graph.training"],
+        f"{settings}\n{device}\n{links}\n{seed}",
+        inputs,
+    )
 
 
 def _problems(path: Path, device: Device, links: list[Link], counts: list[int]) -> list[Problem]:

@@ -46,8 +46,8 @@ def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Publis
     frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
         of_experiment = (frame[frame["experiment"] == name] for frame in frames)
-        every = runs.published(origin, {}, None, *of_experiment, runs.whole(name, {}, {}))
-        assert len({run.identity for run in every}) == len(every), name
+        every = runs.published(origin, None, *of_experiment, runs.whole(name, {}, {}))
+        assert len({run.name for run in every}) == len(every), name
         assert all(run.tags["experiment"] == name for run in every), name
 
 
@@ -65,7 +65,8 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
         tables_read.provenance["tiny"], None, *tables_of, runs.whole("tiny", {}, {})
     )
     assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["width"] == "8"
-    assert policy.metrics["last/development/best"] == 0.9 and "last/training/best" not in policy.metrics
+    assert ("development/best", 0.9, 10) in policy.curves
+    assert "training/best" not in {name for name, *_ in policy.curves}
     assert [(value, step) for name, value, step in policy.curves if name == "training/loss"] == [(2.0, 5), (1.0, 10)]
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks import mutated_files
 from benchmarks.mutated_files import Reader, check_sound
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.ordering.matching import Order
 from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files
 

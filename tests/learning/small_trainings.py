@@ -25,50 +25,59 @@ _SMALL = WholeGraph(width=16, heads=2, segment=8, samples=20)
 _RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)
 
 Trained = tuple[nn.Module, list[dict[str, Any]]]
+How = dict[str, Any]  # arguments `resume` and `save`, and `seed`, of a training
 
 
-def pocsnet(**changes: object) -> Trained:
+def pocsnet(how: How, **changes: object) -> Trained:
     settings = made.SETTINGS.model_copy(update={"steps": STEPS, "batch_size": 15, **changes})
-    return pocsnet_training.train(made.blocks(64), made.blocks(32, seed=1), settings, 0)
+    return pocsnet_training.train(made.blocks(64), made.blocks(32, seed=1), settings, **how)
 
 
-def ordering(encoder: str, head: str) -> Trained:
+def ordering(how: How, encoder: str, head: str, dropout: float = 0.0) -> Trained:
     store, encodings, sample = imitated.corpus(150)
     settings = imitated.settings(encoder, head, steps=STEPS, warmup=1)
-    return ordering_training.train(store, encodings, sample, sample, settings, 0)
+    forgetful = settings.encoder.model_copy(update={"dropout": dropout, "token_dropout": dropout})
+    chosen = settings.model_copy(update={"encoder": forgetful}) if dropout else settings
+    return ordering_training.train(store, encodings, sample, sample, chosen, **how)
 
 
-def policy(**changes: object) -> Trained:
+def policy(how: How, **changes: object) -> Trained:
     problems = [small_policies.problem(seed, 5 + seed % 3) for seed in range(3)]
     settings = small_policies.settings(steps=STEPS, trajectories=7, measurements=2, **changes)
-    return policy_training.train([problems], problems[:1], settings, 0)
+    return policy_training.train([problems], problems[:1], settings, **how)
 
 
-def whole_graph(**changes: object) -> Trained:
+def whole_graph(how: How, **changes: object) -> Trained:
     problems = [drawn.problem(np.random.default_rng(seed), 30, 4, 0.1) for seed in range(3)]
     settings = Generalised(
         training=["a"], development="a", links=["a"], updates=STEPS, problems=5, measurements=2, settings=_SMALL
     )
-    return whole_graph_training.train(problems, problems[:1], settings.model_copy(update=changes), 0)
+    return whole_graph_training.train(problems, problems[:1], settings.model_copy(update=changes), **how)
 
 
-def fusing() -> Trained:
+def fusing(how: How, **changes: object) -> Trained:
     rng = np.random.default_rng(3)
     problems = [drawn_fusion(12, rng, _RATES) for _ in range(3)]
     settings = FusionNetwork(training=["a"], development="a", updates=STEPS, problems=5, settings=_SMALL)
-    return fusing_training.train(problems, problems[:1], settings, 0)
+    return fusing_training.train(problems, problems[:1], settings.model_copy(update=changes), **how)
 
 
-TRAININGS: dict[str, Callable[[], Trained]] = {
+TRAININGS: dict[str, Callable[[How], Trained]] = {
     "pocsnet": pocsnet,
-    "pocsnet sinkhorn": lambda: pocsnet(operator="sinkhorn", optimiser="sgd", decay="none"),
-    "pocsnet fenchel_young": lambda: pocsnet(method="nearest", loss="fenchel_young"),
-    "ordering": lambda: ordering("attention", "pointer"),
-    "ordering lstm": lambda: ordering("lstm", "pairwise"),
+    "pocsnet sinkhorn": lambda how: pocsnet(how, operator="sinkhorn", optimiser="sgd", decay="none"),
+    "pocsnet fenchel_young": lambda how: pocsnet(how, method="nearest", loss="fenchel_young"),
+    "ordering": lambda how: ordering(how, "attention", "pointer"),
+    "ordering lstm": lambda how: ordering(how, "lstm", "pairwise"),
     "policy": policy,
-    "policy drawn": lambda: policy(targets="drawn", sequence="by_start"),
-    "policy ppo": lambda: policy(objective="ppo"),
-    "policy every_step": lambda: policy(reads="every_step"),
+    "policy drawn": lambda how: policy(how, targets="drawn", sequence="by_start"),
+    "policy ppo": lambda how: policy(how, objective="ppo"),
+    "policy every_step": lambda how: policy(how, reads="every_step"),
     "whole_graph": whole_graph,
     "fusing": fusing,
+}
+# By several processes, dropout differs, and a training that starts anew adds nothing.
+ALONE: dict[str, Callable[[How], Trained]] = {
+    "ordering dropout": lambda how: ordering(how, "attention", "pointer", 0.1),
+    "whole_graph restart": lambda how: whole_graph(how, restart=2),
+    "fusing restart": lambda how: fusing(how, restart=2),
 }

@@ -14,7 +14,7 @@ STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
     monkeypatch.chdir(tmp_path)
-    return Checkpoint(["pipeline.learning.rates"], "settings", [])
+    return Checkpoint(["pipeline.learning.processes"], "settings", [])
 
 
 def file() -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.analysis import claimed, claims
 from pipeline.analysis.disagreement import CATEGORIES
+from pipeline.blocks.models.decoders import DECODERS
 from pipeline.report.imitation import comparison, ideas, input, limits
 from pipeline.report.imitation.rows import leading
 from pipeline.report.names import set_label
@@ -123,8 +124,7 @@ def test_sets_and_models_have_the_sequence_of_the_parameters() -> None:
 @pytest.mark.parametrize("head", ["pointer", "pairwise", "sinkhorn", "popocs"])
 def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
     default = import_module(f"pipeline.blocks.models.heads.{head}").make.decoder
-    decoders = import_module(f"pipeline.blocks.models.decoders.{head}_decoders").DECODERS
-    assert leading(pd.DataFrame({"decoder": sorted([default, *decoders])})) == default
+    assert leading(pd.DataFrame({"decoder": sorted([default, *DECODERS[head]])})) == default
 
 
 def test_each_idea_is_beside_the_first_network_with_its_differences() -> None:

@@ -22,9 +22,7 @@ from pipeline.graphs.compilers.plan import Plan, members
 from pipeline.graphs.compilers.rates import frozen_rates
 from pipeline.graphs.corpus.fusion_sets import fusion_graphs
 from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.models.fusing import fusing_training
 from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
-from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_fusion,
     fuse_graphs,
@@ -109,32 +107,6 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
     unfrozen = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)
     with pytest.raises(ValueError, match=r"fusion_parts\.csv does not contain light_squeezenet"):
         with_head_room(unfrozen)
-
-
-def test_a_killed_training_goes_on_to_the_same_bytes(
-    graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = trained(graphs, tmp_path / "whole.safetensors", tmp_path / "whole.parquet")
-    saved = Checkpoint.save
-
-    def killed(self: Checkpoint, state: dict[str, object]) -> None:
-        saved(self, state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Checkpoint, "save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet")
-    assert not (tmp_path / "a.safetensors").exists()
-    monkeypatch.setattr(Checkpoint, "save", saved)
-    began: list[int] = []
-
-    def resumed(*arguments: Any) -> Any:
-        began.append(arguments[4]["update"])
-        return fusing_training.train(*arguments)
-
-    monkeypatch.setattr(train_fusing, "train", resumed)
-    assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
-    assert began == [2]
 
 
 def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> None:

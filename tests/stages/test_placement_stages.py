@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +16,6 @@ from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
 from pipeline.graphs.corpus.placed import PLACEMENTS
 from pipeline.graphs.execution.chosen_schedules import best_schedules
-from pipeline.graphs.models.whole_graph import training
-from pipeline.graphs.models.whole_graph.files import load as load_network
-from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_placement,
     expert_placements,
@@ -73,35 +69,6 @@ def test_a_set_holds_the_graphs_of_its_size(graphs: Path, tmp_path: Path) -> Non
     none = json.dumps({"device": "v100", "networks": ["light_squeezenet"], "operations": [1, 10]})
     with pytest.raises(ValueError, match=r"placement_sets\.s: no graph has so many operations"):
         placed_graphs.main("s", none, tmp_path / "none.parquet")
-
-
-def test_a_killed_training_goes_on_to_the_same_bytes(
-    graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = trained(graphs, tmp_path / "whole.safetensors", tmp_path / "whole.parquet")
-    saved = Checkpoint.save
-
-    def killed(self: Checkpoint, state: dict[str, object]) -> None:
-        saved(self, state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Checkpoint, "save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet")
-    assert not (tmp_path / "a.safetensors").exists()
-    monkeypatch.setattr(Checkpoint, "save", saved)
-    began: list[int] = []
-
-    def resumed(*arguments: Any) -> Any:
-        began.append(arguments[4]["update"])
-        return training.train(*arguments)
-
-    monkeypatch.setattr(train_whole_graph, "train", resumed)
-    assert trained(graphs, tmp_path / "a.safetensors", tmp_path / "a.parquet") == whole
-    assert began == [2]
-    rows = tables.read("whole_graph_history", tmp_path / "a.parquet")
-    assert rows["update"].tolist() == [2, 2, 4, 4]
-    assert load_network(tmp_path / "a.safetensors").settings == SMALL
 
 
 def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -> None:

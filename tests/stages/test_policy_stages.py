@@ -13,23 +13,19 @@ import pandas as pd
 import pytest
 
 from pipeline import places, tables
-from pipeline.analysis.rows import Quantity, results, row
 from pipeline.config.section import ConfigError
 from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices.distances import start_distances
 from pipeline.graphs.devices.judging import FROZEN
-from pipeline.graphs.models import SHIPPED
-from pipeline.graphs.models.policy import load, make, save
+from pipeline.graphs.models.policy import load, save
 from pipeline.learning.checkpoints import Checkpoint
 from pipeline.stages import (
     evaluate_policies,
     judge_graphs,
     measure_distances,
     schedule_graphs,
-    ship_policy,
-    shipping,
     train_policy,
 )
 from tests.graphs.models import small_policies
@@ -284,72 +280,3 @@ def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_p
     with pytest.raises(ConfigError, match="sigma"):
         evaluate(scheduled, out, json.dumps(METHODS | {"gflownet": {"method": "gflownet", "sigma": -1}}))
     assert not out.exists()
-
-
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
-    """Three trainings; the second has the best schedules at its end, but not the least loss, and not at all steps."""
-    for seed, best, loss in ((0, 0.7, 0.1), (1, 0.9, 0.5), (2, 0.8, 0.2)):
-        where = {"experiment": "e", "model": "robust", "seed": seed}
-        save(make(small_policies.settings()), place(tmp_path, "network_weights", **where))
-        rows = [(1, "development", 1.0 - best), (2, "development", best), (2, "training", 1.0)]
-        plain = {"loss": loss, "gradient": 1.0, "mean": 0.5, "learning_rate": 0.1}
-        frame = pd.DataFrame(plain | {"step": step, "split": split, "best": value} for step, split, value in rows)
-        tables.write(frame[::-1], "policy_history", place(tmp_path, "policy_history", **where))
-    ratio = Quantity("makespan", "ratio", "list_scheduling", "simulator")
-    of = {"experiment": "e", "set": "s", "decoder": "best", "target": "proxy"}
-    rows_of = [row(of | {"method": name}, ratio, value, seed="all") for name, value in (("drawn", 0.87), ("x", 0.55))]
-    tables.write(results(rows_of), "results", place(tmp_path, "results", experiment="e"))
-    return tmp_path
-
-
-def ship(folder: Path, out: Path) -> None:
-    networks = folder / "data/experiments/e/networks"
-    weights, history = (
-        sorted(networks.glob(f"*/*/{name}")) for name in ("weights.safetensors", "policy_history.parquet")
-    )
-    ship_policy.main(weights, history, place(folder, "results", experiment="e"), ["drawn"], out)
-
-
-def test_the_best_training_is_shipped_with_its_card(trained: Path, tmp_path: Path) -> None:
-    ship(trained, tmp_path / "package")
-    content = place(trained, "network_weights", experiment="e", model="robust", seed=1).read_bytes()
-    assert (tmp_path / "package" / SHIPPED.name).read_bytes() == content
-    card = (tmp_path / "package/README.md").read_text()
-    lines = [re.sub(r"\s+", " ", line) for line in card.splitlines() if "yes" in line]
-    assert len(lines) == 1 and lines[0].startswith("| 1 |") and "90" in lines[0]
-    assert "from 3 trainings" in card and "0.87" in card and "0.55" not in card
-
-
-def test_weights_of_two_networks_are_refused(trained: Path, tmp_path: Path) -> None:
-    networks = trained / "data/experiments/e/networks"
-    (networks / "other").mkdir()
-    (networks / "robust/2").rename(networks / "other/2")
-    with pytest.raises(ValueError, match=r"weights of several networks \(other, robust\)"):
-        ship(trained, tmp_path / "package")
-    assert not (tmp_path / "package").exists()
-
-
-def test_trainings_that_were_not_measured_are_refused(trained: Path, tmp_path: Path) -> None:
-    history = place(trained, "policy_history", experiment="e", model="robust", seed=2)
-    rows = tables.read("policy_history", history)
-    tables.write(rows[rows["split"] == "training"], "policy_history", history)
-    with pytest.raises(ValueError, match="seeds 2 were not measured on development graphs"):
-        ship(trained, tmp_path / "package")
-    history.unlink()
-    with pytest.raises(ValueError, match="seeds 2 have weights or a history alone"):
-        ship(trained, tmp_path / "package")
-    assert not (tmp_path / "package").exists()
-
-
-def test_what_cannot_be_shipped_leaves_nothing(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = place(trained, "network_weights", experiment="e", model="robust", seed=1)
-    content = chosen.read_bytes()
-    monkeypatch.setattr(shipping, "LARGEST", len(content) - 1)
-    with pytest.raises(ValueError, match=f"{len(content)} bytes of weights, at most {len(content) - 1} are shipped"):
-        ship(trained, tmp_path / "package")
-    monkeypatch.undo()
-    chosen.write_bytes(content[:-10])
-    with pytest.raises(ValueError, match=re.escape(f"{chosen} is not a file of weights")):
-        ship(trained, tmp_path / "package")
-    assert not (tmp_path / "package").exists()

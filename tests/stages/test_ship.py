@@ -1,87 +1,196 @@
-"""The imitator in the package has the lowest development loss, and is small."""
+"""The best training of each network goes into the package with its card; what cannot be shipped leaves nothing."""
+
+from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from pipeline import places, tables
-from pipeline.analysis import rows
+from pipeline.analysis.rows import Quantity, results, row
 from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import SHIPPED, OrderingNetwork
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.ordering.methods import LEARNED, NETWORK, policy_file
+from pipeline.blocks.ordering.targets import TARGETS
+from pipeline.blocks.schedulers import policy as block_policy
+from pipeline.blocks.schedulers.on_machine.preference import FEATURES
 from pipeline.command import order as reorder
-from pipeline.stages import ship, shipping
+from pipeline.config.whole_graph import Generalised, WholeGraph
+from pipeline.graphs.models import policy
+from pipeline.graphs.models.whole_graph import network as whole_graph
+from pipeline.report.model_cards import SHIPPED
+from pipeline.stages import ship
 from tests.blocks.models import imitated
+from tests.graphs.models import small_policies
+from tests.report import imitations
+
+KINDS = ["imitator", "schedulers", "policy", "whole_graph"]
+SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=4)
+# Of seed 0, 1, 2: rows (counter, split, number that counts); seed 1 is the best.
+LOSSES = [[0.4, 0.3, 0.5], [0.25, 0.2, 0.9], [1.0]]
+AT_END = [(0.5, 0.9), (1.0, 0.7), (0.8, 0.8)]  # the lowest at its end, though not before
 
 
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
-    """Three trainings, of which the second is the best, with their results."""
-    _, encodings, _ = imitated.corpus(4)
-    for seed, loss in ((0, 0.5), (1, 0.2), (2, 0.3)):
-        place = {"experiment": "imitation", "dependencies": "full", "model": "attention_pointer", "seed": seed}
-        folder = (tmp_path / places.path("weights", **place)).parent
-        folder.mkdir(parents=True)
+def place(folder: Path, kind: str, **of: object) -> Path:
+    names = {"experiment": "e", "dependencies": "full", "model": "m"} | of
+    path = folder / places.pattern(kind).format(**names)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def train_orders(folder: Path, machines: tuple[str, ...]) -> None:
+    """Three trainings that order blocks, and the table of their blocks."""
+    settings = imitated.settings().model_copy(update={"machines": list(machines)})
+    for seed, losses in enumerate(LOSSES):
         torch.manual_seed(seed)
-        OrderingNetwork(Vocabulary(encodings.tokens), imitated.settings()).save(folder / "weights.safetensors")
-        row = {"step": 9, "split": "development", "loss": loss, "exact_match": 0.5, "valid_share": 1.0}
-        tables.write(pd.DataFrame([row | {"learning_rate": 0.1}]), "history", folder / "history.parquet")
-    measured = rows.row({"experiment": "imitation", "method": "attention_pointer"}, "exact_match", 0.5)
-    tables.write(rows.results([measured]), "results", tmp_path / "data/experiments/imitation/results.parquet")
+        OrderingNetwork(Vocabulary(["mov", "add"]), settings).save(place(folder, "weights", seed=seed))
+        rows = [(100 * (k + 1), "development", loss, 0.5 + k / 10) for k, loss in enumerate(losses)]
+        frame = pd.DataFrame([*rows, (100, "training", 0.0, 0.0)], columns=["step", "split", "loss", "exact_match"])
+        tables.write(frame.assign(valid_share=1.0, learning_rate=0.1), "history", place(folder, "history", seed=seed))
     sets = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(7)], "input_order": [[0, 1]] * 7})
-    tables.write(sets, "sets", tmp_path / "data/sets/training.parquet")
-    return tmp_path / "data"
+    tables.write(sets, "sets", folder / "data/sets/training.parquet")
 
 
-def shipped(root: Path, out: Path) -> None:
-    ship.main(
-        weights=sorted(root.glob("experiments/*/models/*/*/*/weights.safetensors")),
-        history=sorted(root.glob("experiments/*/models/*/*/*/history.parquet")),
-        results=root / "experiments/imitation/results.parquet",
-        training=root / "sets/training.parquet",
-        sources=json.dumps(["qt56"]),
-        out=out,
-    )
+def train_graphs(folder: Path, kind: str) -> None:
+    """Three trainings on graphs; their histories are in reverse."""
+    for seed, (before, after) in enumerate(AT_END):
+        torch.manual_seed(seed)
+        weights = place(folder, "network_weights", seed=seed)
+        if kind == "policy":
+            policy.save(policy.make(small_policies.settings()), weights)
+            rows = [(1, "development", 1 - before), (2, "development", 1 - after), (2, "training", 1.0)]
+            frame = pd.DataFrame(rows, columns=["step", "split", "best"])
+            frame = frame.assign(loss=0.1 * (seed == 2), gradient=1.0, mean=0.5, learning_rate=0.1)
+        else:
+            whole_graph.save(whole_graph.WholeGraph(SMALL), weights)
+            rows = [(1, "development", before), (2, "training", 0.01), (2, "development", after)]
+            frame = pd.DataFrame(rows, columns=["update", "split", "value"])
+        tables.write(frame[::-1], SHIPPED[kind].history, place(folder, SHIPPED[kind].history, seed=seed))
 
 
-def test_the_best_training_is_shipped_with_its_card(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ship, "card", described)
-    shipped(trained, tmp_path / "package")
-    content = (trained / "experiments/imitation/models/full/attention_pointer/1/weights.safetensors").read_bytes()
-    assert (tmp_path / "package/imitator.safetensors").read_bytes() == content
-    assert (tmp_path / "package/README.md").read_text() == "imitator.safetensors, seeds 1 2 0, 1 row, 7 blocks of qt56"
+def measured(kind: str) -> pd.DataFrame:
+    """Results of the method `uses` and of another."""
+    if kind == "imitator":
+        frame = imitations.main_results().query("method == 'attention_pointer'").assign(method="m")
+        for seed, share in (("0", 0.123), ("1", 0.456)):
+            frame.loc[(frame["seed"] == seed) & (frame["metric"] == "exact_match"), "value"] = share
+        return frame
+    decoder, target, baseline = ("best", "proxy", "list_scheduling") if kind == "policy" else ("none", "all", "go")
+    ratio = Quantity("makespan", "ratio", baseline, "simulator")
+    of = {"experiment": "e", "set": "s", "decoder": decoder}
+    values = [("uses", target, 0.87), ("uses", "pcie", 1.5), ("other", target, 0.55)]
+    return results([row(of | {"method": name, "target": on}, ratio, value, seed="all") for name, on, value in values])
 
 
-def described(
-    file: str, network: object, n_bytes: int, chosen: dict, results: pd.DataFrame, n_blocks: int, sources: list[str]
-) -> str:
-    """The arguments of the card as text, in place of `report.model_card.card`."""
-    return f"{file}, seeds {' '.join(chosen)}, {len(results)} row, {n_blocks} blocks of {', '.join(sources)}"
+def prepare(folder: Path, kind: str, machines: tuple[str, ...] = LEARNED) -> dict[str, Any]:
+    """Trainings of a kind, and the stage's arguments for them."""
+    arguments: dict[str, Any] = {"kind": kind, "out": folder / "package"}
+    if kind in ("imitator", "schedulers"):
+        train_orders(folder, machines)
+        arguments |= {"training": folder / "data/sets/training.parquet"}
+        arguments |= {"told": json.dumps({"sources": ["qt56", "gcc"], "policy_blocks": 2000})}
+    else:
+        train_graphs(folder, kind)
+        trained = Generalised(training=["some_graphs"], development="d", links=["pcie"], updates=7)
+        arguments |= {"methods": ["uses"], "told": json.dumps({"trained": trained.model_dump()})}
+    if kind == "schedulers":
+        for number, target in enumerate(TARGETS[:2]):
+            path = place(folder, "policies", target=target, method="policy")
+            block_policy.save(np.full(len(FEATURES), number + 0.25), path)
+        arguments["policies"] = sorted(folder.rglob("policy.safetensors"))
+    else:
+        arguments["results"] = place(folder, "results")
+        tables.write(measured(kind), "results", arguments["results"])
+    return arguments
 
 
-def test_weights_of_two_models_are_refused(trained: Path, tmp_path: Path) -> None:
-    models = trained / "experiments/imitation/models/full"
-    (models / "attention_pointer/2").rename(models / "attention_pointer/3")
-    (models / "other").mkdir()
-    (models / "attention_pointer/3").rename(models / "other/3")
-    with pytest.raises(ValueError, match="several networks"):
-        shipped(trained, tmp_path / "package")
+def run(folder: Path, arguments: dict[str, Any]) -> None:
+    """Ship whatever trainings there are now."""
+    history = sorted(folder.rglob(Path(places.pattern(SHIPPED[arguments["kind"]].history)).name))
+    ship.main(weights=sorted(folder.rglob("weights.safetensors")), history=history, **arguments)
+
+
+SAYS = {
+    "imitator": [
+        "| 1 | 200 | 0.2000 | 60.0% | yes |", "| 0 | 200 | 0.3000 | 60.0% | |", "7 distinct blocks of qt56 and gcc",
+        "45.6%", "2 tokens",
+    ],
+    "schedulers": ["| 1 | 200 | 0.2000 | 60.0% | yes |", "7 blocks of qt56", "2,000 blocks", ", ".join(TARGETS[:2])],
+    "policy": ["0.87", "| 30.0% | yes |"],
+    "whole_graph": ["| 1 | 0.700 | yes |", "some_graphs", "-13.0%"],
+}  # fmt: skip
+KEEPS_TO_ITSELF = {"imitator": ["12.3%", "one sample"], "policy": ["0.55"], "whole_graph": ["50.0%", "-45.0%"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_training_is_shipped_with_its_card(kind: str, tmp_path: Path) -> None:
+    arguments = prepare(tmp_path, kind)
+    run(tmp_path, arguments)
+    out = tmp_path / "package"
+    content = place(tmp_path, SHIPPED[kind].weights, seed=1).read_bytes()
+    assert (out / SHIPPED[kind].file.name).read_bytes() == content
+    card = re.sub(r" +", " ", (out / "README.md").read_text())
+    assert "from 3 trainings" in card and card.count("yes |") == 1
+    assert [text for text in SAYS[kind] if text not in card] == []
+    assert [text for text in KEEPS_TO_ITSELF.get(kind, []) if text in card] == []
+    if kind == "schedulers":
+        assert block_policy.load(out / policy_file(TARGETS[1]).name).tolist() == [1.25] * len(FEATURES)
+        assert all(feature in card for feature in FEATURES)
+
+
+def test_among_equal_trainings_the_first_seed_is_the_best() -> None:
+    frame = pd.DataFrame([(1, "development", 0.2)], columns=["step", "split", "loss"])
+    assert list(SHIPPED["imitator"].best({"10": frame, "2": frame, "1": frame.assign(loss=0.1)})) == ["1", "2", "10"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_be_shipped_leaves_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = prepare(tmp_path, kind)
+    best = place(tmp_path, SHIPPED[kind].weights, seed=1)
+    content = best.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(ship, "LARGEST", len(content) - 1)
+        with pytest.raises(ValueError, match=f"{len(content)} bytes of weights, at most {len(content) - 1} are"):
+            run(tmp_path, arguments)
+    best.write_bytes(content[:-10])
+    with pytest.raises(ValueError, match=re.escape(f"{best} is not a file of weights")):
+        run(tmp_path, arguments)
+    table = SHIPPED[kind].history
+    history = place(tmp_path, table, seed=2)
+    rows = tables.read(table, history)
+    tables.write(rows[rows["split"] == "training"].reset_index(drop=True), table, history)
+    with pytest.raises(ValueError, match="seed 2 was not measured on development graphs or blocks"):
+        run(tmp_path, arguments)
+    history.unlink()
+    with pytest.raises(ValueError, match="seeds 2 have weights or a history alone"):
+        run(tmp_path, arguments)
+    place(tmp_path, SHIPPED[kind].weights, seed=2).rename(place(tmp_path, SHIPPED[kind].weights, model="other", seed=2))
+    with pytest.raises(ValueError, match=r"weights of several networks \(m, other\)"):
+        run(tmp_path, arguments)
     assert not (tmp_path / "package").exists()
 
 
-def test_large_weights_are_not_shipped(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipping, "LARGEST", 100)
-    with pytest.raises(ValueError, match="at most 100 are shipped"):
-        shipped(trained, tmp_path / "package")
+def test_a_network_of_other_processors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="correct LEARNED"):
+        run(tmp_path, prepare(tmp_path, "schedulers", ("atom",)))
+
+
+def test_what_is_shipped_is_small_and_complete() -> None:
+    files = [*map(policy_file, TARGETS), *(shipped.file for shipped in SHIPPED.values())]
+    assert all(0 < file.stat().st_size <= ship.LARGEST for file in files)
+    assert tuple(OrderingNetwork.load(NETWORK).settings.machines) == LEARNED
+    for shipped in SHIPPED.values():
+        shipped.load(shipped.file)
+        assert (shipped.file.parent / "README.md").read_text().startswith("# Model card")
 
 
 def test_the_package_schedules_without_training(tmp_path: Path) -> None:
-    assert SHIPPED.stat().st_size <= shipping.LARGEST
-    assert (SHIPPED.parent / "README.md").exists()
     (tmp_path / "mine.csv").write_text("4883c0014889e5488b0d1000000048ffc1,7\n")
     reorder.main([tmp_path / "mine.csv"], tmp_path / "out.csv", target="atom", by="imitator")
     code, value = (tmp_path / "out.csv").read_text().split(",")

@@ -21,7 +21,7 @@ from pipeline.blocks.corpus.cut import Blocks
 from pipeline.blocks.corpus.elf import Image, read_image
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.program_rows import binary_array, block_ids, table_of
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.config.corpus import Compiled
 
 _log = logging.getLogger(__name__)
@@ -50,18 +50,18 @@ def _objects(compiler: Compiler, file: str, flags: tuple[str, ...], folder: Path
 def with_addresses(object_blocks: list[Blocks], linked: Image) -> list[Blocks]:
     """The blocks of an object file with their bytes and addresses in the linked file; the masks stay the same.
 
-    Raises UnusableFile if the linker changed code: it relaxed an instruction, or joined sections.
+    Raises Unreadable if the linker changed code: it relaxed an instruction, or joined sections.
     """
     sections = {section.name: section for section in linked.sections}
     linked_blocks = []
     for blocks in object_blocks:
         section = sections.get(blocks.section)
         if section is None or len(section.code) != len(blocks.code):
-            raise UnusableFile("the linker changed the code's sections", "exclude the file in params.yaml")
+            raise Unreadable("the linker changed the code's sections", "exclude the file in params.yaml")
         code = np.frombuffer(section.code, np.uint8)
         is_unmasked = blocks.masked != 0  # the linker may fill in masked bytes, which are zeros
         if (code[is_unmasked] != blocks.masked[is_unmasked]).any():
-            raise UnusableFile("the linker changed instructions", "exclude the file in params.yaml")
+            raise Unreadable("the linker changed instructions", "exclude the file in params.yaml")
         linked_blocks.append(blocks._replace(code=code, address=blocks.begin + section.address))
     return linked_blocks
 
@@ -87,7 +87,7 @@ class ProgramCompiler:
         """Table `skipped`: the files so far that gave no block, and the reasons."""
         return pd.DataFrame(self._skipped, columns=["source", "program", "reason", "remedy"])
 
-    def _skip(self, program: str, file: str, error: UnusableFile) -> None:
+    def _skip(self, program: str, file: str, error: Unreadable) -> None:
         self._skipped.append((self._settings.source, f"{program}/{file}", error.reason, error.remedy))
         self.counts[program, "files_skipped", ""] += 1
         _log.warning("skipped %s/%s: %s; %s", program, file, error.reason, error.remedy)
@@ -113,7 +113,7 @@ class ProgramCompiler:
         linked = self._read(objects.linked)
         self._count(program, pairs)
         if not pairs.orders:
-            raise UnusableFile(f"no pair of blocks of {lengths[0]} to {lengths[1]} instructions", "leave it so")
+            raise Unreadable(f"no pair of blocks of {lengths[0]} to {lengths[1]} instructions", "leave it so")
         linked_blocks = with_addresses(pairs.blocks, linked)
         masked = [
             section.masked[begin:end]
@@ -141,7 +141,7 @@ class ProgramCompiler:
                 self.counts[program, "files", ""] += 1
                 try:
                     yield self._blocks(program, name, future.result())
-                except UnusableFile as error:
+                except Unreadable as error:
                     self._skip(program, name, error)
                     yield None
         finally:

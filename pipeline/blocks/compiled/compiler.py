@@ -11,7 +11,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 UNSCHEDULED = "-fno-schedule-insns2"  # this option switches off the last scheduling pass and nothing else
 _TIMEOUT_SECONDS = 600  # of one file; SQLite, the largest, takes 40
@@ -50,11 +50,11 @@ def _run(command: list[str], folder: Path, task: str) -> None:
             f"the program {command[0]!r} is not installed; on Debian: apt-get install gcc binutils"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise UnusableFile(f"{task} took more than {_TIMEOUT_SECONDS} s", "exclude the file in params.yaml") from error
+        raise Unreadable(f"{task} took more than {_TIMEOUT_SECONDS} s", "exclude the file in params.yaml") from error
     except subprocess.CalledProcessError as error:
         lines = [line for line in (error.stderr or "").splitlines() if "error" in line] or ["no message"]
         remedy = "correct the program's flags in params.yaml, or exclude the file"
-        raise UnusableFile(f"{task} failed: {lines[0][:200]}", remedy) from error
+        raise Unreadable(f"{task} failed: {lines[0][:200]}", remedy) from error
 
 
 def _foreign(object_file: Path) -> list[str]:
@@ -77,7 +77,7 @@ class Compiler:
         try:
             self.compile("probe.c", (), folder, folder / "probe.o")
             self.link(folder / "probe.o", folder / "probe")
-        except UnusableFile as error:
+        except Unreadable as error:
             raise CompilerError(
                 f"{self.gcc} does not work on this machine: {error.reason}; it needs an assembler, a linker and the C "
                 "library's headers; on Debian: apt-get install binutils libc6-dev"
@@ -86,7 +86,7 @@ class Compiler:
     def compile(self, file: str, options: tuple[str, ...], folder: Path, output: Path) -> bytes:
         """The object of one C file, also written to `output`; `file` is relative to `folder`, where the compiler runs.
 
-        Raises UnusableFile with GCC's first error.
+        Raises Unreadable with GCC's first error.
         """
         _run([self.gcc, *self.flags, *options, "-w", "-c", file, "-o", str(output)], folder, "compiling")
         return output.read_bytes()
@@ -95,7 +95,7 @@ class Compiler:
         """An object with addresses filled in; each code section keeps its name, and foreign symbols do not overlap.
 
         Symbols of other files get invented addresses, far enough from each other for variables of any usual size.
-        Raises UnusableFile with the linker's first error.
+        Raises Unreadable with the linker's first error.
         """
         first, distance = _ADDRESSES
         script = output.with_suffix(".ld")

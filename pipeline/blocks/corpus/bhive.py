@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.blocks.corpus.cut import Blocks
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.leaks import masked
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 COMPILER = "unknown"
 _TEXT_PROBE_BYTES = 1 << 16
@@ -35,7 +35,7 @@ def _codes(data: bytes, first_line: int) -> tuple[list[int], list[bytes], list[t
     """Line numbers and codes of the rows that hold a block, and (line, reason) of the bad rows."""
     probe = data[:_TEXT_PROBE_BYTES]
     if first_line == 1 and b"\0" in probe:
-        raise UnusableFile("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
+        raise Unreadable("not UTF-8 text (it holds zero bytes)", "save it as CSV in UTF-8, or exclude it by include")
     lines: list[int] = []
     codes: list[bytes] = []
     bad: list[tuple[int, str]] = []
@@ -67,26 +67,16 @@ def blocks(
 
     `first_line`: the number of the first line of `data`, a piece of a file.
     A row is bad if it is not hexadecimal, does not consist of whole instructions, or contains a control transfer.
-    Raises UnusableFile if the file is not text.
+    Raises Unreadable if the file is not text.
     """
     lines, codes, bad = _codes(data, first_line)
-    bounds = np.r_[0, np.cumsum([len(code) for code in codes])].astype(np.int64)
-    code, begin, end = np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:]
-    decoded = forms.decode(code, begin, end)
-    facts = forms.facts[decoded.form]
-
-    def rows_with(instructions: np.ndarray) -> np.ndarray:
-        return np.unique(np.searchsorted(decoded.first, np.flatnonzero(instructions), "right") - 1)
-
-    whole = decoded.whole.copy()
-    whole[rows_with(~facts["valid"])] = False
-    straight_line = np.ones(len(whole), bool)
-    straight_line[rows_with(facts["control"])] = False
-    for row in np.flatnonzero(~(whole & straight_line)).tolist():
+    code, bounds, decoded, whole, straight = forms.read(codes)
+    begin, end = bounds[:-1], bounds[1:]
+    for row in np.flatnonzero(~(whole & straight)).tolist():
         fault = "transfers control before its end or at it" if whole[row] else "not made of whole x86-64 instructions"
         bad.append((lines[row], f"{fault}: {codes[row][:20].hex()}"))
     n_instructions = np.diff(decoded.first)
-    selected = whole & straight_line & (n_instructions >= min_instructions) & (n_instructions <= max_instructions)
+    selected = whole & straight & (n_instructions >= min_instructions) & (n_instructions <= max_instructions)
     hidden = masked(code, begin, decoded, forms.facts)
     address = np.array(lines, np.int64)
     selected_blocks = Blocks(

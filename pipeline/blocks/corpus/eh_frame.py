@@ -79,9 +79,9 @@ def _field(data: bytes, offsets: np.ndarray) -> np.ndarray:
 
 
 def function_ranges(data: bytes, address: int) -> np.ndarray:
-    """Begin and end address of every function of a linked file, int64 (n, 2), in file order.
+    """Begin and end address of every function, int64 (n, 2), in file order.
 
-    `address`: virtual address of `data`. Raises EhFrameError if `data` is damaged.
+    `address`: virtual address of `data`, whose relocations are filled in. Raises EhFrameError if `data` is damaged.
     """
     entries = _usual_entries(data)
     if entries is None:
@@ -95,14 +95,3 @@ def function_ranges(data: bytes, address: int) -> np.ndarray:
     begin = address + entries + _BEGIN_FIELD + _field(data, entries + _BEGIN_FIELD)
     size = _field(data, entries + _SIZE_FIELD)
     return np.stack([begin, begin + size], 1)[(begin >= 0) & (size >= 0)]
-
-
-def relocated_functions(data: bytes) -> list[tuple[int, int]]:
-    """Functions of an object file: the offset in `data` that a relocation fills with the begin, and the size in bytes.
-
-    Raises EhFrameError as `function_ranges` does.
-    """
-    entries = _usual_entries(data)
-    if entries is None:
-        return [(e.offset + _BEGIN_FIELD, e["address_range"]) for e in _parsed(data, 0) if isinstance(e, FDE)]
-    return list(zip((entries + _BEGIN_FIELD).tolist(), _field(data, entries + _SIZE_FIELD).tolist(), strict=True))

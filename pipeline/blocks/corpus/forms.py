@@ -8,6 +8,7 @@ is thirty times as fast. Chromium's twelve million instructions have 80,000 form
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,21 @@ class Decoded(NamedTuple):
     form: np.ndarray  # int32 (N,): index into Forms.facts
     first: np.ndarray  # int64 (n + 1,): form[first[k] : first[k + 1]] are those of range k
     whole: np.ndarray  # bool (n,): the range ends where its last instruction ends
+
+
+class Codes(NamedTuple):
+    """B pieces of machine code, one after the other, and their instructions."""
+
+    code: np.ndarray  # uint8
+    bounds: np.ndarray  # int64 (B + 1,): offsets of the pieces
+    decoded: Decoded
+    whole: np.ndarray  # bool (B,): the piece consists of whole, valid instructions
+    straight: np.ndarray  # bool (B,): none of them transfers control
+
+    @property
+    def begin(self) -> np.ndarray:
+        """Offset of each piece, (B,) int64."""
+        return self.bounds[:-1]
 
 
 # The one-byte immediate of these instructions is an ordinary operand. In other instructions it can be a count, which
@@ -163,6 +179,17 @@ class Forms:
             if range_index == len(begin):
                 return Decoded(form[:count], first, whole)
             self._learn(code[offset : offset + LONGEST].tobytes().ljust(LONGEST, b"\0"))
+
+    def read(self, codes: Sequence[bytes]) -> Codes:
+        """Decode pieces of code, each by itself."""
+        bounds = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+        code = np.frombuffer(b"".join(codes), np.uint8)
+        decoded = self.decode(code, bounds[:-1], bounds[1:])
+        facts = self.facts[decoded.form]
+        has_invalid, has_control = (
+            np.diff(np.r_[0, np.cumsum(flags)][decoded.first]) > 0 for flags in (~facts["valid"], facts["control"])
+        )
+        return Codes(code, bounds, decoded, decoded.whole & ~has_invalid, ~has_control)
 
 
 def _scale(code: bytes, constants: ConstantOffsets) -> int:

@@ -15,8 +15,9 @@ from pipeline.blocks.corpus.cut import Blocks, blocks
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.program_rows import table_of
-from pipeline.blocks.corpus.sources import UnusableFile, read_program
+from pipeline.blocks.corpus.sources import read_program
 from pipeline.blocks.corpus.unique import first_of_each, joined
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.config.corpus import BhiveSource, Corpus
 
 _log = logging.getLogger(__name__)
@@ -79,11 +80,11 @@ class Ingestion:
                     yield table_of(name, program, compiler, relocatable, sections)
             if empty:
                 lengths = f"{self._corpus.min_instructions} to {self._corpus.max_instructions}"
-                raise UnusableFile(
+                raise Unreadable(
                     f"no block of {lengths} instructions",
                     "widen corpus.min_instructions and max_instructions in params.yaml, or leave it",
                 )
-        except UnusableFile as error:
+        except Unreadable as error:
             self._skip(name, program, error.reason, error.remedy)
 
     def runs(self, files: pd.DataFrame) -> Iterator[pa.Table]:

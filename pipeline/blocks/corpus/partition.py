@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.blocks.corpus.unique import GROUP_BITS, id_words
-from pipeline.tables import SCHEMAS
+from pipeline.blocks.corpus.unique import GROUP_BITS, REPETITIVE, first_of_each, id_words, joined
+from pipeline.tables import SCHEMAS, RowGroups, TableError
 
 _MOST_GROUPS = 16  # row groups of a run in a partition
 _GROUPS_OF_A_RUN = 512  # about as many; were they more, each would have less than some hundred rows
@@ -88,3 +89,23 @@ def regrouped(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
     for _ in range(current, _TABLE_GROUPS):
         yield whole()
         pending = []
+
+
+def merged(shards: list[Path], partitions: int) -> Iterator[pa.Table]:
+    """One row per block_id, sorted by it: the first by source and program, `occurrences` summed.
+
+    shards: the files of one of so many partitions, one of each shard. The result does not depend on how the programs
+    are distributed over shards. It needs memory for one of the partition's row groups.
+    Raises TableError if a file is not a partition of a shard of stage ingest.
+    """
+    groups = groups_of(partitions)
+    runs = []
+    for path in shards:
+        shard = RowGroups("partitions", path, repetitive=REPETITIVE)
+        if len(shard) % groups:
+            raise TableError(
+                f"{path} does not consist of runs of {groups} row groups; delete the file and run the pipeline again"
+            )
+        runs += [(shard, start) for start in range(0, len(shard), groups)]
+    for group in range(groups if runs else 0):
+        yield first_of_each(joined([shard[start + group] for shard, start in runs])).cast(SCHEMAS["partitions"])

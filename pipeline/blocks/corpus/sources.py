@@ -21,15 +21,6 @@ class SourceError(ValueError):
     """An artifact cannot be read; the message names it and the remedy."""
 
 
-class UnusableFile(ValueError):
-    """A file, or a part of it, cannot be used; `reason` says why, `remedy` what to do about it."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.reason = reason
-        self.remedy = remedy
-
-
 class Program(NamedTuple):
     """One file of code: its path inside the artifact (or on disk), the file on disk that holds it, its size."""
 

@@ -42,29 +42,6 @@ def heights(precedes: np.ndarray, latencies: np.ndarray) -> np.ndarray:
     return height
 
 
-def greedy_orders(precedes: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Orders that fill the slots one by one, each with the ready instruction of the highest score for the slot.
-
-    precedes: (B, n, n) bool, acyclic; score: (B, n, n), [b, i, t] for instruction i in slot t.
-    Returns (B, n) int16 orders, which are legal by construction. The lower index wins a tie.
-    Raises ValueError if a DAG has a cycle.
-    """
-    n_blocks, n, _ = precedes.shape
-    blocks = np.arange(n_blocks)
-    n_waiting_for = precedes.sum(1)  # (B, n): predecessors that are not yet placed
-    order = np.empty((n_blocks, n), np.int16)
-    for slot in range(n):
-        ready = n_waiting_for == 0
-        if not ready.any(1).all():
-            raise ValueError("a dependency graph has a cycle: there is no legal order")
-        chosen = np.where(ready, score[:, :, slot], -np.inf).argmax(1)
-        chosen = np.where(ready[blocks, chosen], chosen, ready.argmax(1))  # if every score is -inf or NaN
-        order[:, slot] = chosen
-        n_waiting_for = n_waiting_for - precedes[blocks, chosen]
-        n_waiting_for[blocks, chosen] = n + 1  # never ready again
-    return order
-
-
 def slots_of(order: np.ndarray) -> np.ndarray:
     """Inverse permutations: slot[b, i] of instruction i from order[b, t]. (B, n) -> (B, n)."""
     return np.argsort(order, axis=-1).astype(np.int16)

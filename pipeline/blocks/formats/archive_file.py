@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.sources import ELF_MAGIC
-from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable, printable
+from pipeline.blocks.corpus.unreadable import Unreadable, printable
+from pipeline.blocks.formats.document import CodeBlock, Fault
 from pipeline.blocks.formats.elf_file import ElfDocument, read_object
 
 MAGIC = b"!<arch>\n"

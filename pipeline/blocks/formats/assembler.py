@@ -16,7 +16,7 @@ import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 SECONDS = 60.0  # for one file; a million lines take ten
 _MEMORY_BYTES, _FILE_BYTES = 4 << 30, 512 << 20  # that it may use; the object of a million lines has 30 MB

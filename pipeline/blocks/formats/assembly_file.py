@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from iced_x86 import Decoder, Register
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats.assembler import Refused, assemble
 from pipeline.blocks.formats.assembly_blocks import layout
@@ -24,7 +25,7 @@ from pipeline.blocks.formats.assembly_names import names
 from pipeline.blocks.formats.assembly_places import Places, places
 from pipeline.blocks.formats.assembly_proof import failing_blocks
 from pipeline.blocks.formats.assembly_text import text_with_orders
-from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable
+from pipeline.blocks.formats.document import CodeBlock, Fault
 from pipeline.blocks.formats.elf_blocks import REQUEST
 from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
 from pipeline.blocks.formats.preprocessor import preprocessor_line

@@ -31,7 +31,6 @@ _SCALED = re.compile(r"\(([^()]*)\)\s*(?:/|>>)\s*\w+\s*")
 _NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
 _SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
-_WORDS_OF_INTEL = {"offset", "flat", "ptr", "byte", "word", "dword", "qword", "xmmword", "ymmword", "rip", "short", "."}
 _UNNAMED = (".gcc_except_table",)  # sections whose labels only bound ranges
 _MULTIPLYING = {"*", "/", "%", "<<", ">>", "|", "&", "^", "!", "~"}
 

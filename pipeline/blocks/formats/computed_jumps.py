@@ -7,7 +7,7 @@ way: a product of a number and a length, a constant that is added, a distance fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import NamedTuple
 
@@ -253,28 +253,39 @@ def _changes_of_return(trace: _Trace, instructions: Sequence[Instruction]) -> It
             yield k
 
 
-def may_change_return(instruction: Instruction) -> bool:
-    """Whether an instruction may change the caller's address on the stack: it writes a word there."""
+def may_compute(examples: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Owners, ascending, that jump or call by a register, may return elsewhere, or may change the caller's address.
+
+    examples: an instruction of each form; form, owner: (N,) of the instructions in the order of the code.
+    """
+
+    def flags(condition: Callable[[Instruction], bool]) -> np.ndarray:
+        return np.array([condition(example) for example in examples], bool)[form]
+
+    returns = flags(lambda e: e.flow_control == FlowControl.RETURN)
+    returns[1:] &= flags(_may_write_return)[:-1]
+    pops = flags(lambda e: e.mnemonic == Mnemonic.POP)
+    moves = np.flatnonzero(pops | flags(lambda e: e.mnemonic == Mnemonic.PUSH))
+    owners, first = np.unique(owner[moves], return_index=True)
+    popping = owners[pops[moves[first]]]  # what it pops first may be the caller's address
+    return np.union1d(owner[flags(_goes_by_register) | returns | flags(_may_change_return)], popping)
+
+
+def _goes_by_register(instruction: Instruction) -> bool:
+    """Whether it jumps to, or calls, an address in a register."""
+    indirect = instruction.flow_control in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL)
+    return indirect and instruction.op0_kind == OpKind.REGISTER
+
+
+def _may_change_return(instruction: Instruction) -> bool:
+    """Whether it may change the caller's address on the stack: it writes a word there."""
     by_stack = instruction.memory_base == Register.RSP and instruction.memory_index == Register.NONE
     by_frame = instruction.memory_base == Register.RBP and instruction.memory_displacement == WORD
     return writes_word(instruction) and (by_stack or by_frame)
 
 
-def pops_first(instructions: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Owners, ascending, whose first instruction that pushes or pops is a pop: perhaps of the caller's address.
-
-    instructions: an example of each form; form, owner: (N,) of the instructions in the order of the code.
-    """
-    pops = np.array([i.mnemonic == Mnemonic.POP for i in instructions], bool)
-    moves = pops | np.array([i.mnemonic == Mnemonic.PUSH for i in instructions], bool)
-    rows = np.flatnonzero(moves[form])
-    owners, first = np.unique(owner[rows], return_index=True)
-    chosen: np.ndarray = owners[pops[form[rows[first]]]]
-    return chosen
-
-
-def may_write_return(instruction: Instruction) -> bool:
-    """Whether an instruction may write the word at the top of the stack, to which a return after it leads."""
+def _may_write_return(instruction: Instruction) -> bool:
+    """Whether it may write the word at the top of the stack, to which a return after it leads."""
     at_top = instruction.memory_base == Register.RSP and instruction.memory_displacement == 0
     into_memory = instruction.op_count > 0 and instruction.op0_kind == OpKind.MEMORY
     return instruction.mnemonic == Mnemonic.PUSH or (into_memory and at_top)

@@ -9,11 +9,11 @@ from pipeline.blocks.corpus import ingest
 from pipeline.blocks.corpus.cut import Blocks, blocks
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.sources import ELF_MAGIC, UnusableFile
+from pipeline.blocks.corpus.sources import ELF_MAGIC
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import ithemal_data, sql_dump
 from pipeline.blocks.formats.archive_file import members
 from pipeline.blocks.formats.assembler import Refused, object_of
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.lines import Unconverted
 from pipeline.blocks.formats.recognise import recognise
 from pipeline.config.corpus import BhiveSource, Corpus
@@ -37,17 +37,14 @@ class Ingestion(ingest.Ingestion):
     def _blocks_of(self, name: str, program: str, data: bytes) -> tuple[str, bool, list[Blocks]]:
         if not isinstance(self._corpus.sources[name], BhiveSource):
             return super()._blocks_of(name, program, data)
-        try:
-            kind = recognise(Path(program), data[:_PROBE_BYTES])
-            if kind == "elf":
-                return self._of_object(data)
-            if kind == "archive":
-                return self._of_archive(name, program, data)
-            if kind == "assembly":
-                return self._of_object(_assembled(data))
-            return super()._blocks_of(name, program, self._as_lines(name, program, kind, data))
-        except Unreadable as error:
-            raise UnusableFile(error.reason, error.remedy) from error
+        kind = recognise(Path(program), data[:_PROBE_BYTES])
+        if kind == "elf":
+            return self._of_object(data)
+        if kind == "archive":
+            return self._of_archive(name, program, data)
+        if kind == "assembly":
+            return self._of_object(_assembled(data))
+        return super()._blocks_of(name, program, self._as_lines(name, program, kind, data))
 
     def _is_in_lines(self, name: str, program: str, artifact: Path) -> bool:
         if not super()._is_in_lines(name, program, artifact):
@@ -73,13 +70,13 @@ class Ingestion(ingest.Ingestion):
             if data.startswith(ELF_MAGIC, member.begin):
                 try:
                     compiler, _, cut = self._of_object(data[member.begin : member.end], f"{member.name}:")
-                except UnusableFile as error:
+                except Unreadable as error:
                     self._skip(name, program, f"{member.name}: {error.reason}", error.remedy)
                 else:
                     compilers.append(compiler)
                     sections += cut
         if not compilers:
-            raise UnusableFile(
+            raise Unreadable(
                 "no member of the archive can be used", "build its objects again, or exclude it by include"
             )
         return compilers[0], True, sections

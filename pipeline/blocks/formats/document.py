@@ -6,23 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
-def printable(name: str) -> str:
-    """A name from a file as it may be shown: what is no printable character is written as its number."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
-
-
-class Unreadable(ValueError):
-    """A file cannot be used at all; `reason` says why (and where), `remedy` what to do about it."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        self.reason, self.remedy = printable(reason), remedy
-        super().__init__(f"{self.reason}; {remedy}")
-
-    def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
-        """For its way from one process to another."""
-        return type(self), (self.reason, self.remedy)
-
-
 class CodeBlock(NamedTuple):
     """A basic block of a user's file, without the control transfer at its end."""
 

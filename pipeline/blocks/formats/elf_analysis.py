@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.blocks.corpus.elf_relocations import Relocations, applied, packed_targets, read_relocations
+from pipeline.blocks.corpus.elf_symbols import Symbols, read_symbols
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats.elf_blocks import Cut, cut, obstacles
 from pipeline.blocks.formats.elf_code import Code, read_code
 from pipeline.blocks.formats.elf_exceptions import throwing
 from pipeline.blocks.formats.elf_functions import DATA, INDIRECT, INVALID, MIDDLE, Verdict, judge
 from pipeline.blocks.formats.elf_image import Image, read_image
 from pipeline.blocks.formats.elf_places import left_alone, named
-from pipeline.blocks.formats.elf_relocations import Relocations, applied, packed_targets, read_relocations
-from pipeline.blocks.formats.elf_symbols import Symbols, read_symbols
 from pipeline.blocks.formats.elf_targets import arrivals, fixed_pointers, possible_branches, probe_places
 from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.line_rows import line_rows

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from iced_x86 import Decoder
 
+from pipeline.blocks.corpus.elf_relocations import MOVABLE, TLS_SEQUENCES, Relocations, type_name
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.dag.frames import frame_marks
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats.elf_code import Code, signed
 from pipeline.blocks.formats.elf_image import Image
-from pipeline.blocks.formats.elf_relocations import MOVABLE, TLS_SEQUENCES, Relocations, type_name
 from pipeline.blocks.formats.regions import IACA
 from pipeline.blocks.formats.unwinding import Functions
 

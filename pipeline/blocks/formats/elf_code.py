@@ -9,9 +9,10 @@ import numpy as np
 from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind, Register
 
 from pipeline.blocks.corpus.cut import branch_targets
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import OF_BRANCHES, R_NONE, R_PC32, R_PLT32, Relocations
 from pipeline.blocks.corpus.forms import Decoded, Forms
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import OF_BRANCHES, R_NONE, R_PC32, R_PLT32, Relocations
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.unwinding import Functions
 
 

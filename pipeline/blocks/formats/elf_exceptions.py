@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from iced_x86 import Decoder, Mnemonic
 
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_symbols import Symbols
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.dag.memory_order import may_trap
 from pipeline.blocks.formats.assembly_exceptions import OF_LANGUAGE, OF_OPTION, PERSONALITIES
 from pipeline.blocks.formats.elf_code import Code
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.unwinding import Functions
 
 _OMITTED, _ULEB, _WORD = 0xFF, 0x01, 0x03  # encodings of DWARF's exception tables

@@ -18,15 +18,17 @@ import numpy as np
 from iced_x86 import Decoder, Instruction
 
 from pipeline.blocks.corpus.eh_frame import DAMAGE
+from pipeline.blocks.corpus.elf_layout import damaged
+from pipeline.blocks.corpus.elf_relocations import MOVABLE, Relocations
+from pipeline.blocks.corpus.elf_symbols import Symbols
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.reorder import reordered
-from pipeline.blocks.formats.document import CodeBlock, Fault, Unreadable, printable
+from pipeline.blocks.corpus.unreadable import Unreadable, printable
+from pipeline.blocks.formats.document import CodeBlock, Fault
 from pipeline.blocks.formats.elf_analysis import OVERLAP, Analysis, analyse
 from pipeline.blocks.formats.elf_blocks import Cut, marks
 from pipeline.blocks.formats.elf_code import Code
-from pipeline.blocks.formats.elf_image import Image, damaged
-from pipeline.blocks.formats.elf_relocations import MOVABLE, Relocations
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_image import Image
 
 _OFFSET_BYTES = 8  # of a relocation's place, at the begin of its entry
 _TO_ASSEMBLY = "order the compiler's assembly (gcc -S) instead"

@@ -8,10 +8,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.elf_code import Code, Flow
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import (
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import (
     R_32,
     R_32S,
     R_64,
@@ -22,7 +20,10 @@ from pipeline.blocks.formats.elf_relocations import (
     R_REX_GOTPCRELX,
     Relocations,
 )
-from pipeline.blocks.formats.elf_symbols import Symbols, is_part, is_thunk
+from pipeline.blocks.corpus.elf_symbols import Symbols, is_part, is_thunk
+from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.formats.elf_code import Code, Flow
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.jump_tables import Labels, function_at, labels
 from pipeline.blocks.formats.unwinding import Functions
 

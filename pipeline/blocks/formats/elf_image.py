@@ -1,14 +1,10 @@
-"""An ELF file for x86-64 -> its code in one array, laid out by address; files that nobody can prove safe are refused.
-
-Relocatable objects have no addresses yet. Their sections are laid out one after the other, code first, so that what
-follows treats them as linked files. A position is an address minus that of the first byte of code.
-"""
+"""An ELF file for x86-64 -> its code in one array, by address; files that nobody can prove safe are refused."""
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,13 +13,19 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.elf_layout import (
+    HEADER_BYTES,
+    Layout,
+    damaged,
+    has_bytes,
+    is_code,
+    is_loaded,
+    layout_of,
+    opened,
+)
+from pipeline.blocks.corpus.unreadable import Unreadable
 
-NOWHERE = -(1 << 62)  # a position outside of every section
-_GAP = 64  # bytes between sections of an object: an addend that points just before a section hits no other one
-_ALLOCATED, _EXECUTABLE, _WRITABLE, _COMPRESSED = 0x2, 0x4, 0x1, 0x800  # section flags
-_HEADER, _SECTION_HEADER, _PROGRAM_HEADER = 64, 64, 56  # bytes in a file of 64 bits
-_LARGEST_OBJECT = 1 << 31  # bytes; distances in `.eh_frame` have 32 bits
+_WRITABLE, _COMPRESSED = 0x1, 0x800  # section flags
 _SPREAD = 1 << 24  # bytes that may lie between sections of code, beside the size of the file
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # LLVM's bitcode, and its wrapper
 _UNKNOWN_RELOCATIONS = {0x40000014, 0x60000001, 0x60000002, 0x6FFFFF00}  # section types of LLVM and of Android
@@ -53,15 +55,10 @@ class Part(NamedTuple):
     writable: bool  # the program may change its own code
 
 
-class Image(NamedTuple):
+@dataclass(frozen=True)
+class Image(Layout):
     """The sections of a file and its code."""
 
-    sections: Sequence[Section]
-    bases: np.ndarray  # (S,) int64: position of each section's first byte; NOWHERE in linked files if it is not loaded
-    relocatable: bool  # an object, before linking
-    movable: bool  # loaded at any address, or not yet linked
-    address: int  # of position 0; 0 in an object
-    entry: int  # position where the program starts
     code: np.ndarray  # uint8; zeros between the parts
     parts: Sequence[Part]  # by ascending position
 
@@ -72,36 +69,9 @@ class Image(NamedTuple):
         return np.where((index >= 0) & (positions < ends[index]), index, -1)
 
 
-def damaged(cause: object) -> Unreadable:
-    """The file does not follow the format's specification."""
-    return Unreadable(f"truncated or damaged ELF file ({cause})", "build or copy the file again")
-
-
-def _is_loaded(section: Section) -> bool:
-    return bool(section["sh_flags"] & _ALLOCATED)
-
-
-def _has_bytes(section: Section) -> bool:
-    return section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL") and section["sh_size"] > 0
-
-
-def _is_code(section: Section) -> bool:
-    return _is_loaded(section) and bool(section["sh_flags"] & _EXECUTABLE) and _has_bytes(section)
-
-
-def _check_tables(elf: ELFFile, size: int) -> None:
-    """Raise Unreadable for header tables beyond the file's end, before pyelftools walks along them."""
-    for table, offset, count, entry_bytes, least in (
-        ("section headers", elf["e_shoff"], elf.num_sections(), elf["e_shentsize"], _SECTION_HEADER),
-        ("program headers", elf["e_phoff"], elf.num_segments(), elf["e_phentsize"], _PROGRAM_HEADER),
-    ):
-        if count and (entry_bytes < least or offset + count * entry_bytes > size):
-            raise damaged(f"{size} bytes, its {count} {table} do not fit in")
-
-
 def _check_places(elf: ELFFile, sections: Sequence[Section], size: int) -> None:
     """Raise Unreadable if sections overlap in the file, or end beyond it."""
-    ranges = [(0, _HEADER, "the header")]
+    ranges = [(0, HEADER_BYTES, "the header")]
     for name, offset, count, entry_bytes in (
         ("the section headers", elf["e_shoff"], elf.num_sections(), elf["e_shentsize"]),
         ("the program headers", elf["e_phoff"], elf.num_segments(), elf["e_phentsize"]),
@@ -109,7 +79,7 @@ def _check_places(elf: ELFFile, sections: Sequence[Section], size: int) -> None:
         if count:
             ranges.append((offset, offset + count * entry_bytes, name))
     for section in sections:
-        if _has_bytes(section):
+        if has_bytes(section):
             begin = section["sh_offset"]
             ranges.append((begin, begin + section["sh_size"], f"section {section.name}"))
     ranges.sort()
@@ -137,23 +107,8 @@ def _check_kinds(sections: Sequence[Section], relocatable: bool) -> None:
             changed = sections[section["sh_info"]] if section["sh_info"] else None
             if relocatable and section["sh_type"] == "SHT_REL":
                 raise Unreadable(f"relocations without addends (section {name})", "assemble for x86-64 by GNU as")
-            if not relocatable and changed is not None and not _is_loaded(section) and _is_loaded(changed):
+            if not relocatable and changed is not None and not is_loaded(section) and is_loaded(changed):
                 raise Unreadable(f"relocations of linked code (section {name})", "link without --emit-relocs")
-
-
-def _laid_out(sections: Sequence[Section], size: int) -> np.ndarray:
-    """Positions of an object's sections, (S,) int64: code first."""
-    bases, position = np.zeros(len(sections), np.int64), 0
-    for chosen in (True, False):
-        for index, section in enumerate(sections):
-            if _is_code(section) == chosen:
-                bases[index] = position
-                # Only bytes in the file count, so that a damaged size of a section without bytes has no effect.
-                length = min(section["sh_size"], size)
-                position += -(-(length + _GAP) // _GAP) * _GAP
-    if position >= _LARGEST_OBJECT:
-        raise Unreadable("an object of more than 2 GiB", "split it")
-    return bases
 
 
 def _check_loading(elf: ELFFile, section: Section) -> None:
@@ -182,7 +137,7 @@ def _parts(sections: Sequence[Section], bases: np.ndarray) -> list[Part]:
     counts = Counter(section.name for section in sections)
     parts = []
     for index, section in enumerate(sections):
-        if _is_code(section):
+        if is_code(section):
             name = section.name if counts[section.name] == 1 else f"{section.name}[{index}]"
             begin = int(bases[index])
             compiled = not section.name.startswith(_NOT_COMPILED) or section.name.startswith(".init.text")
@@ -198,33 +153,17 @@ def read_image(content: bytes) -> Image:
     """
     if content.startswith(_BITCODE):
         raise Unreadable("LLVM bitcode, no machine code", "compile it with -fno-lto")
-    elf = ELFFile(io.BytesIO(content))
-    if elf["e_machine"] != "EM_X86_64" or elf.elfclass != 64 or not elf.little_endian:
-        raise Unreadable(
-            f"another architecture ({elf['e_machine']}, {elf.elfclass} bit)", "build it for x86-64, 64 bit"
-        )
-    kind = elf["e_type"]
-    if kind not in ("ET_EXEC", "ET_DYN", "ET_REL"):
-        raise Unreadable(f"neither program, shared nor relocatable object ({kind})", "give the file it was made of")
-    relocatable = kind == "ET_REL"
-    _check_tables(elf, len(content))
-    sections = list(elf.iter_sections())
-    _check_kinds(sections, relocatable)
+    elf = opened(content)
+    layout = layout_of(elf, len(content))
+    sections = layout.sections
+    _check_kinds(sections, layout.relocatable)
     _check_places(elf, sections, len(content))
-    if relocatable:
-        bases, address = _laid_out(sections, len(content)), 0
-    else:
-        loaded = [s["sh_addr"] if _is_loaded(s) else -1 for s in sections]
-        if max(loaded, default=0) >= 1 << 62:
-            raise damaged("a section has an address beyond the address space")
-        code_addresses = [a for a, section in zip(loaded, sections, strict=True) if _is_code(section)]
-        address = min(code_addresses, default=0)
-        bases = np.array([a - address if a >= 0 else NOWHERE for a in loaded], np.int64)
+    if not layout.relocatable:
         for section in sections:
-            if _is_code(section):
+            if is_code(section):
                 _check_loading(elf, section)
         _check_tables_of_loader(elf, sections)
-    parts = _parts(sections, bases)
+    parts = _parts(sections, layout.bases)
     if not parts:
         raise Unreadable("no section of code", "give a file that a compiler made")
     for part, following in pairwise(parts):
@@ -236,5 +175,4 @@ def read_image(content: bytes) -> Image:
     for part in parts:
         size = part.end - part.begin
         code[part.begin : part.end] = np.frombuffer(content, np.uint8, size, part.offset)
-    entry = NOWHERE if relocatable else elf["e_entry"] - address
-    return Image(sections, bases, relocatable, kind != "ET_EXEC", address, entry, code, parts)
+    return Image(**vars(layout), code=code, parts=parts)

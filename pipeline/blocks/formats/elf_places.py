@@ -12,21 +12,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from iced_x86 import Decoder, OpKind
+from iced_x86 import Decoder
 
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import PC_RELATIVE, Relocations
+from pipeline.blocks.corpus.elf_symbols import Symbols
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.computed_jumps import (
-    Computed,
-    computed_jumps,
-    may_change_return,
-    may_write_return,
-    pops_first,
-)
+from pipeline.blocks.formats.computed_jumps import Computed, computed_jumps, may_compute
 from pipeline.blocks.formats.elf_code import Code, Flow, signed
 from pipeline.blocks.formats.elf_functions import Verdict
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, Relocations
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.elf_targets import numbers_at_every_byte
 from pipeline.blocks.formats.jump_tables import function_at
 from pipeline.blocks.formats.unwinding import Functions
@@ -219,17 +214,10 @@ def left_alone(
 
 
 def _candidates(code: Code, holds: np.ndarray, forms: Forms) -> list[int]:
-    """Functions that jump or call by a register, may return elsewhere, or hold an address of code."""
+    """Functions that may jump to an address that they compute, or hold an address of code."""
     numbers, number = np.unique(code.decoded.form, return_inverse=True)
     examples = [Decoder(64, forms.examples[form]).decode() for form in numbers.tolist()]
-    by_register = np.array([e.op_count > 0 and e.op0_kind == OpKind.REGISTER for e in examples], bool)[number]
-    computed = by_register & np.isin(code.flow, (Flow.INDIRECT, Flow.CALL))
-    writes = np.array([may_write_return(e) for e in examples], bool)[number]
-    returns = np.isin(code.flow, (Flow.RETURN, Flow.CHOSEN))
-    returns[1:] &= writes[:-1]
-    changes = np.array([may_change_return(e) for e in examples], bool)[number]
-    popping = pops_first(examples, number, code.function)
-    return np.union1d(code.function[computed | returns | changes | holds], popping).tolist()
+    return np.union1d(code.function[holds], may_compute(examples, number, code.function)).tolist()
 
 
 def _computed(image: Image, functions: Functions, code: Code, function: int, in_code: np.ndarray) -> list[Computed]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from elftools.elf.sections import NoteSection
 
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import PC_RELATIVE, Relocations
+from pipeline.blocks.corpus.elf_symbols import Symbols
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.formats.elf_code import Code, signed
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import PC_RELATIVE, Relocations
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.formats.elf_image import Image
 
 # Debuggers' tables are no arrivals, apart from lines, which are read from `.debug_line`.
 _FOR_DEBUGGERS = (".debug", ".stab", ".gdb_index")

@@ -25,7 +25,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder, FlowControl
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 AT_ONCE = 2000  # blocks of a run; as needs 10 ms for a run and some 10 us for each instruction
 _MOST_INSTRUCTIONS = 4096  # of a block

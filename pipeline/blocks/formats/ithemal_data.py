@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
+from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.formats.intel_text import AT_ONCE, assembled
 from pipeline.blocks.formats.lines import Unconverted, comment
 from pipeline.blocks.formats.plain_pickle import PlainPickle

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.blocks.corpus.elf_layout import NOWHERE
+from pipeline.blocks.corpus.elf_relocations import R_32, R_32S, R_64, R_PC32, R_PC64, Relocations
 from pipeline.blocks.formats.elf_code import Code
-from pipeline.blocks.formats.elf_image import NOWHERE, Image
-from pipeline.blocks.formats.elf_relocations import R_32, R_32S, R_64, R_PC32, R_PC64, Relocations
+from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.unwinding import Functions
 
 

@@ -12,7 +12,8 @@ from binascii import unhexlify
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
+from pipeline.blocks.formats.document import Fault
 
 _CHUNK_BYTES = 1 << 20
 _LONGEST_LINE = 1 << 24  # bytes; the longest block of 64 instructions has 1,920 digits

@@ -11,7 +11,7 @@ import pickletools
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 _LONGEST = 1 << 24  # bytes of a string or of a number
 _MOST_VALUES = 1 << 20  # that wait on the stack; pickle puts at most 1,000 items of a list there

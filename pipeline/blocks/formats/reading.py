@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import lines as line_format
-from pipeline.blocks.formats.document import Document, Unreadable
+from pipeline.blocks.formats.document import Document
 from pipeline.blocks.formats.recognise import recognise
 
 _PROBE_BYTES = 1 << 16

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
+from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.formats.lines import code_of
 
 _LINES_LOOKED_AT = 200

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from pipeline.blocks.formats.document import Fault, Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
+from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.formats.ithemal_data import EMPTY, TextBlock, lines_of
 from pipeline.blocks.formats.lines import Unconverted, comment
 from pipeline.blocks.formats.sql_tokens import Token, tokens

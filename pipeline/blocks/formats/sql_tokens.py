@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 _CHUNK_BYTES = 1 << 20
 _LONGEST = 1 << 24  # bytes of a token

@@ -9,20 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
-from pipeline import tables
 from pipeline.blocks.models.heads import Confident, Head
 from pipeline.blocks.models.inputs import Bags, Vocabulary, inputs
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.config.ordering import Ordering as Settings
+from pipeline.learning import weights
 
 SHIPPED = Path(__file__).parent / "shipped" / "imitator.safetensors"  # from the rule `ship`
-_DESCRIPTION = "imitator"  # key in the metadata of a file
+_KIND = "imitator"  # of its file of weights
 
 
 class OrderingNetwork(nn.Module):
@@ -62,25 +60,17 @@ class OrderingNetwork(nn.Module):
         return self.head.decode(output, problems, related), np.full(len(problems), np.nan)
 
     def save(self, path: Path) -> None:
-        """Write weights in half precision, with vocabulary and settings, as safetensors."""
-        # One entry of metadata, because safetensors writes several entries in an arbitrary sequence.
+        """Write weights in half precision, with vocabulary and settings."""
         description = json.dumps({"settings": self.settings.model_dump(), "vocabulary": self.vocabulary.tokens})
-        half = {name: weight.half().contiguous() for name, weight in self.state_dict().items()}
-        with tables.replacing(path) as temporary:
-            save_file(half, temporary, {_DESCRIPTION: description})
+        half = {name: weight.half().cpu().numpy() for name, weight in self.state_dict().items()}
+        weights.write(path, _KIND, description, half)
 
     @staticmethod
     def load(path: Path) -> OrderingNetwork:
         """A network from its file. Raises ValueError for a file that is not one."""
-        try:
-            with safe_open(path, "pt") as file:
-                description = (file.metadata() or {}).get(_DESCRIPTION)
-                weights = {name: file.get_tensor(name).float() for name in list(file.keys())}
-        except SafetensorError as error:
-            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
-        if description is None:
-            raise ValueError(f"{path} is no imitator: its metadata has no settings; train it with this pipeline")
-        parts = json.loads(description)
-        network = OrderingNetwork(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))
-        network.load_state_dict(weights)
-        return network.eval()
+        return weights.load(path, _KIND, _described)
+
+
+def _described(description: str) -> OrderingNetwork:
+    parts = json.loads(description)
+    return OrderingNetwork(Vocabulary(parts["vocabulary"]), Settings.model_validate(parts["settings"]))

@@ -6,14 +6,11 @@ are those of one process up to rounding.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from pipeline.blocks.dag.topology import count_violations
 from pipeline.blocks.models.inputs import Bags, Vocabulary
@@ -25,11 +22,9 @@ from pipeline.blocks.problems.relations import Relations, relations
 from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore
 from pipeline.config.ordering import Ordering as Settings
-from pipeline.learning import processes
-from pipeline.learning.diverged import Diverged
-from pipeline.learning.rates import warmed_cosine
+from pipeline.learning import loop, processes
+from pipeline.learning.loop import Row, State
 
-State = dict[str, Any]  # model, best, optimiser, step, history: tensors, numbers, lists of numbers
 _INFERENCE_INSTRUCTIONS = 8192  # per batch
 _CLIP = 1.0  # largest norm of a step's gradient
 _LEAST_RATE = 0.02  # share of the learning rate at the end of the cosine
@@ -82,7 +77,7 @@ def train(
     seed: int,
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
-) -> tuple[OrderingNetwork, list[dict[str, Any]]]:
+) -> tuple[OrderingNetwork, list[Row]]:
     """Train on blocks of the store; returns the best network on `development`, and the rows of table `history`.
 
     Every measurement calls `save` with the whole state; a training that resumes from it ends with the same numbers.
@@ -101,68 +96,45 @@ def train(
         instructions = np.concatenate([instructions, behind[behind >= 0]])
     vocabulary = Vocabulary.of(encodings, instructions, settings.min_count)
     chosen = chosen[store.has_choice(training.rows[chosen])]  # blocks with one legal order have no loss
-    lengths = store.lengths[training.rows[chosen]]
     network = OrderingNetwork(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     bags = network.vocabulary.bags(encodings)
     optimiser = torch.optim.AdamW(
         network.parameters(), settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
     )
-    history: list[dict[str, Any]] = []
-    first, best = 0, {name: weight.clone() for name, weight in network.state_dict().items()}
-    if resume is not None:
-        network.load_state_dict(resume["model"])
-        optimiser.load_state_dict(resume["optimiser"])
-        history, first, best = list(resume["history"]), resume["step"], resume["best"]
-    every = max(1, settings.steps // settings.measurements)
-    progress = tqdm(
-        _batches(lengths, settings, seed, first), "training", settings.steps, initial=first, unit="step",
-        file=sys.stderr, mininterval=5, disable=rank > 0,
-    )  # fmt: skip
-    total, terms = torch.zeros(()), 0
-    for step, items in zip(range(first, settings.steps), progress, strict=False):
-        rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        optimiser.zero_grad()
+    first = 0 if resume is None else resume["step"]
+    batches = _batches(store.lengths[training.rows[chosen]], settings, seed, first)
+
+    def rate(number: int) -> float:
+        return loop.warmed_cosine(settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE)
+
+    def step(number: int) -> tuple[torch.Tensor, int]:
         # Dropout depends on the step alone, so a resumed training repeats it.
-        torch.manual_seed((seed << 32) + step * world + rank)
-        share = items[rank::world]
-        choices = 0
+        torch.manual_seed((seed << 32) + number * world + rank)
+        share = processes.share(next(batches))
+        optimiser.zero_grad()
+        loss, choices = torch.zeros(()), 0
         if len(share):
             loss, choices = _loss(network, store, encodings, bags, training, chosen[share])
             loss.backward()
-            total, terms = total + loss.detach().cpu(), terms + choices
-        choices = processes.sum_gradients(network, choices)
-        if choices:
-            for p in network.parameters():
-                if p.grad is not None:
-                    p.grad /= choices
-            torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
-            optimiser.step()
-        if (step + 1) % every == 0 or step + 1 == settings.steps:
-            mean = processes.mean(total, terms)
-            if not np.isfinite(mean):
-                raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-            # The first process's, because all of them have to end at the same step.
-            measured = processes.of_first(measure(network, store, encodings, development))
-            torch.set_num_threads(threads)  # decoding sets the number of OpenMP's threads to numba's
-            earlier = [row["loss"] for row in history if row["split"] == "development"]
-            if measured["loss"] < min(earlier, default=np.inf):
-                best = {name: weight.clone() for name, weight in network.state_dict().items()}
-            unknown = {"exact_match": np.nan, "valid_share": np.nan}
-            history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
-            history.append({"step": step + 1, "split": "development", **measured, "learning_rate": rate})
-            progress.set_postfix(loss=f"{mean:.4f}", exact=f"{measured['exact_match']:.4f}", refresh=False)
-            total, terms = torch.zeros(()), 0
-            state = {"model": network.state_dict(), "best": best, "optimiser": optimiser.state_dict()}
-            if rank == 0:
-                save({**state, "history": history, "step": step + 1})
-            since = len(earlier) - int(np.argmin([*earlier, measured["loss"]]))
-            if since >= settings.patience:
-                break
-    network.load_state_dict(best)
-    return network.eval(), history
+        loop.descend(network, optimiser, _CLIP, choices)
+        return loss.detach().cpu(), choices
+
+    def summary(numbers: list[tuple[torch.Tensor, int]]) -> Row:
+        total = sum((loss for loss, _ in numbers), torch.zeros(()))
+        return {"loss": processes.mean(total, sum(choices for _, choices in numbers))}
+
+    def measured() -> Row:
+        # The first process's, because all of them have to end at the same step.
+        row: Row = processes.of_first(measure(network, store, encodings, development))
+        torch.set_num_threads(threads)  # decoding sets the number of OpenMP's threads to numba's
+        return row
+
+    plan = loop.Training(
+        network, optimiser, step, summary, measured, settings.steps, settings.measurements, rate=rate,
+        patience=settings.patience,
+    )  # fmt: skip
+    return network, loop.run(plan, resume, save)
 
 
 def _batches(lengths: np.ndarray, settings: Settings, seed: int, first: int) -> Iterator[np.ndarray]:

@@ -7,21 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
-from pipeline import tables
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.token_blocks import TokenTrie
 from pipeline.config.pocsnet import Training
-from pipeline.learning.diverged import Diverged
+from pipeline.learning import weights
+from pipeline.learning.loop import Diverged
 from pipeline.operators.orders import PartialOrders, partial_orders
 from pipeline.operators.popocs import popocs
 from pipeline.operators.sinkhorn import sinkhorn
 
 _INFERENCE_BATCH = 1024  # blocks
-_DESCRIPTION = "pocsnet"  # key in a file's metadata
+_KIND = "pocsnet"  # of its file of weights
 
 
 class InstructionEncoder(nn.Module):
@@ -108,26 +106,19 @@ class POCSNet(nn.Module):
         return popocs(self.proposal(logits), orders, method=self.settings.method, iterations=iterations)
 
     def save(self, path: Path) -> None:
-        """Write weights with the settings, as safetensors."""
+        """Write the weights with the settings."""
         description = {"n": self.n, "n_tokens": self.n_tokens, "settings": self.settings.model_dump()}
-        with tables.replacing(path) as temporary:
-            save_file(self.state_dict(), temporary, {_DESCRIPTION: json.dumps(description)})
+        weights.save(self, path, _KIND, json.dumps(description))
 
     @staticmethod
     def load(path: Path) -> POCSNet:
         """A trained network from its file. Raises ValueError for a file that is not one."""
-        try:
-            with safe_open(path, "pt") as file:
-                description = (file.metadata() or {}).get(_DESCRIPTION)
-                weights = {name: file.get_tensor(name) for name in list(file.keys())}
-        except SafetensorError as error:
-            raise ValueError(f"{path} is no file of weights ({error}); train it again") from error
-        if description is None:
-            raise ValueError(f"{path} is no network of POCSNet: its metadata has no settings; train it again")
-        parts = json.loads(description)
-        network = POCSNet(parts["n"], parts["n_tokens"], Training.model_validate(parts["settings"]))
-        network.load_state_dict(weights)
-        return network.eval()
+        return weights.load(path, _KIND, _described)
+
+
+def _described(description: str) -> POCSNet:
+    parts = json.loads(description)
+    return POCSNet(parts["n"], parts["n_tokens"], Training.model_validate(parts["settings"]))
 
 
 def constrained(model: POCSNet, problems: Problems, trie: TokenTrie, iterations: int) -> torch.Tensor:

@@ -5,14 +5,12 @@ Several processes (`torchrun`) share every batch; numbers are those of one proce
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
-from tqdm import trange
 
 from pipeline.blocks.dag.sampling import SAMPLERS
 from pipeline.blocks.dag.topology import count_violations
@@ -20,14 +18,13 @@ from pipeline.blocks.models.pocsnet import POCSNet, assign
 from pipeline.blocks.problems.token_blocks import Blocks
 from pipeline.config.dags import Sampler
 from pipeline.config.pocsnet import Training
-from pipeline.learning import processes
+from pipeline.learning import loop, processes
 from pipeline.learning.batch_norm import share_statistics
-from pipeline.learning.diverged import Diverged
+from pipeline.learning.loop import Row, State
 from pipeline.operators.losses import cross_entropy, fenchel_young
 from pipeline.operators.matching import hungarian
 from pipeline.operators.orders import PartialOrders, partial_orders
 
-State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
 _MEASUREMENTS = 20  # per training, at equal distances
 
 
@@ -85,7 +82,7 @@ def train(
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
     sampler: Sampler = "random_ready",
-) -> tuple[POCSNet, list[dict[str, Any]]]:
+) -> tuple[POCSNet, list[Row]]:
     """Train the network; returns it and the rows of table `history`.
 
     Every batch shows its blocks in new legal orders from `sampler` (POCSNet, section 4). Every measurement calls
@@ -99,22 +96,10 @@ def train(
     model = POCSNet(training.input_order.shape[1], training.trie.n_tokens, settings)
     share_statistics(model)
     optimiser, decay = _optimiser(model, settings)
-    history: list[dict[str, Any]] = []
-    first = 0
-    if resume is not None:
-        model.load_state_dict(resume["model"])
-        optimiser.load_state_dict(resume["optimiser"])
-        decay.load_state_dict(resume["decay"])
-        history, first = list(resume["history"]), resume["step"]
-    every = max(1, settings.steps // _MEASUREMENTS)
-    progress = trange(
-        first, settings.steps, initial=first, total=settings.steps, file=sys.stderr, mininterval=5,
-        disable=not processes.is_first(),
-    )  # fmt: skip
-    losses: list[torch.Tensor] = []
-    for step in progress:
-        items = _batch(len(training.block_ids), settings.batch_size, step, seed)
-        orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, step]))
+
+    def step(number: int) -> torch.Tensor:
+        items = _batch(len(training.block_ids), settings.batch_size, number, seed)
+        orders = SAMPLERS[sampler](training.problems.precedes[items], np.random.default_rng([seed, 1, number]))
         weight = len(processes.share(items)) / len(items)  # of the process's mean loss in the batch's
         orders, items = processes.share(orders), processes.share(items)
         problems = training.shown(orders, items)
@@ -122,23 +107,15 @@ def train(
         loss = weight * loss_of(model, logits, partial_orders(problems.precedes), torch.from_numpy(orders).long())
         optimiser.zero_grad()
         loss.backward()
-        processes.sum_gradients(model)
-        optimiser.step()
+        loop.descend(model, optimiser)
         decay.step()
-        losses.append(loss.detach())
-        if (step + 1) % every == 0 or step + 1 == settings.steps:
-            mean = float(processes.summed(torch.stack(losses)).mean())
-            if not np.isfinite(mean):
-                raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-            measured = measure(model, development)
-            rate = optimiser.param_groups[0]["lr"]
-            unknown = {"exact_match": np.nan, "valid_share": np.nan}
-            history.append({"step": step + 1, "split": "training", "loss": mean, **unknown, "learning_rate": rate})
-            history.append({"step": step + 1, "split": "development", **measured, "learning_rate": rate})
-            progress.set_postfix(loss=f"{mean:.3f}", exact=f"{measured['exact_match']:.3f}", refresh=False)
-            losses = []
-            states = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "decay": decay.state_dict()}
-            if processes.is_first():
-                save({**states, "history": history, "step": step + 1})
-    model.eval()
-    return model, history
+        return loss.detach()
+
+    def summary(losses: list[torch.Tensor]) -> Row:
+        return {"loss": float(processes.summed(torch.stack(losses)).mean())}
+
+    plan = loop.Training(
+        model, optimiser, step, summary, lambda: measure(model, development), settings.steps, _MEASUREMENTS,
+        parts={"decay": decay},
+    )  # fmt: skip
+    return model, loop.run(plan, resume, save)

@@ -60,7 +60,8 @@ class LineGains:
         read = [(before + k + 1, code_of(line)) for k, line in enumerate(lines)]
         numbers = [number for number, code in read if isinstance(code, bytes) and code]
         codes = [code for _, code in read if isinstance(code, bytes) and code]
-        straight = self._are_straight(codes)
+        decoded = self._orderer.forms.read(codes)
+        straight = (decoded.whole & decoded.straight).tolist()
         numbers = [number for number, flag in zip(numbers, straight, strict=True) if flag]
         usable = [code for code, flag in zip(codes, straight, strict=True) if flag]
         ordered = self._orderer.order(usable, None, before)
@@ -76,15 +77,6 @@ class LineGains:
         ]
         bad = sum(code is not None and not isinstance(code, bytes) for _, code in read) + straight.count(False)
         return _summed(gains, len(usable), bad + len(ordered.unsupported), self._most)
-
-    def _are_straight(self, codes: list[bytes]) -> list[bool]:
-        """Whether each code consists of whole instructions, none of which transfers control."""
-        bounds = np.cumsum([0, *map(len, codes)])
-        decoded = self._orderer.forms.decode(np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:])
-        facts = self._orderer.forms.facts[decoded.form]
-        unusable = np.r_[0, np.cumsum(facts["control"] | ~facts["valid"])][decoded.first]
-        straight: list[bool] = (decoded.whole & (np.diff(unusable) == 0)).tolist()
-        return straight
 
 
 def joined(parts: Iterable[Gains], most: int) -> Gains:

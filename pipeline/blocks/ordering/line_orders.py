@@ -80,16 +80,10 @@ class LineOrderer:
 
     def _reasons(self, codes: list[bytes]) -> list[Fault | None]:
         """Why each code is no basic block; None if it is one."""
-        bounds = np.cumsum([0, *map(len, codes)])
-        code = np.frombuffer(b"".join(codes), np.uint8)
-        decoded = self._orderer.forms.decode(code, bounds[:-1], bounds[1:])
-        facts = self._orderer.forms.facts[decoded.form]
-        invalid, control = (
-            np.diff(np.r_[0, np.cumsum(flags)][decoded.first]) > 0 for flags in (~facts["valid"], facts["control"])
-        )
+        read = self._orderer.forms.read(codes)
         reasons: list[Fault | None] = [None] * len(codes)
-        for k in np.flatnonzero(~decoded.whole | invalid | control).tolist():
-            if invalid[k] or not decoded.whole[k]:
+        for k in np.flatnonzero(~(read.whole & read.straight)).tolist():
+            if not read.whole[k]:
                 reasons[k] = Fault("", "not made of whole x86-64 instructions", "correct or delete the line")
             else:
                 reasons[k] = Fault("", "a control transfer inside or at the end", "cut the block before the transfer")
@@ -97,9 +91,7 @@ class LineOrderer:
 
     def _rewritten(self, codes: list[bytes], orders: list[np.ndarray]) -> list[bytes | None]:
         """Codes in new orders, rip-relative operands with the same targets; None where a displacement does not fit."""
-        bounds = np.cumsum([0, *map(len, codes)])
-        code = np.frombuffer(b"".join(codes), np.uint8)
-        decoded = self._orderer.forms.decode(code, bounds[:-1], bounds[1:])
+        code, bounds, decoded, *_ = self._orderer.forms.read(codes)
         facts = self._orderer.forms.facts
         order = np.concatenate(orders) if orders else np.zeros(0, np.int64)
         moved, fits = reordered(code, bounds[:-1], decoded, facts, order)

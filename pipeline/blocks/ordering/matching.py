@@ -23,11 +23,9 @@ class Instructions:
 
     def __init__(self, codes: Sequence[bytes], forms: Forms) -> None:
         """Raises ValueError for a block that is not made of whole instructions."""
-        bounds = np.cumsum([0, *map(len, codes)])
-        decoded = forms.decode(np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:])
-        facts = forms.facts[decoded.form]
-        invalid = np.r_[0, np.cumsum(~facts["valid"])][decoded.first]
-        bad = np.flatnonzero(~decoded.whole | (np.diff(invalid) > 0))
+        read = forms.read(codes)
+        facts, decoded = forms.facts[read.decoded.form], read.decoded
+        bad = np.flatnonzero(~read.whole)
         if len(bad):
             raise ValueError(f"block {bad[0]} is not made of whole instructions: {codes[bad[0]].hex()}")
         self._codes = codes

@@ -87,9 +87,7 @@ class Orderer:
         self, codes: Sequence[bytes], marks: Sequence[bytes] | None
     ) -> tuple[Sequence[bytes], Sequence[bytes] | None, np.ndarray | None]:
         """Blocks of at most 64 instructions, their marks, and the block of each part; None: every block is one part."""
-        bounds = np.cumsum([0, *map(len, codes)])
-        code = np.frombuffer(b"".join(codes), np.uint8)
-        decoded = self.forms.decode(code, bounds[:-1], bounds[1:])
+        decoded = self.forms.read(codes).decoded
         counts = np.diff(decoded.first)
         if counts.max(initial=0) <= LONGEST:
             return codes, marks, None
@@ -172,11 +170,9 @@ class Orderer:
         """The distinct masked instructions, and the number of each of the N among them, if the method is a network."""
         if self.by not in ("learned", "imitator"):
             return Piece([], np.zeros(0, np.int64)), np.zeros(len(read.forms), np.int32)
-        bounds = np.cumsum([0, *map(len, codes)])
-        code = np.frombuffer(b"".join(codes), np.uint8)
-        decoded = self.forms.decode(code, bounds[:-1], bounds[1:])
-        hidden = masked(code, bounds[:-1], decoded, self.forms.facts)
-        distinct, numbers = numbered(hidden, bounds[:-1], decoded, self.forms.facts)
+        whole = self.forms.read(codes)
+        hidden = masked(whole.code, whole.begin, whole.decoded, self.forms.facts)
+        distinct, numbers = numbered(hidden, whole.begin, whole.decoded, self.forms.facts)
         rows = np.empty(len(distinct), np.int64)
         rows[numbers] = read.forms
         return Piece(distinct, rows), numbers

@@ -17,10 +17,9 @@ def permuted(block: CodeBlock, order: Sequence[int], forms: Forms) -> bytes | No
 
     None if a displacement does not fit.
     """
-    code, begin = np.frombuffer(block.code, np.uint8), np.zeros(1, np.int64)
-    decoded = forms.decode(code, begin, np.array([len(code)]))
-    facts = forms.facts[decoded.form]
-    moved, fits = reordered(code, begin, decoded, forms.facts, np.asarray(order))
+    read = forms.read([block.code])
+    facts = forms.facts[read.decoded.form]
+    moved, fits = reordered(read.code, read.begin, read.decoded, forms.facts, np.asarray(order))
     starts = np.r_[0, np.cumsum(facts["length"].astype(np.int64))].tolist()
     written, position = bytearray(moved.tobytes()), 0
     for i in order:

@@ -7,7 +7,6 @@ of the greedy order and orders drawn from the network. The budget's `evaluations
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +16,7 @@ from pydantic import BaseModel
 
 from pipeline.blocks.latency import model
 from pipeline.blocks.latency.costs import Processor
+from pipeline.blocks.models.decoders import DECODERS, draws
 from pipeline.blocks.models.heads import Confident
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.problems.instructions import Encodings
@@ -40,7 +40,7 @@ class Settings(MethodSettings):
         """The network's encoder, head and decoders."""
         if not isinstance(model, ordering.Ordering):
             raise ValueError("ordering needs the settings of its network: they name its encoder and its head")
-        return ordering.modules(model, decoding=True)
+        return ordering.modules(model)
 
 
 class _Inference(NamedTuple):
@@ -60,13 +60,13 @@ class Ordering:
         self._machine: Processor | None = None
         self._encodings = encodings
         head = self._network.settings.head.kind
-        self._decoders = import_module(f"pipeline.blocks.models.decoders.{head}_decoders")
-        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._decoders.DECODERS)
+        self._decoders = DECODERS[head]
+        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._decoders)
         if self._network.settings.machines:
             if machine is None:
                 raise ValueError("a network that learned best orders schedules for a machine, and none is given")
             self._machine, self._encodings = machine, with_costs(encodings, [machine])
-            if hasattr(self._decoders, "draws"):
+            if head == "pointer":
                 self.decoders = (*self.decoders, "timed")
         self._bags = self._network.vocabulary.bags(self._encodings)
 
@@ -112,10 +112,10 @@ class Ordering:
             if name == head.decoder:
                 orders[name] = head.decode(output, shown, related)
             elif name != "timed":
-                orders[name] = self._decoders.DECODERS[name](head, output, shown, related, rng)
+                orders[name] = self._decoders[name](head, output, shown, related, rng)
         if "timed" in decoders:
             assert self._machine is not None
-            drawn = self._decoders.draws(head, output, shown, related, rng, budget.evaluations)
+            drawn = draws(head, output, shown, related, rng, budget.evaluations)
             cycles = model.makespans(model.costs(self._machine, problems.instructions), drawn)
             orders["timed"] = drawn[np.arange(len(drawn)), cycles.argmin(1)]
         return orders

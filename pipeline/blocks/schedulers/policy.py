@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from safetensors import safe_open
-from safetensors.numpy import save_file
 
 from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.problems import Problems
@@ -20,6 +18,9 @@ from pipeline.blocks.schedulers.on_machine.preference import FEATURES, greedy
 from pipeline.blocks.schedulers.on_machine.supported import solve_supported
 from pipeline.config.methods import MethodSettings, asks
 from pipeline.config.processors import Rollouts
+from pipeline.learning import weights as files
+
+_KIND = "features"  # of its file of weights
 
 
 class Settings(MethodSettings):
@@ -30,17 +31,15 @@ class Settings(MethodSettings):
 
 def save(weights: np.ndarray, path: Path) -> None:
     """Write weights (F,) of the FEATURES."""
-    save_file({"weights": weights}, path, metadata={"features": " ".join(FEATURES)})
+    files.write(path, _KIND, " ".join(FEATURES), {"weights": weights})
 
 
 def load(path: Path) -> np.ndarray:
     """Weights (F,) of the FEATURES. Raises ValueError if the file has weights of other features."""
-    with safe_open(path, "numpy") as file:
-        names = (file.metadata() or {}).get("features", "")
-        if names != " ".join(FEATURES):
-            raise ValueError(f"{path} has weights of the features {names!r}; these are {FEATURES}: learn them anew")
-        weights: np.ndarray = file.get_tensor("weights")
-    return weights
+    names, arrays = files.read(path, _KIND)
+    if names != " ".join(FEATURES):
+        raise ValueError(f"{path} has weights of the features {names!r}; these are {FEATURES}: learn them anew")
+    return arrays["weights"]
 
 
 class Policy:

@@ -6,14 +6,12 @@ to rounding.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from pipeline.config.policy import Policy as Settings
 from pipeline.graphs.devices.simulator import makespans
@@ -27,11 +25,9 @@ from pipeline.graphs.models.rollout import trajectories
 from pipeline.graphs.models.shared_trajectories import log_probabilities
 from pipeline.graphs.models.topoformer import GraphView, graph_view
 from pipeline.graphs.problems.problem import Problem
-from pipeline.learning import processes
-from pipeline.learning.diverged import Diverged
-from pipeline.learning.rates import warmed_cosine
+from pipeline.learning import loop
+from pipeline.learning.loop import Row, State
 
-State = dict[str, Any]  # model, optimiser, step, history: tensors, numbers, lists of numbers
 _CLIP = 5.0  # largest norm of a step's gradient
 _LEAST_RATE = 0.05  # share of the learning rate at the end of the cosine
 _NOISE_DRAWS = 4  # of run times; the reward under noise is their mean speedup
@@ -55,7 +51,7 @@ def train(
     seed: int,
     resume: State | None = None,
     save: Callable[[State], None] = lambda state: None,
-) -> tuple[Policy, list[dict[str, Any]]]:
+) -> tuple[Policy, list[Row]]:
     """The policy after the last step, and rows of table `policy_history`.
 
     training: sets of problems without transfers; every set is drawn equally often. Random numbers of a step depend on
@@ -68,50 +64,33 @@ def train(
     torch.manual_seed(seed)
     policy = make(settings)
     optimiser = torch.optim.Adam(policy.parameters(), settings.learning_rate)
-    history: list[dict[str, Any]] = []
-    first = 0
-    if resume is not None:
-        policy.load_state_dict(resume["model"])
-        optimiser.load_state_dict(resume["optimiser"])
-        history, first = list(resume["history"]), resume["step"]
-    interval = max(1, settings.steps // settings.measurements)
     views: dict[int, GraphView] = {}
-    steps = range(first, settings.steps)
-    progress = tqdm(
-        steps, "training", settings.steps, initial=first, file=sys.stderr, mininterval=5,
-        disable=not processes.is_first(),
-    )  # fmt: skip
-    numbers: list[tuple[float, float, float]] = []
-    for step in progress:
-        rate = warmed_cosine(settings.learning_rate, step, settings.warmup, settings.steps, _LEAST_RATE)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        rng = np.random.default_rng([seed, step])
+
+    def rate(number: int) -> float:
+        return loop.warmed_cosine(settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE)
+
+    def step(number: int) -> tuple[float, float, float]:
+        rng = np.random.default_rng([seed, number])
         drawn = _draw(training, views, settings, rng)
         generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        speedups, losses = _losses(policy, drawn, settings, generator, rng, 1 - step / settings.steps)
-        loss, norms = 0.0, []
-        for step_loss in losses:
+        speedups, losses = _losses(policy, drawn, settings, generator, rng, 1 - number / settings.steps)
+        value, norms = 0.0, []
+        for loss in losses:
             optimiser.zero_grad()
-            step_loss.backward()
-            processes.sum_gradients(policy)
-            norms.append(float(torch.nn.utils.clip_grad_norm_(policy.parameters(), _CLIP)))
-            optimiser.step()
-            loss = float(step_loss.detach())
-        if not np.isfinite([loss, *norms]).all():  # checked at once: such weights draw no legal schedules
-            raise Diverged(f"the loss is not finite at step {step + 1}; lower learning_rate")
-        numbers.append((loss, float(np.mean(norms)), float(speedups.mean())))
-        if (step + 1) % interval == 0 or step + 1 == settings.steps:
-            loss, norm, speedup = np.mean(numbers, 0).tolist()
-            row = {"step": step + 1, "learning_rate": rate}
-            history.append(row | {"split": "training", "loss": loss, "gradient": norm, "mean": speedup, "best": np.nan})
-            history.append(row | {"split": "development"} | measure(policy, development))
-            progress.set_postfix(loss=f"{loss:.3g}", best=f"{history[-1]['best']:.4f}", refresh=False)
-            numbers = []
-            state = {"model": policy.state_dict(), "optimiser": optimiser.state_dict()}
-            if processes.is_first():
-                save({**state, "history": history, "step": step + 1})
-    return policy.eval(), history
+            loss.backward()
+            norms.append(float(loop.descend(policy, optimiser, _CLIP)))
+            value = float(loss.detach())
+        loop.check_finite([value, *norms], "step", number)  # at once: such weights draw no legal schedules
+        return value, float(np.mean(norms)), float(speedups.mean())
+
+    def summary(numbers: list[tuple[float, float, float]]) -> Row:
+        return dict(zip(("loss", "gradient", "mean"), np.mean(numbers, 0).tolist(), strict=True))
+
+    plan = loop.Training(
+        policy, optimiser, step, summary, lambda: measure(policy, development), settings.steps, settings.measurements,
+        rate=rate,
+    )  # fmt: skip
+    return policy, loop.run(plan, resume, save)
 
 
 def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
@@ -132,7 +111,7 @@ def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
         most = float(problem.seconds.sum()) / problem.bound
         numbers.append((loss, float(speedups.mean()) / most, float(speedups.max()) / most))
     loss, mean, best = np.mean(numbers, 0).tolist()
-    return {"loss": loss, "gradient": np.nan, "mean": mean, "best": best}
+    return {"loss": loss, "mean": mean, "best": best}
 
 
 def _draw(

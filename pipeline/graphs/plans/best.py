@@ -16,7 +16,7 @@ from pipeline.config.graph_methods import graph_entry
 from pipeline.graphs.devices.simulator import makespans
 from pipeline.graphs.devices.targets import Target, proxy
 from pipeline.graphs.models import SHIPPED
-from pipeline.graphs.models.whole_graph import files
+from pipeline.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, make
 from pipeline.graphs.schedulers.annealing import annealed
@@ -33,7 +33,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {  # like `gflownet_on_target` and `go_fi
     "gflownet": {"told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
     "go": {"model": "shipped"},
 }
-_WEIGHTS = {"gflownet": SHIPPED, "go": files.SHIPPED}
+_WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
 NETWORKS = {"gflownet": "the GFlowNet", "go": "GO"}
 _EVALUATIONS = 2000  # schedules that GO simulates
 _PROPOSALS = 1000  # of randomised list scheduling

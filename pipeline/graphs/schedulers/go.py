@@ -19,8 +19,7 @@ from pipeline.config.section import Positive
 from pipeline.config.whole_graph import WholeGraph as NetworkSettings
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.models.whole_graph.files import load
-from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.network import WholeGraph, load
 from pipeline.graphs.models.whole_graph.search import Learner, State, search
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals

@@ -14,7 +14,7 @@ from pipeline.blocks.compiled.compiler import Compiler, CompilerError, unpack
 from pipeline.blocks.compiled.pairing import pair
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 ANY = r"GCC: \(.*\) \d+"
 
@@ -26,14 +26,14 @@ def test_same_source_same_bytes(compiler: Compiler, program: Path, tmp_path: Pat
 
 def test_the_message_has_the_first_error(compiler: Compiler, tmp_path: Path) -> None:
     (tmp_path / "bad.c").write_text('#include "config.h"\nint f(void) { return x; }\n')
-    with pytest.raises(UnusableFile, match=r"compiling failed: bad.c:1:\d+: fatal error: config.h"):
+    with pytest.raises(Unreadable, match=r"compiling failed: bad.c:1:\d+: fatal error: config.h"):
         compiler.compile("bad.c", (), tmp_path, tmp_path / "bad.o")
 
 
 def test_a_compiler_that_hangs_is_stopped(compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "_TIMEOUT_SECONDS", 0.001)
     (tmp_path / "a.c").write_text("int a;\n")
-    with pytest.raises(UnusableFile, match="took more than"):
+    with pytest.raises(Unreadable, match="took more than"):
         compiler.compile("a.c", (), tmp_path, tmp_path / "a.o")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.blocks.corpus import bhive
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.sources import UnusableFile
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 ROW = "4183ff0119c083e00885c98945c4b8010000000f4fc139c2"
 
@@ -76,7 +76,7 @@ def test_a_bad_row_is_named_and_the_others_are_read(line: bytes, reason: str) ->
 
 @pytest.mark.parametrize("data", ["01d889d1,1\n".encode("utf-16"), b"01d8,1\n\0\0"])
 def test_other_encodings_are_refused(data: bytes) -> None:
-    with pytest.raises(UnusableFile, match="not UTF-8 text"):
+    with pytest.raises(Unreadable, match="not UTF-8 text"):
         read(data)
 
 
@@ -88,7 +88,7 @@ def test_an_empty_file_has_no_blocks() -> None:
 def test_random_bytes(data: bytes) -> None:
     try:
         blocks, bad = read(data)
-    except UnusableFile as error:
+    except Unreadable as error:
         assert b"\0" in data and error.reason and error.remedy
     else:
         assert all(re.match(r"line \d+: .", reason) for reason in bad)

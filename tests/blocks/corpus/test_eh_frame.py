@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.blocks.corpus import eh_frame
-from pipeline.blocks.corpus.eh_frame import EhFrameError, function_ranges, relocated_functions
+from pipeline.blocks.corpus.eh_frame import EhFrameError, function_ranges
 from tests.blocks.corpus.conftest import build
 
 TINY = Path(__file__).parents[2] / "tiny"
@@ -22,13 +22,6 @@ def test_ranges_are_virtual_addresses() -> None:
     section = ELFFile(io.BytesIO(build(b"\x90" * 16, FUNCTIONS))).get_section_by_name(".eh_frame")
     ranges = function_ranges(section.data(), section["sh_addr"])
     assert ranges.tolist() == [[0x401000 + begin, 0x401000 + end] for begin, end in FUNCTIONS]
-
-
-def test_an_object_file_leaves_the_begin_to_relocations() -> None:
-    elf = ELFFile(io.BytesIO(build(b"\x90" * 16, FUNCTIONS, kind="rel")))
-    functions = relocated_functions(elf.get_section_by_name(".eh_frame").data())
-    relocated = [r["r_offset"] for r in elf.get_section_by_name(".rela.eh_frame").iter_relocations()]
-    assert functions == [(offset, end - begin) for offset, (begin, end) in zip(relocated, FUNCTIONS, strict=True)]
 
 
 @given(st.binary(max_size=80))
@@ -44,24 +37,19 @@ def compiled(name: str) -> tuple[bytes, int]:
     return section.data(), section["sh_addr"]
 
 
-def by_pyelftools(
-    monkeypatch: pytest.MonkeyPatch, data: bytes, address: int
-) -> tuple[np.ndarray, list[tuple[int, int]]]:
+def by_pyelftools(monkeypatch: pytest.MonkeyPatch, data: bytes, address: int) -> np.ndarray:
     with monkeypatch.context() as patch:
         patch.setattr(eh_frame, "_usual_entries", lambda _: None)
-        return function_ranges(data, address), relocated_functions(data)
+        return function_ranges(data, address)
 
 
 @pytest.mark.parametrize("name", ["tiny1.so", "tiny2.so"])
 def test_the_short_way_agrees_with_pyelftools(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     data, address = compiled(name)
     assert eh_frame._usual_entries(data) is not None
-    ranges, expected = by_pyelftools(monkeypatch, data, address)
+    ranges = by_pyelftools(monkeypatch, data, address)
     assert function_ranges(data, address).tolist() == ranges.tolist()
     assert len(ranges) > 100
-    functions = relocated_functions(data)
-    assert [offset for offset, _ in functions] == [offset for offset, _ in expected]
-    assert [size for _, size in functions] == [size for _, size in expected]
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -75,7 +63,7 @@ def test_the_short_way_agrees_on_damaged_data(
         data[offset] = value
     shortened = bytes(data[:length])
     try:
-        ranges, _ = by_pyelftools(monkeypatch, shortened, address)
+        ranges = by_pyelftools(monkeypatch, shortened, address)
     except EhFrameError:
         return
     assert function_ranges(shortened, address).tolist() == ranges.tolist()
@@ -87,4 +75,3 @@ def test_other_encodings_are_left_to_pyelftools() -> None:
     data = common + struct.pack("<IIQQ", 24, len(common) + 4, 0x401000, 0x20) + bytes(4)
     assert eh_frame._usual_entries(data) is None
     assert function_ranges(data, 0x500000).tolist() == [[0x401000, 0x401020]]
-    assert relocated_functions(data) == [(len(common) + 8, 0x20)]

@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import tables
-from pipeline.blocks.corpus import cut, merge, partition
+from pipeline.blocks.corpus import cut, partition
 from pipeline.blocks.corpus.elf import read_image
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.merge import merged
-from pipeline.blocks.corpus.partition import TooManyPartitions, divided, groups_of, regrouped
+from pipeline.blocks.corpus.partition import TooManyPartitions, divided, groups_of, merged, regrouped
 from pipeline.blocks.corpus.program_rows import table_of
 from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.tables import SCHEMAS
@@ -159,7 +158,7 @@ def test_merging_holds_one_row_group_of_each_run(tmp_path: Path, monkeypatch: py
         rows_joined.append(sum(piece.num_rows for piece in pieces))
         return joined(pieces)
 
-    monkeypatch.setattr(merge, "joined", counted)
+    monkeypatch.setattr(partition, "joined", counted)
     blocks = numbered_blocks(4000)
     for partitions in (1, 4, 32):
         encoded = dictionary_encoded(blocks)

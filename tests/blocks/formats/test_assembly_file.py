@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from benchmarks.own_assembly.debug_tables import address, lines
 from benchmarks.own_assembly.orders import moves
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats import assembly_file
 from pipeline.blocks.formats.assembler import object_of
 from pipeline.blocks.formats.assembly_file import read
-from pipeline.blocks.formats.document import Unreadable
 from tests.blocks.formats.assembled import (
     PROGRAMS,
     code,

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import Mark, MemoryDags
 from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.formats.document import Document, Unreadable
+from pipeline.blocks.formats.document import Document
 from pipeline.blocks.formats.elf_file import ElfDocument, read
 from tests.blocks.formats.elf_builds import build, disassembled
 

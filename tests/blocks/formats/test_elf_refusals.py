@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import elf_functions
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.elf_analysis import OVERLAP
 from pipeline.blocks.formats.elf_file import ElfDocument, read
 from tests.blocks.formats.elf_builds import build, with_objcopy
@@ -285,7 +285,7 @@ def test_headers(at: int, value: bytes, reason: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("field", "change", "reason"),
-    [(24, 0x1000, "overlaps"), (16, 0x1000, "is in no segment"), (32, 1 << 40, "overlaps")],
+    [(24, 0x1000, "overlaps"), (16, 0x1000, "is in no segment"), (32, 1 << 40, "does not fit")],
 )
 def test_section_headers(field: int, change: int, reason: str, tmp_path: Path) -> None:
     """A section of code whose place in the file, address or size is another one."""

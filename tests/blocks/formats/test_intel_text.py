@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import intel_text
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.intel_text import assembled
 from tests.blocks.formats.disassembly import by_dynamorio, by_objdump, plain
 from tests.blocks.real import table

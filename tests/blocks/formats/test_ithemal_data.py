@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import ithemal_data
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.ithemal_data import lines
 from pipeline.blocks.formats.lines import Unconverted
 from tests.blocks.formats.disassembly import by_dynamorio, plain

@@ -17,7 +17,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.formats.document import Unreadable
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats.recognise import recognise
 from tests.blocks.formats.test_sql_dump import MYSQLDUMP, VERSION_1, VERSION_2
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import sql_tokens
-from pipeline.blocks.formats.document import Unreadable
 from pipeline.blocks.formats.lines import Unconverted
 from pipeline.blocks.formats.sql_dump import lines
 from pipeline.blocks.formats.sql_tokens import tokens

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pyarrow as pa
 import torch
@@ -11,6 +9,7 @@ import torch
 from pipeline.blocks.corpus.distinct import distinct_instructions
 from pipeline.blocks.dag.bulk import Builder
 from pipeline.blocks.dag.sampling import random_ready
+from pipeline.blocks.models.decoders import DECODERS
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
 from pipeline.blocks.problems.problems import Problems
@@ -131,7 +130,7 @@ def decoded(
     network: OrderingNetwork, problems: Problems, encodings: Encodings, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     """Orders of blocks of one length from all decoders of a network: name -> (B, n)."""
-    decoders = import_module(f"pipeline.blocks.models.decoders.{network.settings.head.kind}_decoders").DECODERS
+    decoders = DECODERS[network.settings.head.kind]
     related = relations(problems, encodings.compared)
     with torch.no_grad():
         output = network.head.output(network.embed(problems, related, network.vocabulary.bags(encodings)), problems)

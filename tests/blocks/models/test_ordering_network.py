@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
 from pipeline.blocks.dag.topology import count_violations
@@ -111,26 +109,6 @@ def test_without_relations_the_dag_changes_nothing() -> None:
     torch.testing.assert_close(model.embed(problems, related, bags), model.embed(problems, nothing, bags))
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_a_file_of_weights_describes_the_network_completely(head: str, tmp_path: Path) -> None:
-    model = network(head=head)
-    model.save(tmp_path / "weights.safetensors")
-    loaded = OrderingNetwork.load(tmp_path / "weights.safetensors")
-    assert loaded.settings == model.settings
-    loaded.save(tmp_path / "again.safetensors")
-    assert (tmp_path / "weights.safetensors").read_bytes() == (tmp_path / "again.safetensors").read_bytes()
-    once_more = OrderingNetwork.load(tmp_path / "again.safetensors")
-    for decoder, orders in orders_of(loaded).items():
-        for order, order_again in zip(orders, orders_of(once_more)[decoder], strict=True):
-            np.testing.assert_array_equal(order, order_again)
-
-
-def test_other_weights_are_refused(tmp_path: Path) -> None:
-    save_file({"weight": torch.zeros(1)}, tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match=r"other\.safetensors is no imitator"):
-        OrderingNetwork.load(tmp_path / "other.safetensors")
-
-
 def test_confidence_is_a_probability_and_unknown_to_other_heads() -> None:
     problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
     for head in HEADS:
@@ -212,15 +190,6 @@ def test_without_the_setting_following_instructions_change_nothing() -> None:
     expected = embedded(model, STORE.as_emitted(items), ENCODINGS)
     assert torch.equal(embedded(model, BEHIND.as_emitted(items)), expected)
     assert not any("following" in name for name, _ in model.named_parameters())
-
-
-def test_a_network_with_following_instructions_is_saved_completely(tmp_path: Path) -> None:
-    model = network_with_following()
-    model.save(tmp_path / "weights.safetensors")
-    loaded = OrderingNetwork.load(tmp_path / "weights.safetensors")
-    assert loaded.settings.encoder.following
-    problems = BEHIND.as_emitted(largest(BEHIND))
-    torch.testing.assert_close(embedded(loaded, problems), embedded(model.half().float(), problems))
 
 
 def test_the_lstm_has_no_setting_following() -> None:

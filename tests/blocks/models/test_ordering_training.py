@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from pipeline.blocks.models.inputs import Vocabulary
 from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.ordering_training import State, measure, train
+from pipeline.blocks.models.ordering_training import measure, train
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.relations import relations
 from pipeline.blocks.problems.sample import Sample
@@ -27,23 +24,6 @@ def test_it_learns_the_artificial_order() -> None:
     losses = [row["loss"] for row in history if row["split"] == "training"]
     assert losses[-1] < 0.3 * losses[0]
     assert history[-1]["step"] == SETTINGS.steps
-
-
-def test_a_resumed_training_ends_with_the_same_numbers() -> None:
-    encoder = SETTINGS.encoder.model_copy(update={"dropout": 0.1, "token_dropout": 0.1})
-    settings = SETTINGS.model_copy(update={"encoder": encoder})
-    states: list[State] = []
-
-    def save(state: State) -> None:
-        file = io.BytesIO()
-        torch.save(state, file)
-        states.append(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
-
-    whole, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, save=save)
-    resumed, again = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 3, resume=states[7])
-    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(history))
-    for name, weight in whole.state_dict().items():
-        assert torch.equal(weight, resumed.state_dict()[name]), name
 
 
 @pytest.mark.parametrize("positions", [True, False])
@@ -95,19 +75,6 @@ def test_gradients_on_two_threads_have_the_same_bits_every_time(encoder: str, he
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(a, b) for repetition in repetitions for a, b in zip(first, repetition, strict=True))
-
-
-def test_it_stops_when_the_development_loss_no_longer_falls() -> None:
-    settings = SETTINGS.model_copy(update={"patience": 2, "learning_rate": 1e-30})
-    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, 0)
-    losses = [row["loss"] for row in history if row["split"] == "development"]
-    assert len(losses) == 3  # the first is the best, two more follow
-    assert history[-1]["step"] < settings.steps
-
-
-def test_it_is_measured_as_often_as_the_setting_says() -> None:
-    _, history = train(STORE, ENCODINGS, SAMPLE, SAMPLE, SETTINGS.model_copy(update={"measurements": 4}), 0)
-    assert [row["step"] for row in history if row["split"] == "development"] == [10, 20, 30, 40]
 
 
 def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:

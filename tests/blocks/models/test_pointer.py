@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.decoders.pointer_decoders import DECODERS
+from pipeline.blocks.models.decoders import DECODERS
 from pipeline.blocks.models.heads.pointer import Pointer
 from pipeline.blocks.models.issue import STEP_FEATURES, decisions
 from pipeline.blocks.problems.relations import relations
@@ -89,7 +89,7 @@ def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
     scores, rng = pointer.output(embedded, PROBLEMS), np.random.default_rng(0)
     orders_of = {
         "greedy": pointer.decode(scores, PROBLEMS, RELATED),
-        "beam": DECODERS["beam"](pointer, scores, PROBLEMS, RELATED, rng),
+        "beam": DECODERS["pointer"]["beam"](pointer, scores, PROBLEMS, RELATED, rng),
     }
     differs = 0
     for b in range(25):
@@ -121,7 +121,9 @@ def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) ->
     part = PROBLEMS[np.full(draws, b)]
     related = relations(part, ENCODINGS.compared)
     same = embedded[[b]].expand(draws, -1, -1)
-    samples = DECODERS["sample"](pointer, pointer.output(same, part), part, related, np.random.default_rng(2))
+    samples = DECODERS["pointer"]["sample"](
+        pointer, pointer.output(same, part), part, related, np.random.default_rng(2)
+    )
     few = PROBLEMS[np.full(len(orders), b)]
     chances = pointer.confidence(same[: len(orders)], few, relations(few, ENCODINGS.compared), orders)
     for order, chance in zip(orders, chances, strict=True):

@@ -1,6 +1,9 @@
-"""Traces: the model's makespan, event by event; compared with llvm-mca's timeline on real blocks."""
+"""What explains an order: the model's events against llvm-mca's, their causes by hand, and the names of units."""
 
 from __future__ import annotations
+
+import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ from pipeline.blocks.corpus.assembly import gas, split
 from pipeline.blocks.latency import machine, model
 from pipeline.blocks.latency.costs import Processor, processor_of
 from pipeline.blocks.ordering import in_order_trace
+from pipeline.blocks.ordering.targets import TARGETS, Target
 from pipeline.blocks.ordering.trace import Cause, Trace, trace
+from pipeline.blocks.ordering.unit_names import UNIT_NAMES, unit_names
 from pipeline.config.processors import Judge
 from tests.blocks import real
 from tests.blocks.latency.test_in_order import ALU, DIVIDE, HAND, LOAD, MULTIPLY, Op, costs
@@ -120,3 +125,26 @@ def test_the_events_are_those_of_llvm_mca(name: str, sample: list[bytes], binary
 def test_what_is_no_order_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\[0, 0\] is no order of 2 instructions"):
         trace(plain(2, 0), [0, 1], [0, 0])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_they_are_those_of_llvm_mca(target: Target, binary: str) -> None:
+    command = [binary, f"-mcpu={target}", "-mtriple=x86_64-unknown-unknown", "-json"]
+    output = subprocess.run(command, input="nop\n", capture_output=True, text=True, check=True).stdout
+    names = json.loads(output)["TargetInfo"]["Resources"]
+    # LLVM numbers units of one name by a last byte that is not printable.
+    assert list(UNIT_NAMES[target]) == ["".join(c if c.isprintable() else str(ord(c)) for c in name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("target", "units", "text"),
+    [
+        ("haswell", 0, ""),
+        ("haswell", 0b100, "HWPort0"),
+        ("haswell", 0b10_1100, "HWPort{0,1,3}"),
+        ("haswell", 0b101, "HWDivider, HWPort0"),
+        ("znver4", 0b11 << 12 | 1 << 3, "Zn4ALU0, Zn4FP45.{0,1}"),
+    ],
+)
+def test_sets_are_short(target: Target, units: int, text: str) -> None:
+    assert unit_names(target, units) == text

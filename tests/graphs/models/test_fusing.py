@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +15,11 @@ from pipeline.graphs.compilers.fusion_problem import FusionProblem, MachineCosts
 from pipeline.graphs.compilers.kernel_graph import kernel_graph
 from pipeline.graphs.compilers.levels import LEVELS, plan_of
 from pipeline.graphs.compilers.optimum import optimum
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate, violations
+from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, violations
 from pipeline.graphs.compilers.producers import savings
 from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.models.fusing.fusing_files import load, save
-from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.fusing_search import best_default, judged
+from pipeline.graphs.models.fusing.fusing_search import best_default
 from pipeline.graphs.models.fusing.fusing_training import train
 from pipeline.graphs.models.fusing.joint import Machine
 from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
@@ -152,18 +148,6 @@ def test_every_method_is_here_and_one_that_places_needs_several_devices() -> Non
         make(GoFusion(method="go", model="trained"))
 
 
-def test_an_interrupted_training_ends_as_an_uninterrupted_one() -> None:
-    settings = FusionNetwork(
-        training=["a"], development="b", updates=4, problems=3, measurements=2, restart=2, settings=SMALL
-    )
-    graphs, states = problems(3, 10), []
-    whole, history = train(graphs, graphs[:1], settings, 0, save=lambda state: states.append(deepcopy(state)))
-    resumed, again = train(graphs, graphs[:1], settings, 0, resume=states[0])
-    for name, weights in whole.state_dict().items():
-        torch.testing.assert_close(resumed.state_dict()[name], weights, rtol=0, atol=0)
-    assert history == again and [row["split"] for row in history] == ["training", "development"] * 2
-
-
 def test_learning_finds_what_saves() -> None:
     """From nothing fused, its evaluations lead further than random ones do, on the graphs that it learned from."""
     graphs = problems(12, 40, seed=8)
@@ -174,17 +158,3 @@ def test_learning_finds_what_saves() -> None:
     _, history = train(graphs, graphs, settings, 0)
     _, before = train(graphs, graphs, settings.model_copy(update={"updates": 1}), 0)
     assert history[-1]["value"] < before[-1]["value"] - 0.005
-
-
-def test_weights_come_back_from_their_file(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    network = Fusing(SMALL)
-    save(network, tmp_path / "weights.safetensors")
-    problem = problems(1, 12)[0]
-    fusible, state = Fusible.of(problem), judged(problem, np.zeros(12, np.int8))
-    plan_inputs = plan_numbers(fusible, state.levels, separate(12))
-    again = load(tmp_path / "weights.safetensors")
-    torch.testing.assert_close(again(fusible, plan_inputs).priority, network(fusible, plan_inputs).priority)
-    (tmp_path / "text").write_text("no weights")
-    with pytest.raises(ValueError, match="train it again"):
-        load(tmp_path / "text")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import fields, replace
@@ -13,14 +12,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models import ppo_loss
 from pipeline.graphs.models.conditions import PLAIN, condition
 from pipeline.graphs.models.flow_loss import log_partition_variance
-from pipeline.graphs.models.policy import Policy, load, make, save
+from pipeline.graphs.models.policy import Policy, make
 from pipeline.graphs.models.rollout import Trajectories, log_probabilities, schedules, trajectories
 from pipeline.graphs.models.topoformer import GraphView, graph_view
 from pipeline.graphs.problems.problem import Problem
@@ -328,48 +325,6 @@ def test_everything_is_float32(reads: str, tmp_path: Path) -> None:
     ]
     assert floats and {value.dtype for value in floats} == {torch.float32}
     assert all(value.isfinite().all() for value in floats)
-
-
-@every_sequence
-@every_network
-def test_a_file_says_all_about_its_policy(reads: str, sequence: str, tmp_path: Path) -> None:
-    saved, path, job = policy(reads=reads, sequence=sequence), tmp_path / "policy.safetensors", problem(0)
-    save(saved, path)
-    read = load(path)
-    assert type(read) is type(saved) and read.settings == saved.settings and not read.training
-    for name, weight in saved.state_dict().items():
-        assert torch.equal(read.state_dict()[name], weight), name
-    route = steps(saved, job, 0)
-    assert steps(read, job, 0) == route
-    for saved_part, read_part in zip(
-        probabilities(saved, job, route[:3]), probabilities(read, job, route[:3]), strict=True
-    ):
-        assert np.array_equal(saved_part, read_part)
-
-
-def test_a_file_that_is_no_policy_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "policy.safetensors"
-    with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights")):
-        load(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights")):
-        load(path)
-    save_file({"weight": torch.zeros(1)}, path)
-    with pytest.raises(ValueError, match=re.escape(f"{path} is not a policy: it holds no settings")):
-        load(path)
-
-
-def test_a_file_with_other_weights_than_its_settings_ask_for_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "policy.safetensors"
-    save(policy(), path)
-    with safe_open(path, "pt") as file:
-        described = json.loads(file.metadata()["policy"])
-    save_file(policy().state_dict(), path, {"policy": json.dumps(described | {"width": 16})})
-    with pytest.raises(ValueError, match=re.escape(f"{path} does not hold the weights that its settings describe")):
-        load(path)
-    save_file(policy().state_dict(), path, {"policy": json.dumps(described | {"wide": 16})})
-    with pytest.raises(ValueError, match=re.escape(f"{path} was trained by another version") + "[^~]*wide"):
-        load(path)
 
 
 def test_every_setting_that_changes_a_network_changes_its_seeded_weights_alone() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,55 +18,16 @@ from pipeline.graphs.devices.targets import Target, noisy
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models import policy_training
 from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake
-from pipeline.graphs.models.policy import Policy, make, save
+from pipeline.graphs.models.policy import make
 from pipeline.graphs.models.policy_training import State, StepInput, measure, train
 from pipeline.graphs.models.topoformer import graph_view
 from pipeline.graphs.problems.problem import Problem
-from pipeline.learning.diverged import Diverged
+from pipeline.learning.loop import Diverged
 from tests.graphs.models.small_policies import policy, problem, settings
 from tests.graphs.problems import drawn
 
 TRAINING = [[problem(0, 5), problem(1, 7)], [problem(2, 6, 2)]]
 DEVELOPMENT = [problem(3, 6)]
-
-
-class Killed(Exception):
-    """Stands for the end of the process."""
-
-
-def bytes_of(trained: Policy, folder: Path) -> bytes:
-    save(trained, folder / "policy.safetensors")
-    return (folder / "policy.safetensors").read_bytes()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{}, {"targets": "drawn", "sequence": "by_start"}, {"objective": "ppo"}, {"reads": "every_step"}],
-    ids=["gflownet", "drawn targets", "ppo", "every step"],
-)
-def test_a_killed_training_ends_at_the_same_bytes(change: dict[str, str], tmp_path: Path) -> None:
-    chosen = settings(steps=8, trajectories=4, **change)
-    whole, history = train(TRAINING, DEVELOPMENT, chosen, 3)
-    saved: list[State] = []
-
-    def kill_at_the_second(state: State) -> None:
-        saved.append(deepcopy(state))
-        if len(saved) == 2:
-            raise Killed
-
-    with pytest.raises(Killed):
-        train(TRAINING, DEVELOPMENT, chosen, 3, save=kill_at_the_second)
-    torch.save(saved[-1], tmp_path / "state.pt")
-    state = torch.load(tmp_path / "state.pt", weights_only=True)  # as the checkpoints do
-    resumed, again = train(TRAINING, DEVELOPMENT, chosen, 3, resume=state)
-    assert state["step"] == 4 and str(again) == str(history)
-    assert bytes_of(resumed, tmp_path) == bytes_of(whole, tmp_path)
-
-
-def test_seeds_repeat_and_differ(tmp_path: Path) -> None:
-    chosen = settings(steps=2, trajectories=4)
-    first, second, third = (bytes_of(train(TRAINING, DEVELOPMENT, chosen, seed)[0], tmp_path) for seed in (0, 0, 1))
-    assert first == second != third
 
 
 @pytest.mark.parametrize(
@@ -97,13 +57,6 @@ def test_the_history_is_its_table() -> None:
         assert np.isfinite([row["loss"], row["mean"], row["learning_rate"]]).all()
         assert np.isnan(row["best"] if of_training else row["gradient"])
         assert of_training or 0 < row["mean"] <= row["best"] <= 1 + 1e-9
-
-
-def test_the_first_steps_are_slower_and_the_last_ones_slowest() -> None:
-    chosen = settings(steps=12, measurements=12, warmup=4, trajectories=2, learning_rate=0.01)
-    _, history = train(TRAINING, DEVELOPMENT, chosen, 0)
-    rates = [row["learning_rate"] for row in history if row["split"] == "training"]
-    assert rates[0] == pytest.approx(0.01 / 4) and max(rates) <= 0.01 and rates[-1] == min(rates)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.4]), st.integers(1, 2))
@@ -184,11 +137,6 @@ def test_measuring_repeats_and_changes_nothing() -> None:
     before = deepcopy(network.state_dict())
     assert str(measure(network, DEVELOPMENT)) == str(measure(network, DEVELOPMENT))
     assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
-
-
-def test_the_policy_is_ready_to_be_used() -> None:
-    trained, _ = train(TRAINING, DEVELOPMENT, settings(steps=1, trajectories=2), 0)
-    assert not trained.training
 
 
 @pytest.mark.parametrize(

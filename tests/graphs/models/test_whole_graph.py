@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import torch
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions
 from pipeline.graphs.models.whole_graph import moves
-from pipeline.graphs.models.whole_graph.files import load, save
 from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
 from pipeline.graphs.models.whole_graph.search import Learner, State, advantages, better, draw_round, losses, search
 from pipeline.graphs.models.whole_graph.surroundings import Standing, standing
@@ -226,15 +224,3 @@ def test_better_takes_equals_and_refuses_worse() -> None:
     assert better(replace(begin, loss=least), drawn_now).loss == least
     worse = replace(begin, loss=least * 0.99)
     assert better(worse, drawn_now) is worse
-
-
-def test_weights_come_back_with_their_settings(tmp_path: Path) -> None:
-    saved, path = network(), tmp_path / "go.safetensors"
-    save(saved, path)
-    again = load(path)
-    assert again.settings == SMALL
-    for name, weight in saved.state_dict().items():
-        assert torch.equal(weight, again.state_dict()[name])
-    path.write_bytes(b"no weights")
-    with pytest.raises(ValueError, match=r"go\.safetensors is not a file of weights .* train it again"):
-        load(path)

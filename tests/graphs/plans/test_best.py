@@ -11,8 +11,7 @@ import torch
 
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.devices.simulator import makespans, peaks
-from pipeline.graphs.models.whole_graph.files import save
-from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.network import WholeGraph, save
 from pipeline.graphs.plans import best
 from pipeline.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_fits
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers

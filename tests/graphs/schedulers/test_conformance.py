@@ -16,8 +16,8 @@ from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.simulator import makespans, peaks
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.policy import save
-from pipeline.graphs.models.whole_graph.files import save as save_whole_graph
 from pipeline.graphs.models.whole_graph.network import WholeGraph
+from pipeline.graphs.models.whole_graph.network import save as save_whole_graph
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
 from pipeline.graphs.schedulers.rules.keeping import keep

@@ -14,7 +14,7 @@ from pipeline.blocks.problems.relations import Relations
 class Head(Protocol):
     """The interface of every head; `embedded` is (B, n, width), for blocks of one length in a legal order."""
 
-    decoder: str  # name of the head's decoder, which measures a training; further decoders: models/decoders
+    decoder: str  # name of the head's decoder, which measures a training; further decoders: models/decoders.py
 
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray

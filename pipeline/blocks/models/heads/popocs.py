@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import nn
 
-from pipeline.blocks.models.heads.slots import SlotScores, best, true_slots
+from pipeline.blocks.models.heads.slots import SlotHead, true_slots
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
-from pipeline.config.ordering import Head as Settings
 from pipeline.operators.losses import fenchel_young
 from pipeline.operators.orders import partial_orders
 from pipeline.operators.popocs import popocs
 
 
-class Popocs(nn.Module):
-    decoder = "best"
-
-    def __init__(self, width: int, settings: Settings) -> None:
-        super().__init__()
-        self.scores = SlotScores(width)
+class Popocs(SlotHead):
+    def assigned(self, scores: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return popocs(scores, partial_orders(problems.precedes), method="nearest")
 
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
@@ -31,15 +26,8 @@ class Popocs(nn.Module):
         """Fenchel-Young loss of GCC's permutations, summed over blocks; its value is the squared distance to them."""
         scores = self.scores(embedded)
         with torch.no_grad():
-            matrix = popocs(scores, partial_orders(problems.precedes), method="nearest")
+            matrix = self.assigned(scores, problems)
         return fenchel_young(scores, matrix, true_slots(order, embedded.device)) * len(order), order.size
-
-    @torch.no_grad()
-    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
-        return popocs(self.scores(embedded), partial_orders(problems.precedes), method="nearest")
-
-    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
-        return best(output, problems)
 
 
 make = Popocs

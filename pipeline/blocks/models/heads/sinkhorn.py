@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import nn
 
-from pipeline.blocks.models.heads.slots import SlotScores, best, true_slots
+from pipeline.blocks.models.heads.slots import SlotHead, true_slots
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
 from pipeline.config.ordering import Head as Settings
@@ -16,27 +15,20 @@ from pipeline.operators.sinkhorn import sinkhorn
 _FLOOR = 1e-6  # smallest entry in the cross-entropy's logarithm
 
 
-class Sinkhorn(nn.Module):
-    decoder = "best"
-
+class Sinkhorn(SlotHead):
     def __init__(self, width: int, settings: Settings) -> None:
-        super().__init__()
+        super().__init__(width, settings)
         self.iterations = settings.iterations
-        self.scores = SlotScores(width)
+
+    def assigned(self, scores: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return sinkhorn(scores, self.iterations)
 
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
         """Sum of the cross-entropies of GCC's slots, nats, and their number."""
-        matrix = sinkhorn(self.scores(embedded), self.iterations)
+        matrix = self.assigned(self.scores(embedded), problems)
         return cross_entropy(matrix, true_slots(order, embedded.device), _FLOOR) * order.size, order.size
-
-    @torch.no_grad()
-    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
-        return sinkhorn(self.scores(embedded), self.iterations)
-
-    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
-        return best(output, problems)
 
 
 make = Sinkhorn

@@ -1,6 +1,8 @@
-"""Scores of instruction x slot for blocks of any length, and the best order of a soft assignment."""
+"""Heads that make a soft assignment (B, n, n) of instruction x slot, and decode its best order."""
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 import numpy as np
 import torch
@@ -8,6 +10,8 @@ from torch import nn
 
 from pipeline.blocks.dag.topology import slots_of
 from pipeline.blocks.problems.problems import Problems
+from pipeline.blocks.problems.relations import Relations
+from pipeline.config.ordering import Head as Settings
 from pipeline.operators.best_order import best_order
 from pipeline.operators.orders import partial_orders
 
@@ -38,6 +42,23 @@ def true_slots(order: np.ndarray, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(slots_of(order).astype(np.int64)).to(device)
 
 
-def best(matrix: torch.Tensor, problems: Problems) -> np.ndarray:
-    """The legal orders (B, n) of the largest weight in soft assignments (B, n, n)."""
-    return best_order(matrix.cpu().numpy(), partial_orders(problems.precedes)).order
+class SlotHead(nn.Module):
+    """Slot scores that `assigned` makes a soft assignment."""
+
+    decoder = "best"
+
+    def __init__(self, width: int, settings: Settings) -> None:
+        super().__init__()
+        self.scores = SlotScores(width)
+
+    @abstractmethod
+    def assigned(self, scores: torch.Tensor, problems: Problems) -> torch.Tensor:
+        """The soft assignments of scores, (B, n, n) each."""
+
+    @torch.no_grad()
+    def output(self, embedded: torch.Tensor, problems: Problems) -> torch.Tensor:
+        return self.assigned(self.scores(embedded), problems)
+
+    def decode(self, output: torch.Tensor, problems: Problems, related: Relations) -> np.ndarray:
+        """The legal orders (B, n) of the largest weight in soft assignments (B, n, n)."""
+        return best_order(output.cpu().numpy(), partial_orders(problems.precedes)).order

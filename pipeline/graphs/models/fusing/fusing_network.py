@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 from torch import Tensor, nn
 
@@ -10,7 +12,9 @@ from pipeline.graphs.compilers.levels import LEVELS
 from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible
 from pipeline.graphs.models.products import Linear
 from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, zero_linear
+from pipeline.learning import weights
 
+_KIND = "fusing"  # of its file of weights
 _BOUND = 3.0
 
 
@@ -42,3 +46,13 @@ class Fusing(nn.Module):
         bounded = _BOUND * torch.tanh(scores / _BOUND)
         no_placement = scores.new_zeros(len(scores), 1)
         return Scores(no_placement, no_placement[:, 0], bounded[:, :LEVELS], bounded[:, LEVELS], size)
+
+
+def save(network: Fusing, path: Path) -> None:
+    """Write the weights with the settings."""
+    weights.save(network, path, _KIND, network.settings.model_dump_json())
+
+
+def load(path: Path) -> Fusing:
+    """A trained network from its file. Raises ValueError if the file holds no such network."""
+    return weights.load(path, _KIND, lambda described: Fusing(Settings.model_validate_json(described)))

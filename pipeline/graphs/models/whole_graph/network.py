@@ -8,6 +8,7 @@ devices (the paper has one output for each device, and so a network for each num
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +25,9 @@ from pipeline.graphs.models.whole_graph.surroundings import (
     Standing,
     Surroundings,
 )
+from pipeline.learning import weights
 
+_KIND = "whole_graph"  # of its file of weights
 _BOUND = 3.0
 
 
@@ -155,3 +158,13 @@ def zero_linear(inputs: int, outputs: int) -> nn.Linear:
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+def save(network: WholeGraph, path: Path) -> None:
+    """Write the weights with the settings."""
+    weights.save(network, path, _KIND, network.settings.model_dump_json())
+
+
+def load(path: Path) -> WholeGraph:
+    """A trained network from its file. Raises ValueError if the file holds no such network."""
+    return weights.load(path, _KIND, lambda described: WholeGraph(Settings.model_validate_json(described)))

@@ -9,8 +9,7 @@ import torch
 
 from pipeline.config.fusion import GoFusion
 from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.models.fusing.fusing_files import load
-from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.fusing_network import Fusing, load
 from pipeline.graphs.models.fusing.fusing_search import best_default, search
 from pipeline.graphs.models.fusing.joint import Machine
 from pipeline.graphs.models.fusing.numbers import Fusible

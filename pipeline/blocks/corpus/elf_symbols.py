@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from elftools.elf.sections import SymbolTableSection
 
-from pipeline.blocks.formats.document import Unreadable
-from pipeline.blocks.formats.elf_image import NOWHERE, Image, damaged
+from pipeline.blocks.corpus.elf_layout import NOWHERE, Layout, damaged
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 _ENTRY = 24  # bytes of a symbol
 _MOVES_CONTROL = ("STT_FUNC", "STT_LOOS", "STT_NOTYPE")  # STT_LOOS: the resolver of an indirect function
@@ -22,7 +22,8 @@ _THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
 class Table(NamedTuple):
     """The symbols of one table, N of them."""
 
-    position: np.ndarray  # (N,) int64; NOWHERE for those without a place in this file
+    section: np.ndarray  # (N,) int64: index of the section that defines it; 0 for those without a place in this file
+    position: np.ndarray  # (N,) int64; NOWHERE for these
     is_local: np.ndarray  # (N,) bool: a label of this file alone, or a section, which stands for its local labels
     names: list[str]
 
@@ -47,28 +48,29 @@ def is_thunk(name: str) -> bool:
     return any(word in name for word in _THUNKS)
 
 
-def read_symbols(image: Image) -> Symbols:
+def read_symbols(layout: Layout) -> Symbols:
     """All symbols. Raises Unreadable, and exceptions of `DAMAGE` for damaged tables."""
     tables: dict[int, Table] = {}
     functions: dict[int, str] = {}
     typed: list[int] = []
     labels: list[int] = []
-    for index, section in enumerate(image.sections):
+    for index, section in enumerate(layout.sections):
         if not isinstance(section, SymbolTableSection):
             continue
         if section["sh_entsize"] != _ENTRY:
             raise damaged(f"symbols of a wrong size in {section.name}")
-        positions, is_local, names = [], [], []
+        places_in, positions, is_local, names = [], [], [], []
         for symbol in section.iter_symbols():
             defined_in, kind = symbol["st_shndx"], symbol["st_info"]["type"]
             if defined_in == "SHN_XINDEX":
                 raise Unreadable("an object with more than 65,000 sections", "compile without -ffunction-sections")
             position = NOWHERE
-            if isinstance(defined_in, int) and 0 < defined_in < len(image.bases) and symbol["st_value"] < 1 << 62:
-                base = int(image.bases[defined_in]) if image.relocatable else -image.address
+            if isinstance(defined_in, int) and 0 < defined_in < len(layout.bases) and symbol["st_value"] < 1 << 62:
+                base = int(layout.bases[defined_in]) if layout.relocatable else -layout.address
                 # In linked files, the value of a thread's variable is no address.
-                if base != NOWHERE and (image.relocatable or kind != "STT_TLS"):
+                if base != NOWHERE and (layout.relocatable or kind != "STT_TLS"):
                     position = base + symbol["st_value"]
+            places_in.append(defined_in if position != NOWHERE else 0)
             positions.append(position)
             binding = symbol["st_info"]["bind"]
             is_local.append(kind == "STT_SECTION" or (kind == "STT_NOTYPE" and binding == "STB_LOCAL"))
@@ -82,7 +84,9 @@ def read_symbols(image: Image) -> Symbols:
             # A name of the whole function wins over one of a part, and the first over later ones.
             if position not in functions or (is_part(functions[position]) and not is_part(symbol.name)):
                 functions[position] = symbol.name
-        tables[index] = Table(np.array(positions, np.int64), np.array(is_local, bool), names)
+        tables[index] = Table(
+            np.array(places_in, np.int64), np.array(positions, np.int64), np.array(is_local, bool), names
+        )
     places = np.concatenate([np.zeros(0, np.int64), *(table.position for table in tables.values())])
     placed_typed, placed_labels = (
         np.array([position for position in positions if position != NOWHERE], np.int64) for positions in (typed, labels)

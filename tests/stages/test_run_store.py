@@ -15,13 +15,9 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE, RESOURCE_ALREADY_EXISTS, RESOURCE_DOES_NOT_EXIST
 
 from pipeline.analysis import runs
-from pipeline.stages import team_store
+from pipeline.stages import run_store
 
 ACTIVE, DELETED = "active", "deleted"
-
-
-class Page(list[Any]):
-    token = None
 
 
 class Store:
@@ -79,12 +75,13 @@ class Store:
     def delete_run(self, run_id: str) -> None:
         self.runs[run_id].info.lifecycle_stage = DELETED
 
-    def search_runs(self, *_: object, **__: object) -> Page:
+    def search_runs(self, *_: object, **__: object) -> list[SimpleNamespace]:
         """A copy: what another writer changes afterwards is not seen."""
-        return Page(
+        return [
             SimpleNamespace(info=SimpleNamespace(**vars(run.info)), data=SimpleNamespace(tags=dict(run.data.tags)))
             for run in self.runs.values()
-        )
+            if run.info.lifecycle_stage == ACTIVE
+        ]
 
 
 def item(name: str, value: float) -> runs.Run:
@@ -95,7 +92,7 @@ def interleaved(store: Store, writers: dict[str, list[runs.Run]], choices: rando
     """All writers track at once; which one makes the next call is drawn, and so is when those to be killed die."""
 
     def track(folder: str, items: list[runs.Run]) -> None:
-        team_store.track(store, "quick", {}, items, lambda: {"git_commit": "c"}, folder)  # type: ignore[arg-type]
+        run_store.track(store, "quick", {}, items, {"git_commit": "c"}, folder)  # type: ignore[arg-type]
 
     alive = {name: greenlet.greenlet(track) for name in writers}
     scheduler = greenlet.getcurrent()
@@ -135,7 +132,7 @@ def held_by(store: Store, folder: str) -> Counter[tuple[str, str]]:
 def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(team_store.VARIABLE, "http://server")
+    monkeypatch.setenv(run_store.VARIABLE, "http://server")
     choices = random.Random(seed)
 
     def drawn() -> list[runs.Run]:
@@ -163,39 +160,35 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     assert shown(store, "superseded") == expected(writers) - expected(changed), "nothing that was logged is removed"
 
 
-def test_a_password_is_not_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(team_store.VARIABLE, "mysql://me:secret@host/database")
-    with pytest.raises(ValueError, match="mysql://host/database: neither") as raised:
-        team_store.address()
+def test_another_kind_of_store_is_refused_and_no_password_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(run_store.VARIABLE, "postgresql://me:secret@host/database")
+    with pytest.raises(ValueError, match="postgresql://host/database is not http") as raised:
+        run_store.team_server()
     assert "secret" not in str(raised.value)
-    pytest.importorskip("psycopg2", reason="pip install -e '.[team]' -c constraints.txt")
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(team_store.VARIABLE, "postgresql://me:secret@127.0.0.1:1/database")
-    with pytest.raises(ValueError, match="PostgreSQL does not answer") as raised, team_store.opened():
-        pass
+    monkeypatch.setenv(run_store.VARIABLE, "http://me:secret@127.0.0.1:1")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(ValueError, match=r"store http://127\.0\.0\.1:1 refused.*Does `mlflow server` run") as raised:
+        run_store.experiments()
     assert "secret" not in str(raised.value)
-
-
-def test_where_artifacts_of_a_database_go_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(team_store.VARIABLE, "postgresql://host/database")
-    monkeypatch.delenv(team_store.ROOT, raising=False)
-    with pytest.raises(ValueError, match=r"MLFLOW_DEFAULT_ARTIFACT_ROOT .*`mlflow server`"):
-        team_store._location("quick")
-    monkeypatch.setenv(team_store.ROOT, "s3://bucket/mlflow/")
-    assert team_store._location("quick") == "s3://bucket/mlflow/quick"
 
 
 def test_a_server_that_keeps_artifacts_to_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(team_store.VARIABLE, "http://server")
+    monkeypatch.setenv(run_store.VARIABLE, "http://server")
     store = Store(lambda: None)
     store.create_experiment("quick", None, {})
     assert store.experiment is not None
     store.experiment.artifact_location = "/home/somebody/mlruns/1"
     with pytest.raises(ValueError, match="a folder that others do not see"):
-        team_store.track(store, "quick", {}, [], dict)  # type: ignore[arg-type]
+        run_store.track(store, "quick", {}, [], {})  # type: ignore[arg-type]
 
 
-def test_the_store_is_this_folders_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value in ("", "http://server:5000", "postgresql+psycopg2://host/database"):
-        monkeypatch.setenv(team_store.VARIABLE, value)
-        assert team_store.address() == (value or None)
+def test_the_store_is_this_folders_where_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("", "http://server:5000"):
+        monkeypatch.setenv(run_store.VARIABLE, value)
+        assert run_store.team_server() == (value or None)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from elftools.elf.relocation import RelocationSection, RelrRelocationSection
 
-from pipeline.blocks.formats.document import Unreadable
-from pipeline.blocks.formats.elf_image import NOWHERE, Image, damaged
-from pipeline.blocks.formats.elf_symbols import Symbols
+from pipeline.blocks.corpus.elf_layout import NOWHERE, Layout, damaged
+from pipeline.blocks.corpus.elf_symbols import Symbols
+from pipeline.blocks.corpus.unreadable import Unreadable
 
 # Types, by the x86-64 psABI.
 R_NONE, R_64, R_PC32, R_PLT32, R_32, R_32S, R_PC64 = 0, 1, 2, 4, 10, 11, 24
@@ -35,29 +35,27 @@ _NAMES = {
 class Relocations(NamedTuple):
     """R relocations."""
 
+    names: list[str]  # (R,) of the symbols
     section: np.ndarray  # (R,) int64: index of the section that it changes; 0 if it names none
     place: np.ndarray  # (R,) int64: position of the bytes that it changes
     kind: np.ndarray  # (R,) int64: type
+    defined_in: np.ndarray  # (R,) int64: index of the section of its symbol; 0 if that is not in this file
     symbol: np.ndarray  # (R,) int64: position of its symbol; NOWHERE if it is not in this file
+    addend: np.ndarray  # (R,) int64
     target: np.ndarray  # (R,) int64: symbol + addend as a position; NOWHERE if the symbol is not in this file
     local: np.ndarray  # (R,) bool: its symbol is a label of this file alone, or a section, which stands for them
-    names: list[str]  # (R,) of the symbols
     entry: np.ndarray  # (R,) int64: offset of its entry in the file
+
+    @staticmethod
+    def none() -> Relocations:
+        """No relocations."""
+        return _of_rows([], [])
 
     def select(self, chosen: np.ndarray) -> Relocations:
         """The relocations at some indices, or where a mask is true."""
         indices = np.arange(len(self.place))[chosen]
-        names = [self.names[k] for k in indices.tolist()]
-        return Relocations(
-            self.section[indices],
-            self.place[indices],
-            self.kind[indices],
-            self.symbol[indices],
-            self.target[indices],
-            self.local[indices],
-            names,
-            self.entry[indices],
-        )
+        columns = (getattr(self, name)[indices] for name in self._fields[1:])
+        return Relocations([self.names[k] for k in indices.tolist()], *columns)
 
 
 def type_name(kind: int) -> str:
@@ -65,54 +63,61 @@ def type_name(kind: int) -> str:
     return f"R_X86_64_{_NAMES.get(kind, kind)}"
 
 
-def read_relocations(image: Image, symbols: Symbols) -> Relocations:
+def read_relocations(layout: Layout, symbols: Symbols) -> Relocations:
     """All relocations, also those of the loader. Raises Unreadable, and exceptions of `DAMAGE` for damaged tables."""
-    rows: list[tuple[int, int, int, int, int, bool, int]] = []
+    rows: list[tuple[int, ...]] = []
     names: list[str] = []
-    for section in image.sections:
+    for section in layout.sections:
         if not isinstance(section, RelocationSection):
             continue
         if not section.is_RELA():
             raise Unreadable(f"relocations without addends (section {section.name})", "link it again by GNU ld")
-        changed = section["sh_info"] if image.relocatable else 0
-        if changed >= len(image.bases):
+        changed = section["sh_info"] if layout.relocatable else 0
+        if changed >= len(layout.bases):
             raise damaged(f"{section.name} changes a section that does not exist")
-        base = int(image.bases[changed]) if image.relocatable else -image.address
+        base = int(layout.bases[changed]) if layout.relocatable else -layout.address
         table = symbols.tables.get(section["sh_link"])
         for number, relocation in enumerate(section.iter_relocations()):
             kind, index, addend = relocation["r_info_type"], relocation["r_info_sym"], relocation["r_addend"]
-            position, target, local, name = NOWHERE, NOWHERE, False, ""
+            defined_in, position, target, local, name = 0, NOWHERE, NOWHERE, False, ""
             if kind in (R_RELATIVE, R_IRELATIVE, R_RELATIVE64):
-                target = addend - image.address
+                target = addend - layout.address
             elif index:
                 if table is None:
                     raise damaged(f"{section.name} has no symbols")
-                position = int(table.position[index])
+                defined_in, position = int(table.section[index]), int(table.position[index])
                 local, name = bool(table.is_local[index]), table.names[index]
                 target = position + addend if position != NOWHERE else NOWHERE
             if not -(1 << 62) <= target < 1 << 62 or relocation["r_offset"] >= 1 << 62:
                 raise damaged(f"an address in {section.name} is beyond the address space")
             entry = section["sh_offset"] + number * section.entry_size
-            rows.append((changed, base + relocation["r_offset"], kind, position, target, local, entry))
+            place = base + relocation["r_offset"]
+            rows.append((changed, place, kind, defined_in, position, addend, target, local, entry))
             names.append(name)
-    sections, places, kinds, positions, targets, locals_, entries = np.array(rows, np.int64).reshape(-1, 7).T
-    return Relocations(sections, places, kinds, positions, targets, locals_.astype(bool), names, entries)
+    return _of_rows(rows, names)
 
 
-def packed_targets(image: Image, content: bytes) -> np.ndarray:
+def _of_rows(rows: list[tuple[int, ...]], names: list[str]) -> Relocations:
+    section, place, kind, defined_in, symbol, addend, target, is_local, entry = (
+        np.array(rows, np.int64).reshape(-1, 9).T
+    )
+    return Relocations(names, section, place, kind, defined_in, symbol, addend, target, is_local.astype(bool), entry)
+
+
+def packed_targets(layout: Layout, content: bytes) -> np.ndarray:
     """Positions that the loader's packed relative relocations (RELR) lead to, int64."""
     offsets = [
         relocation["r_offset"]
-        for section in image.sections
+        for section in layout.sections
         if isinstance(section, RelrRelocationSection)
         for relocation in section.iter_relocations()
     ]
-    places = np.array([offset for offset in offsets if offset < 1 << 62], np.int64) - image.address
+    places = np.array([offset for offset in offsets if offset < 1 << 62], np.int64) - layout.address
     return np.concatenate(
         [np.zeros(0, np.int64)]
         + [
-            words(content, section["sh_offset"] + places[inside] - base) - image.address
-            for section, base in zip(image.sections, image.bases.tolist(), strict=True)
+            words(content, section["sh_offset"] + places[inside] - base) - layout.address
+            for section, base in zip(layout.sections, layout.bases.tolist(), strict=True)
             if base != NOWHERE and section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
             for inside in [(places >= base) & (places <= base + section["sh_size"] - 8)]
         ]
@@ -125,17 +130,17 @@ def words(content: bytes, offsets: np.ndarray) -> np.ndarray:
     return columns.view("<i8")[:, 0].clip(-(1 << 62), 1 << 62)
 
 
-def applied(image: Image, relocations: Relocations, index: int) -> bytes:
-    """The bytes of an object's section, as a linker would fill them in if it laid out the file as `image` does.
+def applied(layout: Layout, relocations: Relocations, index: int) -> bytes:
+    """The bytes of an object's section, as a linker would fill them in if it laid out the file as `layout` does.
 
     Fields whose symbol is not in this file stay as they are. Raises Unreadable for a type that does not belong there.
     """
-    section = image.sections[index]
+    section = layout.sections[index]
     filled = bytearray(section.data())
-    if not image.relocatable:
+    if not layout.relocatable:
         return bytes(filled)
     rows = np.flatnonzero(relocations.section == index)
-    base = int(image.bases[index])
+    base = int(layout.bases[index])
     for row in rows.tolist():
         kind, target = int(relocations.kind[row]), int(relocations.target[row])
         if kind == R_NONE or target == NOWHERE:

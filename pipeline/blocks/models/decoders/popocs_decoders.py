@@ -1,5 +1,0 @@
-"""Decoders of a matrix projected onto the partial order: those of soft assignments."""
-
-from __future__ import annotations
-
-from pipeline.blocks.models.decoders.soft_assignments import DECODERS as DECODERS

@@ -1,0 +1,109 @@
+"""A file of weights gives the same network back; a file that is missing, damaged, another's or older is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from torch import nn
+
+from pipeline.blocks.models.inputs import Vocabulary
+from pipeline.blocks.models.ordering_network import OrderingNetwork
+from pipeline.blocks.models.pocsnet import POCSNet
+from pipeline.config.whole_graph import WholeGraph as Settings
+from pipeline.graphs.models import policy
+from pipeline.graphs.models.fusing import fusing_network
+from pipeline.graphs.models.whole_graph import network as whole_graph
+from pipeline.learning import weights
+from tests.blocks.models import imitated, made
+from tests.graphs.models import small_policies
+
+
+class File(NamedTuple):
+    """How a kind of network is made, written and read."""
+
+    make: Callable[[], Any]
+    save: Callable[[Any, Path], None]
+    load: Callable[[Path], Any]
+    kind: str
+
+
+def ordering(head: str, **encoder: object) -> OrderingNetwork:
+    settings = imitated.settings("attention", head)
+    changed = settings.encoder.model_copy(update=encoder)
+    return OrderingNetwork(Vocabulary(["mov", "add"]), settings.model_copy(update={"encoder": changed}))
+
+
+SMALL = Settings(width=16, heads=2, segment=8, samples=10)
+ORDERING = (OrderingNetwork.save, OrderingNetwork.load, "imitator")
+POLICY = (policy.save, policy.load, "policy")
+FILES = {
+    "pocsnet": File(lambda: POCSNet(5, 20, made.SETTINGS), POCSNet.save, POCSNet.load, "pocsnet"),
+    **{head: File(lambda head=head: ordering(head), *ORDERING) for head in ("pointer", "pairwise", "popocs")},
+    "following": File(lambda: ordering("pointer", following=True), *ORDERING),
+    "reads once": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
+    "reads every step": File(lambda: small_policies.policy(reads="every_step"), *POLICY),
+    "whole_graph": File(lambda: whole_graph.WholeGraph(SMALL), whole_graph.save, whole_graph.load, "whole_graph"),
+    "fusing": File(lambda: fusing_network.Fusing(SMALL), fusing_network.save, fusing_network.load, "fusing"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_network_comes_back_with_its_settings(name: str, tmp_path: Path) -> None:
+    of, path, again = FILES[name], tmp_path / "weights.safetensors", tmp_path / "again.safetensors"
+    network: nn.Module = of.make()
+    of.save(network, path)
+    loaded = of.load(path)
+    assert type(loaded) is type(network) and loaded.settings == network.settings and not loaded.training
+    for key, weight in network.state_dict().items():
+        stored = weight.half().float() if of.kind == "imitator" else weight
+        assert torch.equal(loaded.state_dict()[key], stored), key
+    of.save(loaded, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_vocabulary_is_part_of_the_file(tmp_path: Path) -> None:
+    ordering("pointer").save(tmp_path / "w")
+    assert OrderingNetwork.load(tmp_path / "w").vocabulary.tokens == ["mov", "add"]
+
+
+@pytest.mark.parametrize("name", ["pocsnet", "pointer", "reads once", "whole_graph", "fusing"])
+def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
+    of, path = FILES[name], tmp_path / "weights.safetensors"
+    with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights") + ".*train it again"):
+        of.load(path)
+    of.save(of.make(), path)
+    content = path.read_bytes()
+    for damaged in (b"nothing", content[:-10], content[:40]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights")):
+            of.load(path)
+    weights.write(path, "another", "{}", {"weight": np.zeros(1)})
+    with pytest.raises(ValueError, match=re.escape(f"{path} has weights of another, not of {of.kind}")):
+        of.load(path)
+
+
+@pytest.mark.parametrize("name", ["pocsnet", "pointer", "reads once", "whole_graph", "fusing"])
+def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
+    of, path = FILES[name], tmp_path / "weights.safetensors"
+    of.save(of.make(), path)
+    with safe_open(path, "numpy") as file:
+        described = json.loads(file.metadata()[of.kind])
+    _, arrays = weights.read(path, of.kind)
+    nested = described.get("settings", described)  # of a POCSNet and of an imitator
+    nested["unheard_of"] = 16
+    weights.write(path, of.kind, json.dumps(described), arrays)
+    with pytest.raises(ValueError, match=re.escape(f"{path} was trained by another version") + "[^~]*unheard_of"):
+        of.load(path)
+    del nested["unheard_of"]
+    first, *rest = sorted(arrays)
+    weights.write(path, of.kind, json.dumps(described), {key: arrays[key] for key in rest})
+    with pytest.raises(ValueError, match=re.escape(f"{path} was trained by another version") + f"[^~]*{first}"):
+        of.load(path)
