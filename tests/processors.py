@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from pipeline.analysis.provenance import machine
-from tests.copies import ROOT, copy_of_repository, digests, run
+from pipeline.trial.copies import ROOT, copy_of_repository, digests, run
 
 RECORD = ROOT / "tests/tiny/digests.json"
 

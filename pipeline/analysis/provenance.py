@@ -71,6 +71,7 @@ class Provenance(Section):
     seeds: list[str] | Unknown
     older: list[str] = []  # why the numbers are older than the code, where that was found out by other means
     notes: list[str] = []  # what else is known
+    frozen: str = ""  # commit at which the code that made it last stood
 
     @staticmethod
     def read(path: Path) -> Provenance:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.frozen_placements import PLACEMENTS
 from pipeline import tables
 from pipeline.config.params import load
 from pipeline.graphs.corpus import exported
@@ -18,9 +17,11 @@ from pipeline.graphs.corpus.graph_table import write_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.evaluation import evaluated
+from pipeline.graphs.devices.judging import FROZEN
 from pipeline.graphs.devices.limits import memory_limit
 from pipeline.stages import place_graphs
 
+PLACEMENTS = FROZEN / "expert_placements.parquet"
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"]
 LINKS = {name: PARAMS.links[name] for name in ("pcie", "nvlink")}

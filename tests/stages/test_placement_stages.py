@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.frozen_placements import PLACEMENTS
 from pipeline import places, tables
 from pipeline.config.params import load
 from pipeline.config.whole_graph import Generalised, WholeGraph
 from pipeline.graphs.corpus import synthetic
 from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
+from pipeline.graphs.devices.judging import FROZEN
 from pipeline.graphs.execution.chosen_schedules import best_schedules
 from pipeline.graphs.models.whole_graph import training
 from pipeline.graphs.models.whole_graph.files import load as load_network
@@ -31,6 +31,7 @@ from pipeline.stages import (
     train_whole_graph,
 )
 
+PLACEMENTS = FROZEN / "expert_placements.parquet"
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"].model_dump_json()
 LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}

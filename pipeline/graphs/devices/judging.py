@@ -1,7 +1,7 @@
 """Targets by name: the proxy, three targets with frozen strengths, and links with real figures.
 
-The strengths come from a table in `frozen/`, which `python -m benchmarks.frozen_targets` made of development graphs
-before any method was compared. The hidden run times of `noisy` follow from the graph's hash.
+The strengths come from a table in `frozen/`, which was made of development graphs before any method was compared.
+The hidden run times of `noisy` follow from the graph's hash.
 """
 
 from __future__ import annotations

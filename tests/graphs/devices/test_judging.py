@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.frozen_targets import Development
 from pipeline.config.devices import Link
-from pipeline.config.params import load
+from pipeline.config.params import Params, load
+from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.corpus.sets import candidates
 from pipeline.graphs.devices import judging, targets, worth
+from pipeline.graphs.devices.judging import hidden_of
+from pipeline.graphs.devices.targets import Target
+from pipeline.graphs.problems.problem import Problem
+from pipeline.graphs.schedulers.rules.listing import by_critical_path
 from tests.graphs.problems import drawn
 
 ROOT = Path(__file__).parents[3]
 LINKS = {"pcie": Link(bytes_per_second=100.0, seconds=0.25)}
 ID = "ab" * 32
+Kinds = dict[str, Callable[[Graph, Problem], Callable[[float], Target]]]
+KINDS: Kinds = {
+    "noisy": lambda graph, problem: partial(targets.noisy, problem, normals=hidden_of(graph.graph_id, problem)),
+    "bandwidth": lambda graph, problem: partial(targets.bandwidth, problem),
+    "latency": lambda graph, problem: partial(targets.latency, problem),
+}
+
+
+class Development:
+    """The graphs of a set with their list schedules on the proxy."""
+
+    def __init__(self, name: str, graphs: Sequence[Graph], params: Params) -> None:
+        chosen = params.graph_sets[name]
+        device = None if chosen.device is None else params.devices[chosen.device]
+        self.name, self.graphs = name, list(graphs)
+        self.problems = [problem_of(graph, chosen.devices, device, chosen.memory_bytes) for graph in graphs]
+        self.schedules = [by_critical_path(problem) for problem in self.problems]
+
+    def of(self, kind: str) -> list[Callable[[float], Target]]:
+        """For each graph, a function from the strength to the target."""
+        return [KINDS[kind](graph, problem) for graph, problem in zip(self.graphs, self.problems, strict=True)]
+
+    def ratios(self, kind: str, strength: float) -> list[float]:
+        """For each graph, list scheduling's speedup on the target over that on the proxy."""
+        zipped = zip(self.of(kind), self.problems, self.schedules, strict=True)
+        return [
+            targets.speedup_ratio(target_at(strength), problem, *schedule) for target_at, problem, schedule in zipped
+        ]
 
 
 def development(name: str) -> Development:
