@@ -36,7 +36,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from pipeline import LEVEL_3
 from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.places import path
-from tests.copies import changed, copy_of_repository, run
+from pipeline.trial.copies import changed, copy_of_repository, run
 
 KINDS = ("EPYC-Milan", "Haswell")  # as qemu calls them
 _OF = {"experiment": "quick", "dependencies": "full", "seed": "0"}

@@ -17,6 +17,7 @@ RANKS: dict[str, int] = {
     "digests": 1,
     "places": 1,
     "recovery": 1,
+    "trial": 1,
     "checksums": 2,
     "dvcfile": 3,
     "operators": 2,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.analysis import behaviour
 from pipeline.analysis.provenance import machine
-from tests.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
+from pipeline.trial.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
 
 RECORD = ROOT / behaviour.RECORD
 

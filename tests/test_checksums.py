@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from benchmarks.faults.damage import flip, truncate
 from pipeline import checksums, tables
 from pipeline.checksums import DamagedError, files_below, record, recorded, renew, verify
 from pipeline.stages.checking import checked
+from pipeline.trial.damage import flip, truncate
 
 
 @pytest.fixture(autouse=True)

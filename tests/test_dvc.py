@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.copies import EVALUATED, changed, copy_of_repository, digests, planned, run
+from pipeline.trial.copies import changed, copy_of_repository, digests, run
+from tests.copies import EVALUATED, planned
 
 pytestmark = pytest.mark.e2e
 

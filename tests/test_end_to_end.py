@@ -15,8 +15,9 @@ from pipeline.blocks.execution.native import Native
 from pipeline.blocks.execution.oracle import OracleError
 from pipeline.report.pages import FILES as PAGES
 from pipeline.tables import SCHEMAS
+from pipeline.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 from tests import behaviour
-from tests.copies import EVALUATED, METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, planned, run
+from tests.copies import EVALUATED, planned
 
 pytestmark = pytest.mark.e2e
 

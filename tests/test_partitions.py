@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.copies import ROOT, said_by_snakemake
+from pipeline.trial.copies import ROOT
+from tests.copies import said_by_snakemake
 
 
 @pytest.mark.parametrize("partitions", [1, 5])

@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from pipeline.analysis import published, rows
-from tests.copies import ENVIRONMENT, ROOT, run
+from pipeline.trial.copies import ENVIRONMENT, ROOT, run
 from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.cluster.trial import TrialCluster
-from tests.copies import ENVIRONMENT, digests, planned, run
+from pipeline.trial.cluster import TrialCluster
+from pipeline.trial.copies import ENVIRONMENT, digests, run
+from tests.copies import planned
 from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e

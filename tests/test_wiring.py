@@ -40,6 +40,15 @@ def test_the_wings_do_not_meet() -> None:
     assert may_import("stages", "graphs.schedulers") and may_import("blocks.models", "learning")
 
 
+def test_tests_and_benchmarks_import_each_other_nowhere() -> None:
+    """Only the tests of benchmarks import benchmarks; what both need is in pipeline/trial."""
+    for folder, other in (("benchmarks", "tests"), ("tests", "benchmarks")):
+        paths = [path for path in (ROOT / folder).rglob("*.py") if "tests/benchmarks" not in str(path)]
+        assert paths
+        for path in paths:
+            assert not re.search(rf"^ *(?:from|import) {other}\b", path.read_text(), re.MULTILINE), path
+
+
 def test_the_map_is_made_from_the_ranks() -> None:
     assert describe() in (ROOT / "pipeline/README.md").read_text(), "python -m pipeline.wiring prints it"
 

@@ -28,10 +28,10 @@ import psutil
 import typer
 import yaml
 
-from benchmarks.cluster.trial import TrialCluster
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.analysis.rows import Quantity, Row, results, row
-from tests.copies import ENVIRONMENT, copy_of_repository, digests
+from pipeline.trial.cluster import TrialCluster
+from pipeline.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
 _STEPS = 400  # of trainings that are hit in the middle
 _MEMORY_MB = 300  # less than a training needs

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from benchmarks.environment_speed import build_batch, build_one, layered
+from benchmarks.speed import build_batch, build_one, layered
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.environment.compiled import CompiledEnvironment
 from pipeline.graphs.environment.single import ScheduleEnv
@@ -23,7 +23,7 @@ def make(way: str) -> tuple[Callable[[], None], int]:
     There is no way by NumPy or jax: the effect of an action is a loop over the operation's readers, which differs
     between graphs. Raises ValueError for an unknown way.
     """
-    problem = layered(0)
+    problem = layered(50)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     if way == "gymnasium":
         environment = ScheduleEnv(problem)

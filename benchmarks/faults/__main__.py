@@ -1,9 +1,10 @@
-"""Faults injected into the pipeline: `python -m benchmarks.faults --runs 60 --stages 240 --seed 1` (three hours).
+"""Faults injected into the stages of the pipeline: `python -m benchmarks.faults --cases 240 --seed 1` (two hours).
 
-Each case is a fresh copy of a tiny pipeline, a fault at a random moment or at one of its writes, and the commands that
-a user would type then. The end is judged by its bytes: those of an undisturbed run, or a message that names file and
-remedy. A row is added to reports/published/faults/faults.csv after every case. An interrupted call loses nothing: the
-same command goes on where it was; another seed adds other cases. gcc is needed, for the shim that makes a disk full.
+Each case is a fresh copy of a tiny pipeline, a fault of one of its jobs, at a random moment or at one of its writes,
+and the commands that a user would type then. The end is judged by its bytes: those of an undisturbed run, or a message
+that names file and remedy. A row is added to reports/published/faults/faults.csv after every case. An interrupted call
+loses nothing: the same command goes on where it was; another seed adds other cases. gcc is needed, for the shim that
+makes a disk full. Whole runs are killed by benchmarks/cluster and by tests/test_versions.py.
 """
 
 from __future__ import annotations
@@ -19,74 +20,61 @@ import typer
 
 from benchmarks.faults import fault_table
 from benchmarks.faults.control import compiled
-from benchmarks.faults.faults_of_runs import RunFaults
 from benchmarks.faults.faults_of_stages import StageFaults
 from benchmarks.faults.verdicts import WRONG, Verdict
 from benchmarks.faults.workplace import Workplace
 
+SCOPE = "stage"  # earlier cases were also of whole runs
+
 
 def main(
-    runs: Annotated[int, typer.Option(min=0, help="Faults of whole tiny runs.")] = 60,
-    stages: Annotated[int, typer.Option(min=0, help="Faults of single stages.")] = 240,
+    cases: Annotated[int, typer.Option(min=0, help="Faults of single stages.")] = 240,
     seed: Annotated[int, typer.Option(help="Of everything random; another seed injects other faults.")] = 0,
     kinds: Annotated[str, typer.Option(help="Only these kinds, separated by semicolons.")] = "",
     rules: Annotated[str, typer.Option(help="Only stages of these rules, separated by semicolons.")] = "",
-    only: Annotated[str, typer.Option(help="These cases again, such as `stage 17;run 3`.")] = "",
+    only: Annotated[str, typer.Option(help="These cases again, such as `17;203`.")] = "",
     scratch: Annotated[Path | None, typer.Option(help="Folder for the copies; the system's by default.")] = None,
 ) -> None:
     """Inject faults, judge how each case ends, add the rows and publish the tally; exit code 1 if one ended wrongly."""
     rows = fault_table.publish_all()  # first, so that the table that rows are added to has its provenance
-    rows = rows[rows["seed"] == seed]
-    cases = _again(only) if only else _missing(runs, stages, {*zip(rows["scope"], rows["number"], strict=True)})
+    injected = set(rows[(rows["seed"] == seed) & (rows["scope"] == SCOPE)]["number"])
+    numbers = [int(number) for number in only.split(";")] if only else sorted({*range(cases)} - injected)
     wrong = 0
-    if not cases:
+    if not numbers:
         return
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         library = compiled(Path(name))
         place = Workplace(Path(name) / "copies")
         print(f"undisturbed: {place.seconds:.0f} s, {len(place.jobs)} jobs", file=sys.stderr, flush=True)
-        of_stages, of_runs = StageFaults(place, library), RunFaults(place, library)
-        for scope, number in cases:
-            injector: StageFaults | RunFaults = of_stages if scope == "stage" else of_runs
+        injector = StageFaults(place, library)
+        for number in numbers:
             chosen = [kind for kind in injector.kinds if not kinds or kind in kinds.split(";")]
             kind = chosen[number % len(chosen)]
             began = time.monotonic()
             target, moment, verdict = injector.inject(kind, [*filter(None, rules.split(";"))], seed, number)
             seconds = time.monotonic() - began
-            wrong += _add(place, seed, number, (scope, kind, target), moment, verdict, seconds)
+            wrong += _add(place, seed, number, (kind, target), moment, verdict, seconds)
     count = len(fault_table.publish_all())
     print(f"{count} cases so far; of this call, {wrong} ended wrongly", file=sys.stderr)
     if wrong:
         raise typer.Exit(1)
 
 
-def _again(only: str) -> list[tuple[str, int]]:
-    """Scope and number of cases: `stage 17;run 3`."""
-    return [(scope, int(number)) for scope, number in (case.split() for case in only.split(";"))]
-
-
-def _missing(runs: int, stages: int, injected: set[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Scope and number of the cases that have not been injected: the runs spread evenly among the stages."""
-    cases = [(number / max(stages, 1), "stage", number) for number in range(stages)]
-    cases += [((number + 0.5) / max(runs, 1), "run", number) for number in range(runs)]
-    return [(scope, number) for _, scope, number in sorted(cases) if (scope, number) not in injected]
-
-
 def _add(
-    place: Workplace, seed: int, number: int, names: tuple[str, str, str], moment: str, verdict: Verdict, seconds: float
+    place: Workplace, seed: int, number: int, names: tuple[str, str], moment: str, verdict: Verdict, seconds: float
 ) -> bool:
     """Add a row; whether the case ended wrongly."""
-    scope, kind, target = names
+    kind, target = names
     fault_table.add(
         {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "commit": place.commit,
-            **{"seed": seed, "number": number, "scope": scope, "kind": kind, "target": target, "moment": moment},
+            **{"seed": seed, "number": number, "scope": SCOPE, "kind": kind, "target": target, "moment": moment},
             **{"outcome": verdict.outcome, "commands": verdict.commands, "seconds": round(seconds, 1)},
             "message": verdict.message,
         }
     )
-    print(f"{scope} {number}: {kind}, {target}, {moment}: {verdict.outcome} {verdict.message[:150]}", file=sys.stderr)
+    print(f"{number}: {kind}, {target}, {moment}: {verdict.outcome} {verdict.message[:150]}", file=sys.stderr)
     return verdict.outcome in WRONG
 
 

@@ -16,9 +16,9 @@ import psutil
 
 from benchmarks.faults import verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, fails
-from benchmarks.faults.damage import damaged, flip, unlinked
 from benchmarks.faults.verdicts import Verdict
 from benchmarks.faults.workplace import Ended, Job, Workplace, stage_command
+from pipeline.trial.damage import damaged, flip, unlinked
 
 _LIMIT = 120.0  # seconds after which a stage of at most 20 s counts as hung, on a busy machine
 _HOURS = 3600
@@ -73,7 +73,7 @@ class StageFaults:
         return rule, *self.kinds[kind](job)
 
     def _prepare(self, job: Job) -> None:
-        folder = self._place.fresh(self._place.reference)
+        folder = self._place.fresh()
         for path in (folder / name for name in job.outputs):
             if path.is_dir():
                 shutil.rmtree(path)

@@ -9,23 +9,18 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
-import zipfile
 from base64 import urlsafe_b64decode
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import yaml
 
-from tests.copies import ENVIRONMENT, copy_of_repository, digests
+from pipeline.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
-_MADE = ("data", ".cache", ".snakemake", "logs", "benchmarks/rules", "mlflow.db", "mlartifacts", "dvc_plots", ".tmp")
 _CODE = ("pipeline", "tests", "docs", "examples", "rules", "profiles")
 _ROOT = Path(__file__).parents[2]
-_PACKAGE = "packed"
 _SHELL = "set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1; "  # as rules/common.smk has it
 SNAKEMAKE = ["snakemake", "-j2"]
 
@@ -55,8 +50,7 @@ class Process:
         self._output, self._began = output, time.monotonic()
         temporary = folder / ".tmp"  # the run's temporary files lie on the same disk
         temporary.mkdir(exist_ok=True)
-        index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder.parent / "wheels")}  # what `fetch` downloads from
-        environment = {**ENVIRONMENT, **index, "TMPDIR": str(temporary), "PYTHONPATH": str(folder), **(more or {})}
+        environment = {**ENVIRONMENT, "TMPDIR": str(temporary), "PYTHONPATH": str(folder), **(more or {})}
         with output.open("w") as file:
             self.popen = subprocess.Popen(
                 command, cwd=folder, env=environment, stdout=file, stderr=file, start_new_session=True
@@ -81,7 +75,7 @@ class Process:
 
 
 class Workplace:
-    """The folders: `reference`, which was run; `clean`, which was not; `case`, the copy that a fault is injected into.
+    """The folders: `reference`, which was run; `case`, the copy that a fault is injected into.
 
     The reference was made at the place of the cases, because MLflow's store holds absolute paths.
     """
@@ -89,26 +83,23 @@ class Workplace:
     def __init__(self, scratch: Path) -> None:
         """Make the copies and run the pipeline; takes a minute or two. Raises AssertionError where a run fails."""
         self.scratch, self.case = scratch, scratch / "case"
-        self.reference, self.clean = scratch / "reference", scratch / "clean"
+        self.reference = scratch / "reference"
         self.case.mkdir(parents=True)
         copy_of_repository(self.case, smallest=True)
         self.commit = _commit()
         shutil.rmtree(self.case / ".git")  # a third of the files, for the provenance alone
-        package_index(self.case, scratch / "wheels")
         ended = self.run(SNAKEMAKE, limit=3600)
         assert ended.code == 0, f"the undisturbed run failed: {ended.text[-2000:]}"
         self.seconds = ended.seconds
         self.case.rename(self.reference)
         _keep_compiled(self.reference)
-        _copy(self.reference, self.clean)
-        _remove_made(self.clean)
         self.jobs = jobs(self.reference)
         self.bytes_of_reference = results_of(self.reference)
 
-    def fresh(self, origin: Path) -> Path:
-        """The case's folder, as a new copy of `reference` or `clean`."""
+    def fresh(self) -> Path:
+        """The case's folder, as a new copy of `reference`."""
         shutil.rmtree(self.case, ignore_errors=True)
-        _copy(origin, self.case)
+        _copy(self.reference, self.case)
         return self.case
 
     def start(self, command: list[str], more: dict[str, str] | None = None, name: str = "output") -> Process:
@@ -181,32 +172,6 @@ def results_of(folder: Path) -> dict[str, str]:
     return listed
 
 
-def package_index(folder: Path, index: Path) -> None:
-    """Pack one of the tiny programs into a wheel in `index`, and add it to the sources of params.yaml: a download."""
-    index.mkdir()
-    wheel = index / f"{_PACKAGE}-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        members = {
-            f"{_PACKAGE}/tiny.so": (folder / "tests/tiny/tiny2.so").read_bytes(),
-            f"{_PACKAGE}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {_PACKAGE}\nVersion: 1.0\n".encode(),
-            f"{_PACKAGE}-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-            f"{_PACKAGE}-1.0.dist-info/RECORD": b"",
-        }
-        for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content)
-    source = {
-        **{"kind": "wheel", "package": _PACKAGE, "version": "1.0", "platform": "any", "python_version": "311"},
-        **{"abi": "none", "bytes": wheel.stat().st_size, "include": ["**"]},
-        "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
-    }
-    params = yaml.safe_load((folder / "params.yaml").read_text())
-    params["corpus"]["sources"][_PACKAGE] = source
-    for entry in (params["split"], *params["sets"].values()):
-        if "tiny" in entry["sources"]:
-            entry["sources"] = [*entry["sources"], _PACKAGE]
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-
-
 def _copy(origin: Path, to: Path) -> None:
     """Copy a folder; code, which nothing writes to, by hard links."""
 
@@ -227,18 +192,6 @@ def _keep_compiled(folder: Path) -> None:
         shutil.copy2(compiled, place)
 
 
-def _remove_made(folder: Path) -> None:
-    for name in _MADE:
-        path = folder / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    for path in (folder / "reports").iterdir():
-        if path.name != "published":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
 def _commit() -> str:
     """The commit that is tested, with a + if files differ from it."""
     commands = (["git", "rev-parse", "--short=8", "HEAD"], ["git", "status", "--porcelain", "--", ":(exclude)reports"])
@@ -247,8 +200,3 @@ def _commit() -> str:
         for command in commands
     )
     return f"{head}+" if changes else head
-
-
-def python(*arguments: str) -> list[str]:
-    """A command of this Python."""
-    return [sys.executable, *arguments]

@@ -1,4 +1,4 @@
-"""Agreement of the models of pipeline/blocks/latency/model.py with llvm-mca, and the cases where they differ.
+"""Agreement of the models of pipeline/blocks/latency/model.py with llvm-mca.
 
     python -m benchmarks.machine_agreement
 
@@ -8,10 +8,8 @@ Compared are the cycles of a single pass over 4 to 40 instructions:
   draw; of each, random legal orders;
 - random sequences of instructions of these blocks, every form as likely as any other; of each, random permutations.
 
-The first order of each block and sequence in which the two differ is reduced to a part that still differs, and the
-parts are sorted into classes by what differs first in llvm-mca's timeline.
-
-It publishes the experiment `processor_agreement`: the rows of `agreement.rows`, and table `deviations`; seed `all`.
+It publishes the experiment `processor_agreement`: the rows of `agreement.rows`; seed `all`. The causes of differences
+were sorted once (reports/published/processor_deviations).
 """
 
 from __future__ import annotations
@@ -21,13 +19,11 @@ from typing import Annotated
 
 import numba
 import numpy as np
-import pandas as pd
 import typer
 
-from benchmarks.machine_agreement import agreement, cases, deviations
-from benchmarks.machine_agreement.agreement import BASELINE, JUDGE, Cycles
-from benchmarks.machine_agreement.cases import Cases
-from benchmarks.machine_agreement.table import Instructions, read
+from benchmarks.machine_agreement import agreement, cases
+from benchmarks.machine_agreement.agreement import BASELINE, JUDGE
+from benchmarks.machine_agreement.table import read
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline import tables
 from pipeline.analysis.rows import Quantity, results
@@ -38,7 +34,7 @@ from pipeline.places import path
 
 RANDOM = "random_sequences"
 _LENGTHS = (4, 40)  # of random sequences, as of blocks of the set
-_MODULES = ("__main__", "agreement", "cases", "deviations", "reduction", "table", "timelines")
+_MODULES = ("__main__", "agreement", "cases", "table")
 
 
 def main(
@@ -63,7 +59,7 @@ def main(
     drawn = cases.draw(corpus, sample.load(Path(members), corpus).rows, blocks, seed)
     numbers = np.unique(corpus.instructions_of(drawn))
     codes = tables.arrow("encodings", Path(encodings), ["code"])["code"].take(numbers)
-    rows, frames = [], []
+    rows = []
     for name in names or list(settings.processors):
         table = read(codes, name, settings.processors[name].judge, binary)
         usable = cases.modelled(corpus, drawn, numbers, table.chip.is_supported)
@@ -76,34 +72,13 @@ def main(
         }.items():
             measured = [agreement.cycles(part, table, binary) for part in parts]
             rows += agreement.rows(place | {"set": kind}, measured, settings.evaluation)
-            frames.append(_deviations({"set": kind, "target": name}, parts, measured, table, binary))
-    measurements, differences = results(rows), pd.concat(frames, ignore_index=True)
+    measurements = results(rows)
     shown = measurements.pivot_table(index=["target", "set"], columns="metric", values="value", sort=False)
-    print(
-        shown.drop(columns="orders_per_second").to_string(), differences.drop(columns="example").to_string(), sep="\n\n"
-    )
+    print(shown.drop(columns="orders_per_second").to_string())
     options = {"set": chosen, "processors": names or list(settings.processors), "blocks": blocks, "orders": orders}
     options |= {"lengths": list(_LENGTHS), "seed": seed, "llvm_mca": llvm_mca.VERSION, "baseline": BASELINE}
     modules = [f"benchmarks.machine_agreement.{name}" for name in _MODULES]
-    publish(
-        output,
-        {"results": measurements, "deviations": differences},
-        options,
-        modules,
-        [dags, instructions, encodings, members],
-    )
-
-
-def _deviations(
-    place: dict[str, str], parts: list[Cases], measured: list[Cycles], table: Instructions, binary: str
-) -> pd.DataFrame:
-    """Rows of table `deviations`, from the first order of each block for which model and llvm-mca differ."""
-    sequences = []
-    for part, cycles in zip(parts, measured, strict=True):
-        differ = cycles.modelled != cycles.llvm_mca
-        blocks = np.flatnonzero(differ.any(1))
-        sequences += [tuple(order) for order in part.shown[blocks, differ[blocks].argmax(1)].tolist()]
-    return deviations.table(place, sequences, table, binary)
+    publish(output, {"results": measurements}, options, modules, [dags, instructions, encodings, members])
 
 
 if __name__ == "__main__":

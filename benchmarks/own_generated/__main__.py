@@ -1,14 +1,14 @@
 """`python -m benchmarks.own_generated`: generated programs in random legal orders, in every format; an hour.
 
-Programs are written by Csmith and by generators of assembly, of C with inline assembly, and of C++ with exceptions.
+Programs are written by Csmith and by generators of assembly and of C++ with exceptions.
 GCC or Clang compiles them with options drawn at random; each prints what can be observed of it. Its assembly, its
 object and the linked program are each ordered by `random_legal`, by several seeds, as the command does it; built, run
 and compared with the program as it was. What was done is not done again: the same command goes on.
 
 It publishes the experiment `own_generated` by format (`set`: assembly, object, program, archive, all) and by family of
-programs (csmith, assembly_text, inline_assembly, cplusplus): programs, programs_different, blocks, blocks_changed (once
+programs (csmith, assembly_text, cplusplus): programs, programs_different, blocks, blocks_changed (once
 for each block of a program, however many seeds change it), orders (of all seeds), programs_refused, defects, crashes;
-over all also programs_discarded, construct_<name>_programs and construct_<name>_blocks, and for each control (`method`)
+over all also programs_discarded, construct_<name>_programs, and for each control (`method`)
 the share_detected. `refused`, `left_alone` and `discarded` count files or their parts by the reason, as the `method`.
 """
 

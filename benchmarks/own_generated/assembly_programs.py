@@ -25,7 +25,7 @@ class Written(NamedTuple):
     """A program for runtime.c."""
 
     text: str
-    constructs: dict[str, frozenset[str]]  # function -> what occurs in it
+    constructs: frozenset[str]  # what occurs in it
     others: dict[str, str]  # a file with the table of what to call, if it is apart
 
 
@@ -63,7 +63,7 @@ def written(
                 calls += rows
     stack = '.section .note.GNU-stack,"",@progbits'
     others = {"entries.s": "\n".join([*calls_apart, stack, ""])} if apart else {}
-    constructs = {piece.name: frozenset(piece.constructs) for piece in pieces}
+    constructs = frozenset[str]().union(*(piece.constructs for piece in pieces))
     return Written("\n".join([*lines, *calls, stack, ""]), constructs, others)
 
 

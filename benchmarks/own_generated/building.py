@@ -26,13 +26,10 @@ class Program(NamedTuple):
     text: bytes
     link: tuple[str, ...]  # the compiler's driver and its arguments
     memory: MemoryOrder
-    constructs: Mapping[str, frozenset[str]]  # function -> what occurs in it; WHOLE: what occurs in all of them
+    constructs: frozenset[str]  # what occurs in it
     described: str  # how the text came to be, for people
     sources: Mapping[str, str]  # what the text was compiled from, by file name
     others: Mapping[str, str] = {}  # assembly that is linked as it is: file name -> text
-
-
-WHOLE = ""  # the whole program, as a key of constructs
 
 
 class Ran(NamedTuple):

@@ -11,50 +11,23 @@ from benchmarks.own_generated.building import tool
 from benchmarks.own_generated.straight import Draw
 
 _LEVELS = ("-O1", "-O2", "-O2", "-O3", "-Os", "-Og", "-O0")
-_BOTH = (  # options that GCC and Clang have, and their probabilities
-    ("-fno-omit-frame-pointer", 0.2),
-    ("-ffunction-sections", 0.2),
-    ("-fno-jump-tables", 0.2),
-    ("-fcf-protection", 0.2),
-    ("-fno-plt", 0.15),
-    ("-fstack-protector-all", 0.1),
-    ("-fverbose-asm", 0.1),
-    ("-mno-red-zone", 0.1),
-    ("-g", 0.05),
-    ("-fnon-call-exceptions", 0.1),
-    ("-fdata-sections", 0.1),
-    ("-funroll-loops", 0.1),
-    ("-fpatchable-function-entry=5", 0.05),
-    ("-fexceptions", 0.05),
-    ("-ftrivial-auto-var-init=pattern", 0.05),
-    ("-ffast-math", 0.03),
-)
-_GCC = (
-    ("-fpatchable-function-entry=6,2", 0.05),
-    ("-mindirect-branch=thunk-inline", 0.05),
-    ("-fno-reorder-blocks", 0.1),
-    ("-fno-asynchronous-unwind-tables", 0.03),
-    ("-fstack-clash-protection", 0.1),
-    ("-fno-tree-vectorize", 0.1),
-    ("-fno-schedule-insns2", 0.1),
-    ("-fschedule-insns", 0.1),
-    ("-frename-registers", 0.1),
-    ("-falign-loops=32", 0.05),
-    ("-fno-dwarf2-cfi-asm", 0.03),
-    ("-mtune=atom", 0.1),
-    ("-ftrapv", 0.05),
-    ("-fzero-call-used-regs=all", 0.05),
-    ("-mharden-sls=all", 0.05),
-    ("-fsanitize=undefined -fsanitize-undefined-trap-on-error", 0.05),
-    ("-mfpmath=387", 0.03),
-    ("-fno-ipa-ra", 0.05),
-    ("-minline-all-stringops", 0.05),
-)
-_CLANG = (
-    ("-fsanitize=undefined -fsanitize-trap=all", 0.05),
-    ("-fxray-instrument -fxray-instruction-threshold=1", 0.03),
-    ("-mretpoline", 0.05),
-)
+Chances = dict[float, str]  # probability -> options
+_BOTH: Chances = {  # of GCC and Clang
+    0.2: "-fno-omit-frame-pointer -ffunction-sections -fno-jump-tables -fcf-protection",
+    0.15: "-fno-plt",
+    0.1: "-fstack-protector-all -fverbose-asm -mno-red-zone -fnon-call-exceptions -fdata-sections -funroll-loops",
+    0.05: "-g -fpatchable-function-entry=5 -fexceptions -ftrivial-auto-var-init=pattern",
+    0.03: "-ffast-math",
+}
+_GCC: Chances = {
+    0.1: "-fno-reorder-blocks -fstack-clash-protection -fno-tree-vectorize -fno-schedule-insns2 -fschedule-insns "
+    "-frename-registers -mtune=atom",
+    0.05: "-fpatchable-function-entry=6,2 -mindirect-branch=thunk-inline -falign-loops=32 -ftrapv "
+    "-fzero-call-used-regs=all -mharden-sls=all -fno-ipa-ra -minline-all-stringops",
+    0.03: "-fno-asynchronous-unwind-tables -fno-dwarf2-cfi-asm -mfpmath=387",
+}
+_CLANG: Chances = {0.05: "-mretpoline", 0.03: "-fxray-instrument"}
+_SANITISED = {"gcc": "-fsanitize-undefined-trap-on-error", "clang": "-fsanitize-trap=all"}
 _TRACED = "-pg -mfentry -mnop-mcount -mrecord-mcount"  # as Linux' ftrace: a table of nops at the begins of functions
 _MACHINES = (
     ("skylake-avx512 -mprefer-vector-width=512", "avx512vl"),
@@ -89,8 +62,11 @@ def options(draw: Draw, linked: str, intel: bool = True) -> list[str]:
     """A compiler and its options. linked: `-pie` or `-no-pie`; intel: whether the syntax may be Intel's."""
     compiler = draw.pick("gcc", "gcc", "clang")
     words = [compiler, draw.pick(*_LEVELS), draw.pick("-fPIC", "-fPIE") if linked == "-pie" else "-fno-pic"]
-    usual = _BOTH + (_GCC if compiler == "gcc" else _CLANG)
-    words += [word for several, probability in usual if draw.chance(probability) for word in several.split()]
+    for chances in (_BOTH, _GCC if compiler == "gcc" else _CLANG):
+        for probability, several in chances.items():
+            words += [word for word in several.split() if draw.chance(probability)]
+    if draw.chance(0.05):
+        words += ["-fsanitize=undefined", _SANITISED[compiler]]
     if linked == "-no-pie" and draw.chance(0.05):
         words += ["-mcmodel=large"] if compiler == "clang" or draw.chance(0.5) else _TRACED.split()
     if compiler == "clang":

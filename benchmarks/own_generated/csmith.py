@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.own_generated.building import WHOLE, Program, tool
+from benchmarks.own_generated.building import Program, tool
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import Draw
 from pipeline.blocks.dag.memory_order import MemoryOrder
@@ -23,9 +23,7 @@ def generate(draw: Draw, folder: Path, memory: MemoryOrder) -> Program:
     tool(["csmith", *words], folder, "csmith")
     linked = position(draw)
     result = compiled(folder / "source.c", options(draw, linked), ["-I/usr/include/csmith"])
-    constructs = {
-        WHOLE: result.constructs | {f"csmith_{name.replace('-', '_')}" for name, on in switched.items() if on}
-    }
+    constructs = result.constructs | {f"csmith_{name.replace('-', '_')}" for name, on in switched.items() if on}
     text = (folder / "source.c").read_text()
     described = " ".join(["csmith", *words, ";", *result.words])
     return Program("csmith", result.text, ("gcc", linked, "-lm"), memory, constructs, described, {"source.c": text})

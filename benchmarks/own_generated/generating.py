@@ -6,26 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.own_generated import cplusplus, csmith, inline_assembly
+from benchmarks.own_generated import cplusplus, csmith
 from benchmarks.own_generated.assembly_programs import written
 from benchmarks.own_generated.building import Program, runtime
 from benchmarks.own_generated.compiling import features, position
 from benchmarks.own_generated.straight import Draw
 from pipeline.blocks.dag.memory_order import MemoryOrder
 
-FAMILIES = ("csmith", "assembly", "inline_assembly", "cplusplus")
-_TURNS = (
-    "csmith",
-    "assembly",
-    "csmith",
-    "inline_assembly",
-    "assembly",
-    "csmith",
-    "cplusplus",
-    "csmith",
-    "assembly",
-    "csmith",
-)
+_TURNS = ("csmith", "assembly", "csmith", "cplusplus", "assembly")
 
 
 def program(seed: int, number: int, folder: Path) -> Program:
@@ -35,8 +23,6 @@ def program(seed: int, number: int, folder: Path) -> Program:
     family = _TURNS[number % len(_TURNS)]
     if family == "csmith":
         return csmith.generate(draw, folder, memory)
-    if family == "inline_assembly":
-        return inline_assembly.generate(draw, folder, "precise" if memory == "precise" else "tso")  # it has handlers
     if family == "cplusplus":
         return cplusplus.generate(draw, folder, "precise" if memory == "precise" else "tso")
     result = written(draw.rng, draw.number(8, 30), "avx2" in features(), memory)

@@ -38,7 +38,7 @@ def of_program(seed: int, number: int, seeds: int, work: Path, cases: Path) -> R
     except Unbuilt as error:
         return record | {"discarded": general(str(error))}
     record |= {"family": item.family, "memory": item.memory, "described": item.described}
-    record["constructs"] = sorted({name for names in item.constructs.values() for name in names})
+    record["constructs"] = sorted(item.constructs)
     chosen = [1 + (number + k) % 8 for k in range(seeds)]
     record["formats"] = {}
     for form in FORMATS if number % ARCHIVED == 0 else FORMATS[:-1]:
@@ -72,35 +72,20 @@ def _controlled(item: Program, trial: Trial, rng: np.random.Generator) -> dict[s
 
 
 def _keep(item: Program, trial: Trial, form: str, answer: OfFormat, folder: Path) -> None:
-    """A folder with which a difference can be made again."""
+    """A folder with which a difference can be made again: all files of the program, and the commands."""
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    suffix = {"assembly": ".s", "object": ".o", "program": "", "archive": ".a"}[form]
-    for name in (
-        "plain.s",
-        "plain.o",
-        "plain",
-        "plain.a",
-        "runtime.o",
-        *item.others,
-        *(Path(o).stem + ".o" for o in item.others),
-    ):
-        if (trial.folder / name).exists():
-            shutil.copy(trial.folder / name, folder / name)
-    for name, text in item.sources.items():
-        (folder / name).write_text(text)
-    link = [Path(word).name if word.endswith("runtime.o") else word for word in item.link]
-    objects = [Path(name).stem + ".o" for name in item.others]
-    lines = [f"Program {trial.folder.name}, {item.family}: {item.described}", answer.crash]
+    shutil.copytree(trial.folder, folder)
+    file = trial.inputs[form].name
+    lines = [f"{item.family}: {item.described}", answer.crash]
     for difference in answer.differences:
         options = f"--by random_legal --for skylake --memory {item.memory} --seed {difference.seed}"
         lines += [
             f"seed {difference.seed}: {difference.shown}",
             f"  block {difference.place}: order {difference.order}",
-            f"  learned-schedulers order plain{suffix} -o ordered{suffix} {options} --only-block '{difference.place}'",
+            f"  learned-schedulers order {file} -o ordered {options} --only-block '{difference.place}'",
         ]
-    built = " ".join([link[0], f"ordered{suffix}", *objects, *link[1:], "-o", "ordered"])
-    lines.append("  ./plain; " + ("./ordered" if form == "program" else f"{built} && ./ordered"))
+    if form != "program":
+        lines.append(f"  linked by: {' '.join(item.link)}; with {', '.join(item.others) or 'nothing else'}")
     (folder / "README").write_text("\n".join(lines) + "\n")
 
 

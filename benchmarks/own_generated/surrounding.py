@@ -146,117 +146,54 @@ def machine(piece: Piece) -> None:
     draw, cell = piece.draw, piece.draw.cell()
     piece.fill(1, 5)
     a, b, v, w = draw.register(), draw.register(), draw.vector(), draw.vector()
-    saved = ["pushq %rdi", ".cfi_adjust_cfa_offset 8", "pushq %rsi", ".cfi_adjust_cfa_offset 8"]
-    restored = ["popq %rsi", ".cfi_adjust_cfa_offset -8", "popq %rdi", ".cfi_adjust_cfa_offset -8"]
+    saved = "pushq %rdi | .cfi_adjust_cfa_offset 8 | pushq %rsi | .cfi_adjust_cfa_offset 8"
+    restored = "popq %rsi | .cfi_adjust_cfa_offset -8 | popq %rdi | .cfi_adjust_cfa_offset -8"
+    aligned = "subq $8, %rsp | .cfi_adjust_cfa_offset 8"
+    released = "addq $8, %rsp | .cfi_adjust_cfa_offset -8"
     source, target = f"leaq {8 * draw.number(0, 20)}(%rdi), %rsi", f"leaq {8 * draw.number(20, 40)}(%rdi), %rdi"
-    after_call = [f"xorl %{register}, %{register}" for register in ("ecx", "edx", "r8d", "r9d", "r10d", "r11d")]
+    after_call = " | ".join(f"xorl %{name}, %{name}" for name in ("ecx", "edx", "r8d", "r9d", "r10d", "r11d"))
     choices = {
-        "lock": [f"lock addq {a}, {cell}", f"lock xaddq {b}, {cell}", "lock cmpxchgq %rcx, 64(%rdi)"],
-        "exchange": [f"xchgq {a}, {cell}", f"xchgq {a}, {b}"],
-        "fence": [f"movq {a}, {cell}", draw.pick("mfence", "sfence", "lfence", "pause"), f"movq {cell}, {b}"],
-        "clock": ["rdtsc", "xorl %eax, %eax", "xorl %edx, %edx"],
-        "rep": [
-            *saved,
-            source,
-            target,
-            f"movl ${draw.number(0, 9)}, %ecx",
-            f"rep {draw.pick('movsb', 'stosq', 'movsq')}",
-            *restored,
-        ],
-        "repne": [*saved, target, "movl $20, %ecx", f"{draw.pick('repne', 'repe')} scasb", "sete %r8b", *restored],
-        "string": [*saved, source, target, draw.pick("lodsq", "movsl", "stosb", "cmpsq"), "setb %al", *restored],
-        "backwards": [*saved, source, target, "std", "movsq", "stosq", "cld", *restored],
-        "flags_word": [f"addq {a}, {b}", "pushfq", f"popq {a}", f"andl $0x8d5, %{_low(a)}"],
-        "lahf": [f"cmpq {a}, {b}", "lahf", "andl $0xd5ff, %eax"],
-        "x87": [f"fildq {cell}", "fildl 8(%rdi)", "fsubrp", "fchs", f"fistpq {draw.cell()}", "fldpi", "fstpl 16(%rdi)"],
-        "control_word": [
-            "fnstcw -8(%rsp)",
-            "movw -8(%rsp), %cx",
-            "orb $12, %ch",
-            "movw %cx, -6(%rsp)",
-            "fldcw -6(%rsp)",
-            "fldl2e",
-            "fistpl 24(%rdi)",
-            "fldcw -8(%rsp)",
-        ],
-        "rounding": [
-            f"movl $0x{draw.pick('5', '3', '7')}f80, -4(%rsp)",
-            "ldmxcsr -4(%rsp)",
-            f"divsd {v}, {w}",
-            f"cvtsd2siq {w}, {a}",
-            "movl $0x1f80, -4(%rsp)",
-            "ldmxcsr -4(%rsp)",
-            f"mulsd {v}, {w}",
-        ],
-        "exceptions_word": [f"divsd {v}, {w}", "stmxcsr -4(%rsp)", "movl -4(%rsp), %ecx", "andl $0x3f, %ecx"],
-        "division": ["xorl %edx, %edx", "movl 8(%rdi), %ecx", "orl $1, %ecx", "divl %ecx"],
-        "double_shift": [f"shldq $5, {a}, {b}", f"shrdq $9, {b}, {a}", "movl $7, %ecx", f"shlq %cl, {b}"],
-        "high_bytes": ["movb %ah, %cl", "addb %ch, %dh", f"movb %dl, {cell}", "movzbl %ah, %edx"],
-        "legacy_vector": [f"pshufd $27, {v}, {w}", f"movhlps {w}, {v}", f"unpcklps {v}, {w}", f"movmskpd {w}, %r8d"],
-        "no_operation": ["nop", "nopw 0(%rax,%rax)", "data16 nop", "endbr64"],
-        "library": [
-            *saved,
-            "subq $8, %rsp",
-            ".cfi_adjust_cfa_offset 8",
-            f"movq {a}, %rdi",
-            f"call {draw.pick('labs', 'ffsl')}@PLT",
-            "addq $8, %rsp",
-            ".cfi_adjust_cfa_offset -8",
-            *restored,
-            *after_call,
-        ],
-        "global_offset": [
-            "movq generated_cell@GOTPCREL(%rip), %r10",
-            f"addq (%r10), {a}",
-            "movq $9, (%r10)",
-            "movq $4, generated_cell(%rip)",
-            "xorl %r10d, %r10d",
-        ],
-        "thread_local": [
-            "movq generated_own@gottpoff(%rip), %r10",
-            f"addq %fs:(%r10), {a}",
-            f"movq {b}, %fs:(%r10)",
-            "movq $1, %fs:(%r10)",
-            "xorl %r10d, %r10d",
-        ],
-        "general_dynamic": [
-            *saved,
-            "subq $8, %rsp",
-            ".cfi_adjust_cfa_offset 8",
-            ".byte 0x66",
-            "leaq generated_own@tlsgd(%rip), %rdi",
-            ".value 0x6666",
-            "rex64",
-            "call __tls_get_addr@PLT",
-            "movq (%rax), %rcx",
-            "movq $1, (%rax)",
-            "xorl %eax, %eax",
-            "addq $8, %rsp",
-            ".cfi_adjust_cfa_offset -8",
-            *restored,
-            *after_call,
-        ],
-        "system_call": [
-            *saved,
-            "pushq $0x0a2e",
-            ".cfi_adjust_cfa_offset 8",
-            "movl $1, %eax",
-            "movl $1, %edi",
-            "movq %rsp, %rsi",
-            "movl $2, %edx",
-            "syscall",
-            "popq %rcx",
-            ".cfi_adjust_cfa_offset -8",
-            *restored,
-            "xorl %ecx, %ecx",
-            "xorl %r11d, %r11d",
-        ],
-    }
+        "lock": f"lock addq {a}, {cell} | lock xaddq {b}, {cell} | lock cmpxchgq %rcx, 64(%rdi)",
+        "exchange": f"xchgq {a}, {cell} | xchgq {a}, {b}",
+        "fence": f"movq {a}, {cell} | {draw.pick('mfence', 'sfence', 'lfence', 'pause')} | movq {cell}, {b}",
+        "clock": "rdtsc | xorl %eax, %eax | xorl %edx, %edx",
+        "rep": f"{saved} | {source} | {target} | movl ${draw.number(0, 9)}, %ecx | rep "
+        f"{draw.pick('movsb', 'stosq', 'movsq')} | {restored}",
+        "repne": f"{saved} | {target} | movl $20, %ecx | {draw.pick('repne', 'repe')} scasb | sete %r8b | {restored}",
+        "string": f"{saved} | {source} | {target} | {draw.pick('lodsq', 'movsl', 'stosb', 'cmpsq')} | setb %al | "
+        f"{restored}",
+        "backwards": f"{saved} | {source} | {target} | std | movsq | stosq | cld | {restored}",
+        "flags_word": f"addq {a}, {b} | pushfq | popq {a} | andl $0x8d5, %{_low(a)}",
+        "lahf": f"cmpq {a}, {b} | lahf | andl $0xd5ff, %eax",
+        "x87": f"fildq {cell} | fildl 8(%rdi) | fsubrp | fchs | fistpq {draw.cell()} | fldpi | fstpl 16(%rdi)",
+        "control_word": "fnstcw -8(%rsp) | movw -8(%rsp), %cx | orb $12, %ch | movw %cx, -6(%rsp) | fldcw -6(%rsp) | "
+        "fldl2e | fistpl 24(%rdi) | fldcw -8(%rsp)",
+        "rounding": f"movl $0x{draw.pick('5', '3', '7')}f80, -4(%rsp) | ldmxcsr -4(%rsp) | divsd {v}, {w} | "
+        f"cvtsd2siq {w}, {a} | movl $0x1f80, -4(%rsp) | ldmxcsr -4(%rsp) | mulsd {v}, {w}",
+        "exceptions_word": f"divsd {v}, {w} | stmxcsr -4(%rsp) | movl -4(%rsp), %ecx | andl $0x3f, %ecx",
+        "division": "xorl %edx, %edx | movl 8(%rdi), %ecx | orl $1, %ecx | divl %ecx",
+        "double_shift": f"shldq $5, {a}, {b} | shrdq $9, {b}, {a} | movl $7, %ecx | shlq %cl, {b}",
+        "high_bytes": f"movb %ah, %cl | addb %ch, %dh | movb %dl, {cell} | movzbl %ah, %edx",
+        "legacy_vector": f"pshufd $27, {v}, {w} | movhlps {w}, {v} | unpcklps {v}, {w} | movmskpd {w}, %r8d",
+        "no_operation": "nop | nopw 0(%rax,%rax) | data16 nop | endbr64",
+        "library": f"{saved} | {aligned} | movq {a}, %rdi | call {draw.pick('labs', 'ffsl')}@PLT | {released} | "
+        f"{restored} | {after_call}",
+        "global_offset": f"movq generated_cell@GOTPCREL(%rip), %r10 | addq (%r10), {a} | movq $9, (%r10) | "
+        "movq $4, generated_cell(%rip) | xorl %r10d, %r10d",
+        "thread_local": f"movq generated_own@gottpoff(%rip), %r10 | addq %fs:(%r10), {a} | movq {b}, %fs:(%r10) | "
+        "movq $1, %fs:(%r10) | xorl %r10d, %r10d",
+        "general_dynamic": f"{saved} | {aligned} | .byte 0x66 | leaq generated_own@tlsgd(%rip), %rdi | .value 0x6666 | "
+        f"rex64 | call __tls_get_addr@PLT | movq (%rax), %rcx | movq $1, (%rax) | xorl %eax, %eax | {released} | "
+        f"{restored} | {after_call}",
+        "system_call": f"{saved} | pushq $0x0a2e | .cfi_adjust_cfa_offset 8 | movl $1, %eax | movl $1, %edi | "
+        f"movq %rsp, %rsi | movl $2, %edx | syscall | popq %rcx | .cfi_adjust_cfa_offset -8 | {restored} | "
+        "xorl %ecx, %ecx | xorl %r11d, %r11d",
+    }  # a bar ends a line
     kind = draw.pick(*choices)
     piece.count(f"machine_{kind}")
     if kind in ("library", "general_dynamic"):
         piece.unobserved.add("vectors")
-    piece.add(*choices[kind])
+    piece.add(*choices[kind].split(" | "))
     piece.fill()
 
 

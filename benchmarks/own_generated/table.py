@@ -20,7 +20,7 @@ def rows(experiment: str, records: Iterable[Mapping[str, Any]]) -> list[Row]:
     """The rows of all records; `n` is the number of programs behind each."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)  # by set
     reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # by metric and set
-    programs, blocks = Counter[str](), Counter[str]()  # by construct
+    programs = Counter[str]()  # by construct
     controls: dict[str, list[bool]] = defaultdict(list)
     for record in records:
         if "discarded" in record:
@@ -49,7 +49,6 @@ def rows(experiment: str, records: Iterable[Mapping[str, Any]]) -> list[Row]:
             if answer["refused"]:
                 reasons["refused", form][answer["refused"]] += 1
             reasons["left_alone", form].update(answer["left_alone"])
-            blocks.update(answer["by_construct"])
         for name in (family, ALL):
             counts[name]["programs"] += 1
             counts[name]["programs_different"] += different
@@ -61,7 +60,6 @@ def rows(experiment: str, records: Iterable[Mapping[str, Any]]) -> list[Row]:
             lines.append(_row(experiment, name, metric, count, counts[name]["programs"], _slug(reason)))
     for construct in sorted(programs):
         lines.append(_row(experiment, ALL, f"construct_{construct}_programs", programs[construct], total))
-        lines.append(_row(experiment, ALL, f"construct_{construct}_blocks", blocks[construct], total))
     for name, flags in sorted(controls.items()):
         place = {"experiment": experiment, "dependencies": "tso", "seed": ALL, "method": name}
         lines.append(row(place, Quantity("share_detected"), sum(flags) / len(flags), n=len(flags)))

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.own_generated import building, functions
-from benchmarks.own_generated.building import WHOLE, Plain, Program, Ran
+from benchmarks.own_generated import building
+from benchmarks.own_generated.building import Plain, Program, Ran
 from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats import reading
@@ -46,7 +46,6 @@ class OfFormat:
     orders: int = 0  # changed blocks of all seeds
     left_alone: Counter[str] = field(default_factory=Counter)  # reasons
     defects: Counter[str] = field(default_factory=Counter)  # what the writer could not prove, and left
-    by_construct: Counter[str] = field(default_factory=Counter)  # blocks that change in functions with it
     differences: list[Difference] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -76,11 +75,11 @@ class Trial:
     def __init__(self, program: Program, folder: Path) -> None:
         self.program, self.folder = program, folder
         self.plain: Plain = building.plain(program, folder)
-        self._inputs = dict(zip(FORMATS, self.plain[:4], strict=True))
+        self.inputs = dict(zip(FORMATS, self.plain[:4], strict=True))
 
     def document(self, form: str) -> Document:
         """The program in a format, as the command reads it. Raises Unreadable."""
-        path = self._inputs[form]
+        path = self.inputs[form]
         return reading.document(reading.format_of(path), path.read_bytes(), path)
 
     def ordered(self, form: str, seeds: Sequence[int]) -> OfFormat:
@@ -91,8 +90,7 @@ class Trial:
         except Unreadable as error:
             answer.refused = general(error.reason)
             return answer
-        owners = self._functions(form, [block.place for block in document.blocks])
-        answer.blocks = len(owners)
+        answer.blocks = len(document.blocks)
         answer.left_alone.update(general(fault.reason) for fault in document.faults)
         changed: set[str] = set()
         for seed in seeds:
@@ -103,32 +101,17 @@ class Trial:
             content = document.rewritten(orders.as_mapping())
             answer.defects.update(general(fault.reason) for fault in document.faults[before:])
             unproven = {fault.place for fault in document.faults[before:]}
-            written = {change.place for change in orders.changes if change.place in owners} - unproven
+            written = {change.place for change in orders.changes} - unproven
             answer.orders += len(written)
             changed |= written
             if wrong := self.wrong(form, content):
                 answer.differences.append(self._bisected(form, seed, document, orders, wrong))
         answer.changed = len(changed)
-        for place in changed:
-            answer.by_construct.update(self.program.constructs.get(owners[place], ()))
-        for construct in self.program.constructs.get(WHOLE, ()):
-            answer.by_construct[construct] += answer.changed
         return answer
-
-    def _functions(self, form: str, places: list[str]) -> dict[str, str]:
-        """The function of each place in the program; places in runtime.c, which is in all programs, are left out."""
-        if form == "assembly":
-            return functions.of_lines(self.plain.text, places)
-        if form in ("object", "archive"):
-            return functions.of_offsets(self.plain.item, places)
-        runtime = self.folder / building.RUNTIME.with_suffix(".o").name
-        foreign = functions.names(runtime) if str(runtime) in self.program.link else frozenset()
-        of_places = functions.of_addresses(places)
-        return {place: name for place, name in of_places.items() if name not in foreign}
 
     def shown(self, form: str, content: bytes, seconds: float) -> Ran:
         """What the program prints if one of its files has other content. seconds: that it may run."""
-        path = self.folder / f"ordered{self._inputs[form].suffix}"
+        path = self.folder / f"ordered{self.inputs[form].suffix}"
         path.write_bytes(content)
         try:
             if form == "assembly":

@@ -57,7 +57,14 @@ PAGES = (  # the first one links to all further pages
         "Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the fast "
         "models agree with llvm-mca, and do the results hold on real hardware?",
         (
-            *("processors", "processors_speed", "processors_speed_zen4", "schedulers", "processor_agreement"),
+            *(
+                "processors",
+                "processors_speed",
+                "processors_speed_zen4",
+                "schedulers",
+                "processor_agreement",
+                "processor_deviations",
+            ),
             *("hardware", "hardware_znver4", "hardware_zen4"),
         ),
     ),

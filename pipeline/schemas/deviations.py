@@ -1,4 +1,4 @@
-"""Deviations of fast processor models from llvm-mca (benchmarks/machine_agreement): a row per set, processor, class."""
+"""Deviations of fast processor models from llvm-mca, frozen: a row per set, processor and class."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ import pytest
 
 from benchmarks.faults import fault_table, verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, compiled, fails
-from benchmarks.faults.damage import damaged, flip, unlinked
 from pipeline.analysis import published
+from pipeline.trial.damage import damaged, flip, unlinked
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: apt-get install gcc")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.faults.damage import flip
 from pipeline.learning.checkpoints import Checkpoint
+from pipeline.trial.damage import flip
 
 STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 

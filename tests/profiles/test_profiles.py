@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from benchmarks.rule_costs import COLUMNS, declared, lines, measured
-
 ROOT = Path(__file__).parents[2]
 CLUSTERS = ["slurm", "kubernetes"]
 NEEDS = pd.read_csv(ROOT / "rules/resources.csv", keep_default_na=False)
@@ -33,7 +31,6 @@ def profile(name: str) -> dict[str, Any]:
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    assert list(NEEDS.columns) == COLUMNS
     assert set(NEEDS["rule"]) == rules() and NEEDS["rule"].is_unique
     assert (NEEDS["mem_mb"] > NEEDS["measured_mb"]).all()
     assert (NEEDS["minutes"] * 60 > NEEDS["measured_seconds"]).all()
@@ -63,20 +60,3 @@ def test_profiles_use_keys_of_their_plugins(name: str) -> None:
 
 def test_the_profile_that_was_not_run_says_so() -> None:
     assert "THIS PROFILE WAS NOT RUN" in (ROOT / "profiles/kubernetes/config.yaml").read_text()
-
-
-def test_costs_are_read_from_snakemakes_measurements(tmp_path: Path) -> None:
-    header = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
-    (tmp_path / "dags").mkdir()
-    (tmp_path / "dags/full.tsv").write_text(f"{header}100\t0\t900\t0\t0\t0\t0\t0\t0\t0\n")
-    (tmp_path / "dags/paper.tsv").write_text(f"{header}700\t0\t800\t0\t0\t0\t0\t0\t0\t0\n")
-    (tmp_path / "tokens.tsv").write_text(f"{header}0.1\t0\tNA\t0\t0\t0\t0\t0\t0\t0\n")
-    costs = measured(tmp_path)
-    assert costs.loc["dags"].tolist() == [2, 900, 700] and costs.loc["tokens"].tolist() == [1, 0, 0.1]
-    assert declared("dags", costs.loc["dags"], "x")["mem_mb"] == 1500
-    assert declared("dags", costs.loc["dags"], "x")["minutes"] == 47
-    tokens = declared("tokens", costs.loc["tokens"], "x")
-    assert (tokens["mem_mb"], tokens["minutes"], tokens["measured_mb"]) == (500, 15, 0)
-    large = pd.DataFrame([declared("dags", costs.loc["dags"], "large") | {"mem_mb": 9000}])
-    renewed = {line["rule"]: line for line in lines(["dags", "tokens", "train"], large, costs, "small")}
-    assert renewed["dags"]["run"] == "large" and renewed["tokens"]["run"] == "small" and renewed["train"]["jobs"] == 0

@@ -74,7 +74,7 @@ def correlated() -> list[dict[str, Any]]:
 
 
 def exact() -> list[dict[str, Any]]:
-    """Rows as benchmarks/exact_flow publishes them; `decoder` is sigma."""
+    """Rows as published; `decoder` is sigma."""
     rows: list[dict[str, Any]] = []
     for name, sigma in product(GRAPHS, ("1", "0.3", "0.1")):
         place = {"experiment": "exact_flow", "set": name, "method": "gflownet", "decoder": sigma, "judge": "simulator"}

@@ -119,7 +119,7 @@ def test_the_page_says_what_is_missing() -> None:
     assert not simulator.section(empty)["speeds"]
     text = page(empty)
     assert "Not measured yet: `snakemake data/published/devices.done`" in text
-    assert "Not measured yet: `python -m benchmarks.simulator_speed`" in text
+    assert "Not measured yet: `python -m benchmarks.speed simulator`" in text
 
 
 @pytest.mark.parametrize("name", ["gflownet", "list_scheduling"])
@@ -141,4 +141,4 @@ def test_times_of_methods_and_their_curves() -> None:
     shown = speed.section(Evidence(PARAMS, results(times), {"parts": pd.DataFrame(curves)}))
     assert len(shown["times"].lines) == len(METHODS) and shown["times"].lines[0][1].startswith("0.125")
     assert render(shown["figures"]["devices_seconds"]())[:4] == b"\x89PNG"
-    assert "Not measured yet: `python -m benchmarks.graph_method_speed`" in page(evidence())
+    assert "`git restore reports/published/graph_method_speed`" in page(evidence())

@@ -28,7 +28,7 @@ COMMANDS = {
     INDUCTOR: "python -m benchmarks.inductor",
     COLLECTION: "python -m benchmarks.data_collection",
     XLA: "python -m benchmarks.xla_fusions",
-    COST: "python -m benchmarks.fusion_cost",
+    COST: "git restore reports/published/fusion_cost",
 }
 
 

@@ -92,8 +92,8 @@ def test_what_is_missing_is_left_out(missing: str) -> None:
 def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(placement.evidence())
     assert not drawn
-    for command in ("snakemake data/published/placement.done", "python -m benchmarks.placing_speed",
-                    "python -m benchmarks.whole_graph_scale", "python -m benchmarks.cost_model",
-                    "python -m benchmarks.workload_splits",
+    for command in ("snakemake data/published/placement.done", "python -m benchmarks.speed placing",
+                    "git restore reports/published/whole_graph_scale", "git restore reports/published/cost_model",
+                    "git restore reports/published/workload_splits",
                     "snakemake data/published/this_machine_placed.done"):  # fmt: skip
         assert f"`{command}`" in text

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-
 import pandas as pd
 
-from benchmarks.machine_agreement.deviations import deviation, doubt
 from pipeline.report.processors import agreement, cycles, fresh, hardware
 from tests.report import made, processors
 
@@ -135,8 +131,3 @@ def test_agreement_with_llvm_mca_blocks_first_and_classes_by_number() -> None:
     ]
     assert shown["deviations"].lines[1][4:] == ["`mfence; mov (%rcx),%rdx`", "8", "10"]
     assert list(shown["meanings"]) == ["memory barrier", "units"]
-
-
-def test_every_class_of_deviations_has_a_meaning() -> None:
-    rule = (inspect.getdoc(deviation) or "") + (inspect.getdoc(doubt) or "")
-    assert set(agreement.MEANINGS) == set(re.findall(r"`([a-z]+_?[a-z]*)`", rule)) - {"doubt"}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.damage import flip
 from pipeline.stages import numba_files
+from pipeline.trial.damage import flip
 
 
 @pytest.fixture

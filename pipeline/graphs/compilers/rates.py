@@ -41,5 +41,5 @@ def rates_of(device: Device) -> Rates:
 
 
 def frozen_rates() -> Rates:
-    """Rates fitted to the measurements of `python -m benchmarks.fusion_cost`, before any network was trained."""
+    """Rates fitted to the measurements of reports/published/fusion_cost, before any network was trained."""
     return Rates(**json.loads(FROZEN.read_text()))

@@ -2,7 +2,7 @@
 
 torch multiplies by MKL, which gives the same bits on all processors in its slowest mode alone (pipeline/__init__.py).
 NumPy's OpenBLAS is fixed to one kind of AVX2 kernels, and is two to three times as fast on the many short rows of a
-policy (benchmarks/policy_products.py). On other devices than a CPU the products are torch's.
+policy. On other devices than a CPU the products are torch's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cost of the common baseline of all processors (published by benchmarks/baseline_price.py)."""
+"""The cost of the common baseline of all processors (published, frozen)."""
 
 from __future__ import annotations
 

@@ -97,8 +97,9 @@ def _constructs(values: dict[str, float]) -> Table:
         if metric.startswith(_PREFIX) and metric.endswith("_programs"):
             name = metric.removeprefix(_PREFIX).removesuffix("_programs")
             group = name.partition("_")[0] if name.partition("_")[0] in GROUPS else ""
-            blocks = values[f"{_PREFIX}{name}_blocks"]
-            groups[group].append(f"{name.removeprefix(f'{group}_')} {count(programs)} ({count(blocks)})")
+            blocks = values.get(f"{_PREFIX}{name}_blocks")  # was counted once
+            changed = "" if blocks is None else f" ({count(blocks)})"
+            groups[group].append(f"{name.removeprefix(f'{group}_')} {count(programs)}{changed}")
     shown = [[GROUPS[group], "; ".join(groups[group])] for group in GROUPS if group in groups]
     shown += [["Others", "; ".join(groups[""])]] if "" in groups else []
     return Table(["Constructs", "Programs with each, and changed blocks in its functions"], shown)

@@ -1,6 +1,6 @@
 """Ordered files put to the proof: blocks run in both orders, assembly debugged, mutated files.
 
-Published by benchmarks/own_blocks.py, own_assembly.py and mutated_files.py.
+Published by benchmarks/own_blocks.py; of assembly and of damaged files before tests held them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How exactly a policy draws schedules in proportion to their reward, on small graphs: benchmarks/exact_flow."""
+"""How exactly a policy draws schedules in proportion to their reward, on small graphs, as published."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pipeline.report.tables import Column, Table, columns, lines, metric, ordere
 EXPERIMENT = "processor_agreement"
 RANDOM = "random_sequences"
 _OF = {"judge": "model", "baseline": "llvm_mca"}
-MEANINGS = {  # of benchmarks.machine_agreement.deviations.deviation
+MEANINGS = {  # of the classes in reports/published/processor_deviations
     "memory_barrier": "a load or store waits for a fence",
     "removed_move": "an operand is ready later than in the model, after a move that register renaming removes",
     "late_operand": "an operand is ready later than in the model",

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.own_assembly.debug_tables import address, lines
-from benchmarks.own_assembly.orders import moves
 from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import Mark
 from pipeline.blocks.formats import assembly_file
@@ -26,6 +24,8 @@ from tests.blocks.formats.assembled import (
     reversed_orders,
     section,
 )
+from tests.blocks.formats.debug_tables import address, lines
+from tests.blocks.formats.random_orders import moves
 
 pytestmark = needs_as
 A, B, C = "\tmovl %eax, %ebx\n", "\taddl $5, %ecx\n", "\tmovl x(%rip), %edx\n"

@@ -7,10 +7,10 @@ import shutil
 import numpy as np
 import pytest
 
-from benchmarks.own_assembly import debugger
-from benchmarks.own_assembly.programs import run
 from pipeline.blocks.formats.assembler import object_of, parsed
+from tests.blocks.formats import debugger
 from tests.blocks.formats.assembled import PROGRAMS, document, needs_gcc
+from tests.blocks.formats.ordered_programs import run
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 pytestmark = needs_gcc

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder
 
-from benchmarks.class_costs import rows_of
 from pipeline.blocks.latency import class_table, llvm_mca, machine
 from pipeline.blocks.latency.chips import Chip
 from pipeline.blocks.latency.class_table import CLASSES, SHIPPED, ClassTable, shipped_processors
@@ -46,6 +45,21 @@ PORT = bytes.fromhex("e410")  # inb $16, %al: of a class that is not shipped
 @pytest.fixture(scope="module")
 def haswell() -> Chip:
     return Chip("haswell")
+
+
+def rows_of(chip: Processor) -> np.ndarray:
+    """All that a processor knows of each of its U instructions, (U, F) int64: comparable between processors."""
+
+    def widened(columns: np.ndarray, width: int) -> np.ndarray:
+        return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
+
+    choices = np.r_[chip.groups, 0][chip.choices]  # index -1 reads the appended 0
+    columns = (
+        *(chip.is_supported, chip.micro_ops, chip.latencies, chip.read_advance, chip.memory),
+        *(widened(chip.unit_cycles, 64), widened(choices, 16), widened(chip.choice_cycles, 16)),
+        *(chip.pool_entries, chip.buffer_entries, *(words.view(np.int64) for words in chip.registers)),
+    )
+    return np.column_stack(columns)
 
 
 def equal(first: Processor, second: Processor) -> bool:

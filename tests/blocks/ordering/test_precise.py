@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.own_assembly.orders import random_orders
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from tests.blocks.formats.assembled import document, needs_gcc
+from tests.blocks.formats.random_orders import random_orders
 
 pytestmark = needs_gcc
 HEAD = "\t.text\n\t.globl steps\n\t.type steps, @function\nsteps:\n"

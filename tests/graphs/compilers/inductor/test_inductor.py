@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.inductor.proposals import Compiler, learned, random_levels
 from pipeline.config.whole_graph import WholeGraph as Settings
 from pipeline.graphs.compilers.inductor.available import missing
 from pipeline.graphs.compilers.inductor.candidate import difference
@@ -20,6 +19,7 @@ from pipeline.graphs.compilers.inductor.processes import Candidate, over_default
 from pipeline.graphs.compilers.kinds import Loop
 from pipeline.graphs.compilers.plan import members
 from pipeline.graphs.models.fusing.fusing_network import Fusing
+from pipeline.graphs.models.fusing.inductor import Compiler, Proposal, learned
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -91,7 +91,9 @@ def test_what_becomes_of_levels_is_foreseen() -> None:
         nodes, _ = groups(model, None)
         compiler = Compiler([nodes])
         problem = compiler.problems[0]
-        for proposal in random_levels(compiler, problem, 3, np.random.default_rng(0)):
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            proposal = Proposal.of(compiler.judged(problem, rng.integers(0, 3, problem.n).astype(np.int8)))
             plan = compiler.judged(problem, proposal.levels).plan
             expected = {frozenset(nodes[i].name for i in group) for group in members(problem, plan).values()}
             assert expected == groups(model, proposal.by_name(nodes))[1]

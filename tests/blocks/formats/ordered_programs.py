@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.own_assembly import debugger
-from benchmarks.own_assembly.orders import moves, random_orders
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats.assembly_file import read
+from tests.blocks.formats import debugger
+from tests.blocks.formats.random_orders import moves, random_orders
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests/blocks/formats/programs"
+FOLDER = Path(__file__).with_name("programs")
 _SECONDS = 60
 
 

@@ -1,41 +1,25 @@
-"""The first step of every network on a GPU beside a CPU: the same numbers, and steps per second.
+"""The first step of every network, with the sizes of its settings, on made-up problems: the loss and the gradient.
 
-    python -m benchmarks.first_steps_on_gpu
-
-It needs a GPU of CUDA; without one it ends with code 1 before any work. Networks have the sizes of params.yaml, and
-learn from made-up problems: no table is needed. Both devices begin with the same weights and the same drawn
-trajectories, orders and moves, which are made on the CPU.
-Compared: the loss and the gradient of the first step; the difference of a gradient is that of the largest entry.
-Timed: steps after three others, for two seconds each: forwards, backwards, Adam. Drawing is not timed.
-
-It publishes the experiment `first_steps_on_gpu`: loss_difference and gradient_difference, relative, and
-steps_per_second on both devices; method: the network; seed `all`. It ends with code 1 if a difference is more than
-0.001, or if a network does not run there.
+Devices begin with the same weights and the same drawn trajectories, orders and moves, which are made on the CPU.
 """
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import typer
 from torch import Tensor, nn
 
-from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, results, row
 from pipeline.blocks.models.inputs import Vocabulary
 from pipeline.blocks.models.ordering_network import OrderingNetwork
 from pipeline.blocks.models.pocsnet import POCSNet
 from pipeline.blocks.models.pocsnet_training import loss_of
 from pipeline.blocks.problems.relations import relations
-from pipeline.config.params import Params, load
+from pipeline.config.params import Params
 from pipeline.graphs.compilers.rates import Rates
 from pipeline.graphs.devices.completion import Completion
 from pipeline.graphs.environment.batched import Environment
@@ -58,25 +42,12 @@ from tests.graphs.compilers.made import drawn as drawn_fusion
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
-_TOLERANCE = 1e-3
-_SECONDS = 2.0  # of each timing
-_WARMING = 3  # steps
-
 
 class Start(NamedTuple):
     """A network on the CPU, and its loss from inputs that are moved to a device."""
 
     network: nn.Module
     loss: Callable[[Any, str], Tensor]
-
-
-class Comparison(NamedTuple):
-    """What a network's first step differs by, and the steps per second on the CPU and on the device."""
-
-    loss_difference: float
-    gradient_difference: float
-    cpu: float
-    device: float
 
 
 def _model(parameters: Params, experiment: str, name: str) -> Any:
@@ -200,21 +171,11 @@ def moved(value: Any, device: str) -> Any:
     return value
 
 
-def compared(start: Start, device: str, seconds: float = _SECONDS) -> Comparison:
-    """The network's steps on the CPU and on the device, from the same weights."""
-    copies = {"cpu": start.network, device: deepcopy(start.network).to(device)}
-    if device == "cpu":
-        copies |= {"cpu": deepcopy(start.network)}
-    first = [
-        _first(network, start.loss, place) for network, place in ((start.network, "cpu"), (copies[device], device))
-    ]
-    (loss, gradient), (loss_there, gradient_there) = first
-    return Comparison(
-        abs(loss_there - loss) / abs(loss),
-        float((gradient_there - gradient).abs().max() / gradient.abs().max()),
-        _steps_per_second(copies["cpu"], start.loss, "cpu", seconds),
-        _steps_per_second(copies[device], start.loss, device, seconds),
-    )
+def compared(start: Start, device: str) -> tuple[float, float]:
+    """Relative differences of the loss and of the gradient's largest entry between the CPU and a device."""
+    loss, gradient = _first(deepcopy(start.network), start.loss, "cpu")
+    loss_there, gradient_there = _first(deepcopy(start.network).to(device), start.loss, device)
+    return abs(loss_there - loss) / abs(loss), float((gradient_there - gradient).abs().max() / gradient.abs().max())
 
 
 def _first(network: nn.Module, loss: Callable[[Any, str], Tensor], device: str) -> tuple[float, Tensor]:
@@ -225,60 +186,3 @@ def _first(network: nn.Module, loss: Callable[[Any, str], Tensor], device: str) 
     value.backward()
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in network.parameters()]
     return float(value.detach()), torch.cat([gradient.flatten() for gradient in gradients]).cpu()
-
-
-def _steps_per_second(network: nn.Module, loss: Callable[[Any, str], Tensor], device: str, seconds: float) -> float:
-    optimiser = torch.optim.Adam(network.parameters(), 1e-6)  # so small that all steps are alike
-
-    def now() -> float:
-        if device != "cpu":
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-    count, start = -_WARMING, now()
-    while count < 1 or now() - start < seconds:
-        optimiser.zero_grad()
-        with torch.device(device):
-            loss(network, device).backward()
-        optimiser.step()
-        count += 1
-        if count == 0:
-            start = now()
-    return count / (now() - start)
-
-
-def main(
-    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "first_steps_on_gpu",
-) -> None:
-    """Compare the devices."""
-    if not torch.cuda.is_available():
-        print("no GPU of CUDA is here: there is nothing to compare", file=sys.stderr)
-        raise typer.Exit(1)
-    torch.backends.cudnn.allow_tf32 = False  # products of float32 like the CPU's
-    device, parameters, rows, misses = torch.cuda.get_device_name(), load(), [], []
-    for name, start in STARTS.items():
-        torch.manual_seed(0)
-        try:
-            comparison = compared(start(parameters), "cuda")
-        except RuntimeError as error:  # torch's, such as tensors on two devices: the other networks still count
-            print(f"{name}: {error}", file=sys.stderr)
-            misses.append(name)
-            continue
-        print(f"{name}: {comparison}")
-        place = {"experiment": output.name, "method": name, "target": "cpu"}
-        for metric in ("loss_difference", "gradient_difference"):
-            rows.append(row(place, Quantity(metric, unit="1"), getattr(comparison, metric), seed="all"))
-        for target, speed in (("cpu", comparison.cpu), ("gpu", comparison.device)):
-            quantity = Quantity("steps_per_second", unit="steps/s")
-            rows.append(row(place | {"target": target}, quantity, speed, seed="all"))
-        if not max(comparison[:2]) <= _TOLERANCE:
-            misses.append(name)
-    settings = {"device": device, "seconds": _SECONDS, "threads": torch.get_num_threads()}
-    publish(output, {"results": results(rows)}, settings, ["benchmarks.first_steps_on_gpu"])
-    if misses:
-        print(f"more than {_TOLERANCE} apart, or with an error: {', '.join(misses)}", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,32 +1,19 @@
-"""Damaged files through the readers of the verb `order`: `python -m benchmarks.mutated_files` (10,000, five minutes).
+"""Reads a file as the verb `order` does, writes it in random legal orders, and proves that nothing else has changed.
 
-Assembly, objects, archives, CSV, SQL dumps and Ithemal's `.data` (`tests/blocks/formats/mutated.py`). Each is
-recognised and read by a process with little memory, and written again with random legal orders of its blocks. Then the
-new file is read, and must differ from the file by these orders only. A fault is: an exception other than Unreadable, a
-death of the process, more than ten seconds, an order that is not provably legal, a refusal without reason or remedy,
-and a change of the input. The exit code is then 1, and `--keep FOLDER` has the files.
+A fault is: an exception other than Unreadable, an order that is not provably legal, a refusal without reason or remedy,
+and a change of the input.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import resource
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
-from tqdm import tqdm
 
-from benchmarks.file_worker import Outcome, Worker
-from benchmarks.publishing import publish
-from pipeline.analysis.rows import Quantity, Row, results, row
 from pipeline.blocks.corpus.reorder import reordered
 from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.conflicts import LONGEST
@@ -37,9 +24,8 @@ from pipeline.blocks.formats.assembler import Refused, object_of
 from pipeline.blocks.formats.document import CodeBlock, Document, Fault
 from pipeline.blocks.formats.lines import code_of, with_code
 from tests.blocks.formats import moved_code
-from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files
+from tests.blocks.formats.mutated import SUFFIXES
 
-_MORE_BYTES = 3 << 30  # of memory that reading may take beside what the process has
 _LINES = 64  # of a piece
 Orders = dict[int, list[int]]
 _DATA = re.compile(
@@ -215,21 +201,6 @@ def _check_faults(faults: Sequence[Fault]) -> None:
         assert whole and "\n" not in "".join(fault), f"a fault without place, reason or remedy: {fault}"
 
 
-class Work:
-    """What the other process does with a file."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def __call__(self) -> Callable[[Path], tuple[str, str]]:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  what readers print is nothing that we looked for
-        reader = Reader(self._seed)
-        with open("/proc/self/statm") as file:
-            used = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + _MORE_BYTES,) * 2)
-        return reader.outcome
-
-
 def check_sound(sound: Mapping[str, Sequence[bytes]], folder: Path) -> Counter[str]:
     """Read the sound files, which must have blocks with another order. Returns the number of ordered files by kind."""
     reader, counts = Reader(0), Counter(dict.fromkeys(sound, 0))
@@ -242,86 +213,3 @@ def check_sound(sound: Mapping[str, Sequence[bytes]], folder: Path) -> Counter[s
             counts[kind] += name == "ordered"
         assert counts[kind], f"no sound file of kind {kind} has a block with another order"
     return counts
-
-
-def main(
-    count: Annotated[int, typer.Option(help="How many damaged files.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    kinds: Annotated[str, typer.Option(help="Kinds of files, separated by commas.")] = ",".join(SUFFIXES),
-    keep: Annotated[Path | None, typer.Option(help="Folder for the files with faults.")] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder to publish in, such as reports/published/own_mutations.")
-    ] = None,
-) -> None:
-    """Read damaged files and count what became of them."""
-    outcomes: Counter[tuple[str, str]] = Counter()
-    faults: list[str] = []
-    kinds_of_faults: Counter[tuple[str, str]] = Counter()
-    slowest = Outcome("", "", 0.0)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        sound = {kind: files for kind, files in sound_files(folder).items() if kind in kinds.split(",")}
-        check_sound(sound, folder)
-        first = folder / f"first{SUFFIXES['csv']}"
-        first.write_bytes(b"4889d84889f1,1\n")
-        worker = Worker(Work(seed), first)
-        for number, damaged in enumerate(tqdm(inputs(seed, count, sound), total=count, file=sys.stderr)):
-            path = folder / f"damaged_{number}{SUFFIXES[damaged.kind]}"
-            path.write_bytes(damaged.content)
-            outcome = worker.outcome(path)
-            path.unlink()
-            outcomes[damaged.kind, outcome.name] += 1
-            slowest = max(slowest, outcome, key=lambda result: result.seconds)
-            if outcome.name == "fault":
-                kinds_of_faults[damaged.kind, _kind_of_fault(outcome.detail)] += 1
-                faults.append(f"{path.name} ({damaged.damage}): {outcome.detail}")
-                if keep is not None:
-                    keep.mkdir(parents=True, exist_ok=True)
-                    (keep / path.name).write_bytes(damaged.content)
-        worker.stop()
-    for kind in sound:
-        of_kind = {name: files for (other, name), files in sorted(outcomes.items()) if other == kind}
-        listed = ", ".join(f"{files} {name}" for name, files in of_kind.items())
-        print(f"{sum(of_kind.values()):6d}  {kind:8s}  {listed}")
-    total: Counter[str] = Counter()
-    for (_, name), files in outcomes.items():
-        total[name] += files
-    print(f"{count} files, seed {seed}: " + ", ".join(f"{files} {name}" for name, files in total.most_common()), end="")
-    print(f", {total['fault']} faults; the slowest took {slowest.seconds:.1f} s")
-    if output is not None:
-        _publish(output, outcomes, kinds_of_faults, {"files": count, "seed": seed, "kinds": kinds})
-    if faults:
-        print("\n".join(faults), file=sys.stderr)
-        raise typer.Exit(1)
-
-
-_FAULTS = ("crashes", "hangs", "wrong_outputs", "changed_inputs")
-
-
-def _kind_of_fault(detail: str) -> str:
-    if detail.startswith("hang"):
-        return "hangs"
-    if detail == "the input was changed":
-        return "changed_inputs"
-    return "wrong_outputs" if "AssertionError" in detail or "refusal" in detail else "crashes"
-
-
-def _publish(
-    output: Path, outcomes: Counter[tuple[str, str]], faults: Counter[tuple[str, str]], settings: dict[str, object]
-) -> None:
-    """Publish how many files of each kind were read, ordered and refused, and the faults of each kind."""
-    rows: list[Row] = []
-    kinds = sorted({kind for kind, _ in outcomes})
-    for name in ("all", *kinds):
-        chosen = kinds if name == "all" else [name]
-        files = sum(number for (kind, _), number in outcomes.items() if kind in chosen)
-        counts = {"files": files}
-        counts |= {metric: sum(outcomes[kind, metric] for kind in chosen) for metric in ("ordered", "refused")}
-        counts |= {metric: sum(faults[kind, metric] for kind in chosen) for metric in _FAULTS}
-        place = {"experiment": output.name, "set": name, "seed": "all"}
-        rows += [row(place, Quantity(metric, unit="count"), value, n=files) for metric, value in counts.items()]
-    publish(output, {"results": results(rows)}, settings, ["benchmarks.mutated_files"])
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,4 +1,7 @@
-"""The benchmark of damaged files: it finds faults where there are some."""
+"""Damaged files of every format are refused, or ordered and proven; the proof finds faults where there are some.
+
+`DAMAGED=10000 pytest tests/blocks/formats/test_mutated_files.py` tries as many files, five minutes.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import mutated_files
-from benchmarks.mutated_files import Reader, check_sound
 from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.formats import reading
 from pipeline.blocks.formats.document import Fault
 from pipeline.blocks.ordering.matching import Order
+from tests import damaged
+from tests.blocks.formats import ordered_files
 from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files
+from tests.blocks.formats.ordered_files import Reader, check_sound
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")
 
@@ -30,16 +34,18 @@ def test_sound_files_are_ordered(sound: dict[str, list[bytes]], tmp_path: Path) 
 def test_the_same_seed_gives_the_same_damage(sound: dict[str, list[bytes]]) -> None:
     first, second, other = (list(inputs(seed, 60, sound)) for seed in (1, 1, 2))
     assert first == second != other
-    assert [damaged.kind for damaged in first[:6]] == list(SUFFIXES)
+    assert [case.kind for case in first[:6]] == list(SUFFIXES)
 
 
 def test_a_few_damaged_files(sound: dict[str, list[bytes]], tmp_path: Path) -> None:
     reader, names = Reader(0), set()
-    for number, damaged in enumerate(inputs(11, 90, sound)):
-        path = tmp_path / f"{number}{SUFFIXES[damaged.kind]}"
-        path.write_bytes(damaged.content)
-        name, detail = reader.outcome(path)
-        assert name != "fault", f"{damaged.kind} ({damaged.damage}): {detail}"
+    for number, case in enumerate(inputs(11, damaged.count(90), sound)):
+        path = tmp_path / f"{number}{SUFFIXES[case.kind]}"
+        path.write_bytes(case.content)
+        with damaged.limited_memory(), damaged.watched():
+            name, detail = reader.outcome(path)
+        assert name != "fault", f"{case.kind} ({case.damage}): {detail}"
+        path.unlink()
         names.add(name)
     assert {"ordered", "refused"} <= names
 
@@ -85,4 +91,4 @@ def test_other_faults(sound: dict[str, list[bytes]], tmp_path: Path, monkeypatch
     monkeypatch.setattr(reading, "format_of", alters)
     assert Reader(0).outcome(path) == ("fault", "the input was changed")
     with pytest.raises(AssertionError, match="without place"):
-        mutated_files._check_faults([Fault("", "reason", "remedy")])
+        ordered_files._check_faults([Fault("", "reason", "remedy")])

@@ -1,1 +1,0 @@
-"""Does a GFlowNet sample what it promises? Exactly, on ten small graphs."""

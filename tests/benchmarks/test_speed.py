@@ -1,0 +1,40 @@
+"""Published speeds follow from the times of rounds that take turns; a method that proposes too little has no result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import speed
+from pipeline.analysis.rows import Quantity
+
+
+def test_rounds_take_turns_and_the_first_is_not_counted() -> None:
+    calls: list[str] = []
+    seconds = speed.in_turns({name: lambda name=name: calls.append(name) for name in "ab"}, 2)
+    assert calls == list("ababab") and {name: times.shape for name, times in seconds.items()} == {"a": (2,), "b": (2,)}
+    row = speed.of_rounds({"method": "x"}, Quantity("seconds"), np.array([1.0, 4.0, 2.0]))
+    assert (row["value"], row["low"], row["high"], row["n"], row["seed"]) == (2.0, 1.0, 4.0, 3, "all")
+
+
+def test_the_exponent_of_times_that_grow_with_the_square_is_two() -> None:
+    speeds = {n: np.array([0.9, 1.0, 1.2]) * 1e9 / n**2 for n in (10, 100, 1000)}
+    assert speed.growth(speeds) == pytest.approx(2.0)
+
+
+def test_graphs_that_are_simulated_grow_in_edges_as_in_operations() -> None:
+    rng = np.random.default_rng(0)
+    edges = {n: len(speed.near(n, rng).children.targets) for n in (1000, 10_000)}
+    assert edges[10_000] / edges[1000] == pytest.approx(10, rel=0.02) and 2.7 < edges[1000] / 1000 <= 3
+
+
+def test_every_way_of_building_schedules_is_compared_with_single_ones() -> None:
+    rows = list(speed.environment(1, batch=3, singles=1, operations=5))
+    ratios = {(row["target"], row["method"]) for row in rows if row["comparison"] == "ratio"}
+    assert len(ratios) == 6 and {method for _, method in ratios} == {"batched", "compiled", "compiled_on_two"}
+    assert all(row["value"] > 0 and row["lengths"] == "5" for row in rows)
+
+
+def test_a_graph_that_is_too_large_is_no_result() -> None:
+    with pytest.raises(ValueError, match="at most 10"):
+        speed.drawing("layered", 50, 2, most_operations=10)()
