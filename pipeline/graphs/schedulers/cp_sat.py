@@ -21,8 +21,8 @@ from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import TIMED_OUT, Budget, Proposals
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from pipeline.graphs.schedulers.rules.ordering import by_times
 from pipeline.graphs.schedulers.rules.proposing import proposed
-from pipeline.graphs.schedulers.rules.reading import by_times
 
 # At most this many steps in the makespan of list scheduling. Rounding down loses up to one step for each operation;
 # with more steps the solver achieves less in the same time (50 operations, 1 s: 1.0012 times the bound; 1.0032 with ten

@@ -16,7 +16,7 @@ from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.randomised_list import RandomisedList
-from pipeline.graphs.schedulers.rules.curve import curve
+from pipeline.graphs.schedulers.rules.proposing import curve
 
 _PART = 1000  # schedules at a time
 
