@@ -50,7 +50,7 @@ class Stage:
 
 _EXPERIMENT = [f"experiments.{_ITEM}", "bases"]
 _INTERVALS = [f"evaluation.{key}" for key in Intervals.model_fields]
-_GRAPHS = ["graph_methods", "graph_sets", "links"]
+_GRAPHS = ["devices", "graph_methods", "graph_sets", "links"]
 _OF_REPORT = [
     *_GRAPHS,
     "evaluation",
@@ -79,7 +79,7 @@ STAGES = {
     "examples": Stage(["examples"], [*_EXPERIMENT, "evaluation.example_blocks"], "experiments"),
     "judge": Stage(["judge"], [*_EXPERIMENT, "judges", "methods"], "experiments"),
     "evaluate": Stage(["evaluate"], [*_EXPERIMENT, *_INTERVALS, "judges", "methods"], "experiments"),
-    "graph_sets": Stage(["graph_sets"], ["graph_sets"]),
+    "graph_sets": Stage(["graph_sets"], ["devices", "graph_sets"]),
     "schedule_graphs": Stage(["schedule_graphs"], [*_EXPERIMENT, *_GRAPHS], "graph_experiments"),
     "judge_graphs": Stage(["judge_graphs"], [*_EXPERIMENT, *_GRAPHS], "graph_experiments"),
     "evaluate_graphs": Stage(["evaluate_graphs"], [*_EXPERIMENT, *_GRAPHS, *_INTERVALS], "graph_experiments"),

@@ -68,8 +68,11 @@ CHANGES: list[tuple[str, object]] = [
     ("experiments.devices_quick.seeds", [5]),
     ("graph_methods.randomised_list.least_noise", 0.2),
     ("graph_sets.tiny_synthetic.devices", 3),
-    ("devices.v100.launch_seconds", 1e-6),
-    ("links.pcie.seconds", 1e-6),
+    (
+        "devices.v100",
+        {"flops_per_second": 1e13, "bytes_per_second": 9e11, "launch_seconds": 1e-6, "memory_bytes": 1e10},
+    ),
+    ("links.pcie", {"bytes_per_second": 1e9, "seconds": 1e-3}),
     ("evaluation.bootstrap_samples", 9),
     ("evaluation.sweep_iterations", [9]),
     ("evaluation.example_blocks", 9),
