@@ -19,7 +19,7 @@ SCHEMA = pa.schema(
             pa.list_(pa.float64()),
         ),  # (K,) on the target, by the simulator, in the sequence of graph_schedules
         ("proxy_seconds", pa.list_(pa.float64())),  # (K,) without transfers
-        ("diversity", pa.float64()),  # of the K schedules: graphs/devices/chains.py
+        ("diversity", pa.float64()),  # of the K schedules: graphs/devices/distances.py
         ("evaluations", pa.list_(pa.int64())),  # the anytime curve, on the target that the method sees
         ("best_seconds", pa.list_(pa.float64())),
         ("work", pa.float64()),  # seconds of all operations on the target, the mean over its draws

@@ -20,7 +20,7 @@ from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.devices.targets import transfers_over
 from pipeline.graphs.models.fusing.joint import Machine, Scheduled
 from pipeline.graphs.schedulers.fusing import make
-from pipeline.graphs.schedulers.rules.improvements import improvements
+from pipeline.graphs.schedulers.rules.proposing import improvements
 from pipeline.methods import Unsupported
 from pipeline.stages import options
 

@@ -18,7 +18,7 @@ from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices.simulator import starts
 from pipeline.graphs.devices.targets import proxy
-from pipeline.graphs.devices.usage import usage
+from pipeline.graphs.devices.timeline import usage
 from pipeline.stages import options
 
 LIST = "list_scheduling"

@@ -19,7 +19,7 @@ from pipeline.graphs.corpus.graph import Graph
 from pipeline.graphs.corpus.graph_table import read_graphs
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import judging
-from pipeline.graphs.devices.chains import diversity
+from pipeline.graphs.devices.distances import diversity
 from pipeline.graphs.devices.targets import Target
 from pipeline.stages import options
 

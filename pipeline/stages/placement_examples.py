@@ -19,7 +19,7 @@ from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.limits import memory_limit
 from pipeline.graphs.devices.simulator import starts
-from pipeline.graphs.devices.usage import usage
+from pipeline.graphs.devices.timeline import usage
 from pipeline.graphs.problems.problem import Problem
 from pipeline.stages import options
 

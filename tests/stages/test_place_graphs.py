@@ -18,7 +18,6 @@ from pipeline.graphs.corpus.placed import PLACEMENTS
 from pipeline.graphs.corpus.roofline import problem_of
 from pipeline.graphs.devices import targets
 from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.devices.judging import FROZEN
 from pipeline.graphs.devices.limits import memory_limit
 from pipeline.stages import place_graphs
 

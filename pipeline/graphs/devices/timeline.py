@@ -1,4 +1,4 @@
-"""All times of a schedule: of operations on devices, and of results on their way between devices."""
+"""All times of a schedule: of operations on devices, of results on their way between devices and in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.graphs.devices.simulator import starts
+from pipeline.graphs.devices.simulator import residencies, starts
 from pipeline.graphs.problems.problem import Problem
 
 
@@ -50,3 +50,20 @@ def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Time
     results, receivers = pairs // problem.devices, pairs % problem.devices
     arrivals = ends[results] + problem.transfers.slope * problem.sizes[results] + problem.transfers.delay
     return Timeline(problem.devices, placement, begins, ends, results, receivers, arrivals)
+
+
+def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Memory use: for each device the seconds at which it changes, ascending, and the bytes from then on.
+
+    The first time is second 0, when the weights of the device's operations are in its memory.
+    """
+    results = residencies(problem, order, placement)
+    weights = np.bincount(placement, problem.weights, problem.devices)
+    curves = []
+    for device in range(problem.devices):
+        inside = results.devices == device
+        times = np.r_[0.0, results.begins[inside], results.ends[inside]]
+        changes = np.r_[weights[device], results.sizes[inside], -results.sizes[inside]]
+        seconds, step = np.unique(times, return_inverse=True)
+        curves.append((seconds, np.cumsum(np.bincount(step, changes, len(seconds)))))
+    return curves

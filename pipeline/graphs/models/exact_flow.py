@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from pipeline.graphs.devices.distances import chains
 from pipeline.graphs.environment.batched import Environment
 from pipeline.graphs.models.conditions import PLAIN, Strengths, condition
 from pipeline.graphs.models.flow_loss import log_partition
@@ -99,7 +100,7 @@ def draw_schedules(policy: Policy, problem: Problem, sigma: float, flow: ExactFl
     """
     graph, tails = policy.read(graph_view(problem)), torch.from_numpy(problem.tails.copy())
     generator = torch.Generator().manual_seed(seed)
-    followers, zetas = [_followers(flow.orders, flow.placements)], []
+    followers, zetas = [chains(flow.orders, flow.placements)], []
     for begin in range(0, count, _PART):
         size = min(_PART, count - begin)
         environment = Environment(problem, size, policy.settings.sequence)
@@ -108,26 +109,13 @@ def draw_schedules(policy: Policy, problem: Problem, sigma: float, flow: ExactFl
         logs = log_probabilities(policy, graph, rollouts, conditions)
         log_rewards = (problem.seconds.sum() / environment.makespan - problem.devices) / sigma
         zetas.append(log_partition(log_rewards, logs.forward.double(), logs.backward.double()).numpy())
-        followers.append(_followers(rollouts.orders.numpy(), rollouts.placements.numpy()))
+        followers.append(chains(rollouts.orders.numpy(), rollouts.placements.numpy()))
     _, index = np.unique(np.concatenate(followers), axis=0, return_inverse=True)
     distribution_index, draw_index = np.split(index.reshape(-1), [len(flow.orders)])
     counts = np.bincount(draw_index, minlength=len(distribution_index))
     if len(counts) > len(distribution_index):
         raise ValueError(f"{len(counts) - len(distribution_index)} drawn schedules are not in the distribution")
     return Draws(counts[distribution_index], np.concatenate(zetas))
-
-
-def _followers(orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
-    """(X, n) next operation on the same device, -1 for the last one: a schedule but for the names of devices."""
-    count, n = orders.shape
-    rows, followers = np.arange(count), np.full((count, n), -1)
-    last = np.full((count, n and int(placements.max()) + 1), -1)
-    for operations in orders.T:
-        devices = placements[rows, operations]
-        before = last[rows, devices]
-        followers[rows[before >= 0], before[before >= 0]] = operations[before >= 0]
-        last[rows, devices] = operations
-    return followers
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ class Proposals:
     message: str = ""  # why the status is not ok
     stats: dict[str, np.ndarray] = field(default_factory=dict)
     # evaluations, best, seconds: (C,) each, the least cost after that many evaluations, and after that much wall time
-    # (rules/curve.py); bound: (), a lower bound of the makespan on the proxy
+    # (rules/proposing.py); bound: (), a lower bound of the makespan on the proxy
 
     @staticmethod
     def unsupported(n: int, message: str) -> Proposals:

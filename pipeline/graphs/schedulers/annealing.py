@@ -20,8 +20,8 @@ from pipeline.graphs.devices.simulator import run
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from pipeline.graphs.schedulers.rules.proposing import curve
 
 Share = Annotated[float, Field(gt=0)]
 

@@ -20,9 +20,8 @@ from pipeline.config.section import Positive
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.ordering import ordered
-from pipeline.graphs.schedulers.rules.proposing import proposed
+from pipeline.graphs.schedulers.rules.proposing import curve, proposed
 
 
 class Settings(SightedSettings):

@@ -24,8 +24,8 @@ from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import TIMED_OUT, Budget, Proposals
 from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from pipeline.graphs.schedulers.rules.ordering import by_times
 from pipeline.graphs.schedulers.rules.proposing import proposed
-from pipeline.graphs.schedulers.rules.reading import by_times
 
 
 class Settings(GraphMethodSettings):

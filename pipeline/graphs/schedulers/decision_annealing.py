@@ -21,8 +21,7 @@ from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.models.whole_graph.search import losses
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.improvements import improvements
-from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+from pipeline.graphs.schedulers.rules.proposing import improvements, nothing_fits
 
 Share = Annotated[float, Field(gt=0)]
 

@@ -23,9 +23,8 @@ from pipeline.graphs.models.whole_graph.network import WholeGraph, load
 from pipeline.graphs.models.whole_graph.search import Learner, State, search
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.improvements import improvements
+from pipeline.graphs.schedulers.rules.proposing import improvements, nothing_fits
 from pipeline.graphs.schedulers.rules.repair import repaired
-from pipeline.graphs.schedulers.rules.unfit import nothing_fits
 
 Tasks = Literal["joint", "separate", "placement", "priority"]
 

@@ -17,8 +17,8 @@ from pipeline.graphs.devices.completion import earliest_finish
 from pipeline.graphs.devices.targets import Target
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
+from pipeline.graphs.schedulers.rules.ordering import by_times
 from pipeline.graphs.schedulers.rules.proposing import proposed
-from pipeline.graphs.schedulers.rules.reading import by_times
 
 
 class Settings(GraphMethodSettings):

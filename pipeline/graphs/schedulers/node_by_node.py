@@ -33,9 +33,8 @@ from pipeline.graphs.models.whole_graph.search import INVALID, losses
 from pipeline.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
-from pipeline.graphs.schedulers.rules.improvements import improvements
 from pipeline.graphs.schedulers.rules.ordering import ordered
-from pipeline.graphs.schedulers.rules.unfit import nothing_fits
+from pipeline.graphs.schedulers.rules.proposing import improvements, nothing_fits
 
 
 class Settings(GraphMethodSettings):

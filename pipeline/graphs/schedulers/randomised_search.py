@@ -19,7 +19,7 @@ from pipeline.graphs.problems.problem import Problem
 from pipeline.graphs.schedulers import Budget, Proposals
 from pipeline.graphs.schedulers.randomised_list import RandomisedList
 from pipeline.graphs.schedulers.randomised_list import Settings as Levels
-from pipeline.graphs.schedulers.rules.curve import curve
+from pipeline.graphs.schedulers.rules.proposing import curve
 
 
 class Settings(GraphMethodSettings):

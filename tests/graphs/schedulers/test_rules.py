@@ -11,10 +11,9 @@ from pipeline.graphs.devices.completion import earliest_finish
 from pipeline.graphs.devices.simulator import makespans, peaks, starts
 from pipeline.graphs.problems.problem import Edges, Problem, Transfers
 from pipeline.graphs.schedulers.contiguous import split
-from pipeline.graphs.schedulers.rules.curve import curve
 from pipeline.graphs.schedulers.rules.listing import listed
-from pipeline.graphs.schedulers.rules.ordering import ordered
-from pipeline.graphs.schedulers.rules.reading import by_times
+from pipeline.graphs.schedulers.rules.ordering import by_times, ordered
+from pipeline.graphs.schedulers.rules.proposing import curve
 from pipeline.graphs.schedulers.rules.repair import fits, repaired
 from tests.graphs.problems import drawn
 

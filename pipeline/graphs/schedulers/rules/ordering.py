@@ -36,6 +36,15 @@ def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | N
     return orders
 
 
+def by_times(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """An order from the times of a schedule, (n,) int32: by their start, equal starts by their end, then by number.
+
+    The order is topological if no operation starts before its parents end: an operation that starts with its parent,
+    which then takes no time, does not end earlier, and has a higher number.
+    """
+    return np.lexsort((np.arange(len(starts)), ends, starts)).astype(np.int32)
+
+
 @njit(cache=True, nogil=True)
 def _order(
     offsets: np.ndarray,
