@@ -180,9 +180,9 @@ rule ship:
         touch("data/published/shipped.done"),
     params:
         options=reading,
-        told=lambda w: json.dumps({"sources": config["sets"][evidence(with_evidence()).training]["sources"]}),
+        facts=lambda w: json.dumps({"sources": config["sets"][evidence(with_evidence()).training]["sources"]}),
     message: "Putting the best imitator into the package, with its model card"
-    shell: stage("ship", "told", kind="imitator")
+    shell: stage("ship", "facts", kind="imitator")
 
 
 def methods_with(experiment, model):
@@ -218,12 +218,12 @@ rule ship_schedulers:
         touch("data/published/shipped_schedulers.done"),
     params:
         options=reading,
-        told=lambda w: json.dumps({
+        facts=lambda w: json.dumps({
             "sources": config["sets"][P.experiments["processors"].models[LEARNED].training]["sources"],
             "policy_blocks": P.methods["policy"].settings.learning.blocks,
         }),
     message: "Putting the policies and the best network for processors into the package, with their model card"
-    shell: stage("ship", "told", kind="schedulers")
+    shell: stage("ship", "facts", kind="schedulers")
 
 
 rule ship_whole_graph:
@@ -237,10 +237,10 @@ rule ship_whole_graph:
         touch("data/published/shipped_whole_graph.done"),
     params:
         options=reading,
-        told=json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
+        facts=json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
         methods=methods_with(*SHIPPED_WHOLE_GRAPH),
     message: "Putting the best network for whole graphs into the package, with its model card"
-    shell: stage("ship", "told", "methods", kind="whole_graph")
+    shell: stage("ship", "facts", "methods", kind="whole_graph")
 
 
 rule claims:

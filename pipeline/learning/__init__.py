@@ -1,1 +1,1 @@
-"""Common parts of all trainings: checkpoints, learning rates, sums over processes. Models of both wings call them."""
+"""Common parts of all trainings: the loop, checkpoints, sums over processes, files of weights."""

@@ -135,16 +135,16 @@ def card(
     n_bytes: int,
     chosen: Mapping[str, pd.Series],
     results: pd.DataFrame | None = None,
-    **told: object,
+    **facts: object,
 ) -> str:
     """The card as Markdown.
 
     network: the shipped one; n_bytes: of its file; chosen: from `Shipped.best`; results: rows of methods that use it;
-    told: what else the template tells.
+    facts: what else the template tells.
     """
     shipped = SHIPPED[kind]
     if shipped.measured is not None and results is not None:
-        told["measured"] = shipped.measured(results)
+        facts["measured"] = shipped.measured(results)
     return template(f"{kind}_card.md.j2").render(
         file=shipped.file.name,
         network=network.settings,
@@ -155,7 +155,7 @@ def card(
         seed=next(iter(chosen)),
         n_trainings=len(chosen),
         trainings=trainings(chosen, shipped.trainings),
-        **told,
+        **facts,
     )
 
 

@@ -28,7 +28,7 @@ def main(
     methods: Annotated[list[str] | None, typer.Option(help="That use it, for the card; default: its name.")] = None,
     training: Annotated[Path | None, typer.Option(help="Table sets, the blocks that it learned from.")] = None,
     policies: Annotated[list[Path] | None, typer.Option(help="Weights of each processor's policy.")] = None,
-    told: Annotated[str, typer.Option(help="JSON of what else the card tells.")] = "{}",
+    facts: Annotated[str, typer.Option(help="JSON of what else the card tells.")] = "{}",
     out: Annotated[Path | None, typer.Option(help="Folder for the weights and README.md.")] = None,
 ) -> None:
     """Copy the weights of the training that was best on the development set, and write the card beside them.
@@ -38,7 +38,7 @@ def main(
     shipped = SHIPPED[kind]
     best = best_training(weights, history, shipped)
     network = shipped.load(best.weights)
-    more = json.loads(told)
+    more = json.loads(facts)
     if training is not None:
         more["blocks"] = tables.RowGroups("sets", training).n_rows
     rows = None if results is None else tables.read("results", results)

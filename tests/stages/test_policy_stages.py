@@ -94,12 +94,6 @@ def test_a_policy_is_trained_on_graphs_that_are_small_enough(tmp_path: Path, mon
     assert not list((tmp_path / ".cache/checkpoints").glob("*"))  # it is done
 
 
-def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:
-    trainings = [train(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1))]
-    weights, histories = ([path.read_bytes() for path in of] for of in zip(*trainings, strict=True))
-    assert weights[0] == weights[1] != weights[2] and histories[0] == histories[1] != histories[2]
-
-
 def test_an_interrupted_training_goes_on_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,11 +94,11 @@ def prepare(folder: Path, kind: str, machines: tuple[str, ...] = LEARNED) -> dic
     if kind in ("imitator", "schedulers"):
         train_orders(folder, machines)
         arguments |= {"training": folder / "data/sets/training.parquet"}
-        arguments |= {"told": json.dumps({"sources": ["qt56", "gcc"], "policy_blocks": 2000})}
+        arguments |= {"facts": json.dumps({"sources": ["qt56", "gcc"], "policy_blocks": 2000})}
     else:
         train_graphs(folder, kind)
         trained = Generalised(training=["some_graphs"], development="d", links=["pcie"], updates=7)
-        arguments |= {"methods": ["uses"], "told": json.dumps({"trained": trained.model_dump()})}
+        arguments |= {"methods": ["uses"], "facts": json.dumps({"trained": trained.model_dump()})}
     if kind == "schedulers":
         for number, target in enumerate(TARGETS[:2]):
             path = place(folder, "policies", target=target, method="policy")
