@@ -61,7 +61,6 @@ _OF_REPORT = [
     "sets",
     "split",
     "tokens",
-    "trials",
 ]
 STAGES = {
     "fetch": Stage(["fetch"], ["corpus.sources"]),

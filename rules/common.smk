@@ -44,7 +44,6 @@ wildcard_constraints:
     experiment=r"\w+",
     dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
-    trial="|".join(map(re.escape, P.trials.models)),
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
     corpus="released|compiled",

@@ -28,7 +28,6 @@ STAGES = {  # task -> stages behind its numbers, beside those that train network
     "placement": ["placed_graphs", "judge_placements", "evaluate_placement", "placement_examples"],
     "fusion": ["fusion_graphs", "fuse_graphs", "judge_fusions", "evaluate_fusion", "fusion_examples"],
     "dag_verification": ["verify"],
-    "trials": ["train"],
     EVIDENCE: ["ceiling", "audit", "errors"],
 }
 
@@ -49,8 +48,6 @@ def tables_of(name):
     """Tables that are published under a name."""
     if name == "dag_verification":
         return [path("verification"), path("sensitivity")]
-    if name == "trials":
-        return expand(path("trial_history"), trial=P.trials.models)
     if name == EVIDENCE:
         experiment, chosen = with_evidence(), evidence(with_evidence())
         run = dict(experiment=experiment, set=chosen.set, method=P.experiments[experiment].shipped, seed=chosen.seed)

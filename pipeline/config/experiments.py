@@ -228,11 +228,3 @@ Experiment = Annotated[
     Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement | Fusion,
     Field(discriminator="task"),
 ]
-
-
-class Trials(Section):
-    """Short trainings, measured on the development split."""
-
-    dependencies: Dependencies
-    seed: int
-    models: dict[str, Training]

@@ -28,7 +28,6 @@ from pipeline.config.experiments import (
     Placement,
     Processors,
     Reproduction,
-    Trials,
 )
 from pipeline.config.fusion import FusionEntry, FusionSet
 from pipeline.config.graph_methods import GraphEntry, GraphMethodSettings
@@ -74,7 +73,6 @@ class Params(Section):
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
-    trials: Trials
     evaluation: Evaluation
     residuals: Residuals
     report: Report
