@@ -63,7 +63,7 @@ def main(
         source = _lines(Path(inputs[0]), lines)
         (folder / "all.csv").write_bytes(b"".join(source))
         (folder / "one.csv").write_bytes(source[len(_UNUSUAL)])
-        for by in ("policy", "learned"):
+        for by in ("policy", "learned", "imitator"):
             rows += _timed(folder, by, source)
         if streamed:
             rows += _streamed(folder, source, streamed)

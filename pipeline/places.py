@@ -17,8 +17,6 @@ _NO_TABLES = {  # other files, and second places of tables
     "shards": "data/corpus/shards/{shard}.parquet",
     "skipped_shards": "data/corpus/skipped/{shard}.parquet",
     "compiled_statistics": "data/corpus/{corpus}/statistics.parquet",
-    "trial_weights": "data/trials/{trial}.safetensors",
-    "trial_history": "data/trials/{trial}.parquet",
     "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
     "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
     "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",

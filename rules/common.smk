@@ -45,7 +45,6 @@ wildcard_constraints:
     experiment=r"\w+",
     dependencies="|".join(get_args(Dependencies)),
     source="|".join(P.corpus.sources),
-    trial="|".join(map(re.escape, P.trials.models)) or "none",
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
     corpus="released|compiled",

@@ -4,7 +4,7 @@ from pipeline.report.pages import FILES as PAGES
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
 EVIDENCE = "imitation_evidence"  # published beside the experiment that has a section `evidence`
-SECTIONS = ("dag_verification", "trials")  # published, though they are no experiments
+SECTIONS = ("dag_verification",)  # published, though it is no experiment
 PUBLISHABLE = {*P.experiments, *SECTIONS, EVIDENCE}
 # Published folders are committed sources of the report; those that this command requests are made first.
 REQUESTED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & PUBLISHABLE)
@@ -145,24 +145,6 @@ rule examples:
         n_blocks=P.evaluation.example_blocks,
     message: "Example blocks with their matrices before and after projection"
     shell: stage("examples", "n_blocks")
-
-
-rule trial:
-    input:
-        src=src("train"),
-        dags=path("dags", corpus="released", dependencies=P.trials.dependencies),
-        splits=path("splits", dependencies=P.trials.dependencies),
-        tokens=path("tokens"),
-        vocabulary=path("vocabulary"),
-    output:
-        weights=temp(path("trial_weights")),
-        history=path("trial_history"),
-    params:
-        settings=lambda w: section("trials", "models", w.trial),
-        seed=P.trials.seed,
-        sampler=P.split.sampler,
-    message: "Trying {wildcards.trial} on the development split"
-    shell: stage("train", "settings", "seed", "sampler")
 
 
 def shown_schedule(wildcards):

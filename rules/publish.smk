@@ -37,8 +37,6 @@ def tables_of(name):
     """Tables that are published under a name."""
     if name == "dag_verification":
         return [path("verification"), path("sensitivity")]
-    if name == "trials":
-        return expand(path("trial_history"), trial=P.trials.models)
     if name == EVIDENCE:
         experiment, chosen = with_evidence(), evidence(with_evidence())
         run = dict(experiment=experiment, set=chosen.set, method=P.experiments[experiment].shipped, seed=chosen.seed)
@@ -73,7 +71,7 @@ def inputs_of(name):
 def made_alike(name):
     """Folders of data/ with the tables, on the tiny corpus, of the code that computes the numbers of a name."""
     chosen = P.experiments.get(name)
-    task = {EVIDENCE: "imitation", "trials": "reproduction"}.get(name) if chosen is None else chosen.task
+    task = {EVIDENCE: "imitation"}.get(name) if chosen is None else chosen.task
     if task in MEASURED:
         return []
     if task is None:

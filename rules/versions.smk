@@ -1,6 +1,6 @@
 """One target for each stage of dvc.yaml: the files that complete the stage."""
 
-MODES = sorted({P.trials.dependencies}.union(*(e.dependencies for e in P.experiments.values() if isinstance(e, Reproduction))))
+MODES = sorted(set().union(*(e.dependencies for e in P.experiments.values() if isinstance(e, Reproduction))))
 
 
 def of_report(experiment):

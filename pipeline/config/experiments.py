@@ -226,11 +226,3 @@ Experiment = Annotated[
     Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement | Fusion,
     Field(discriminator="task"),
 ]
-
-
-class Trials(Section):
-    """Short trainings, measured on the development split."""
-
-    dependencies: Dependencies = "full"
-    seed: int = 0
-    models: dict[str, Training] = {}

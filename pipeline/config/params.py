@@ -26,7 +26,6 @@ from pipeline.config.experiments import (
     Placement,
     Processors,
     Reproduction,
-    Trials,
 )
 from pipeline.config.files import PARAMS, read
 from pipeline.config.fusion import FusionEntry, FusionSet
@@ -75,7 +74,6 @@ class Params(Section):
     fusion_sets: dict[str, FusionSet] = {}
     fusion_methods: dict[str, FusionEntry] = {}
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
-    trials: Trials = Trials()
     evaluation: Evaluation
     residuals: Residuals
     report: Report

@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -27,7 +27,7 @@ _PLACED = ("history", "sweep", "outcomes")  # the names in their paths become co
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARISED = ("verification", "sensitivity")
 _TRAININGS = {"policy_history": "policy_trainings", "whole_graph_history": "whole_graph_trainings"}
-KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, "trial_history", *_TRAININGS)  # names of places.py
+KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, *_TRAININGS)  # names of places.py
 Paths = dict[str, list[Path]]  # by kind
 
 
@@ -64,8 +64,6 @@ def main(
     for kind, name in _TRAININGS.items():
         if kind in by_kind:
             frames[name] = gather(kind, sorted(by_kind[kind]))
-    if "trial_history" in by_kind:
-        frames["trials"] = _trials(by_kind["trial_history"], chosen)
     if chosen.get("task") == "imitation" and weights:
         sizes = _sizes(experiment, chosen["models"], sorted(weights), inputs or [])
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
@@ -90,18 +88,6 @@ def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:
     errors, shares = (gather(kind, sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
     frames = {"wrong_blocks": errors.assign(holds=errors["holds"].map("; ".join)), "error_shares": shares}
     return {name: frame[published.columns(name)] for name, frame in frames.items()}
-
-
-def _trials(histories: list[Path], settings: dict[str, Any]) -> pd.DataFrame:
-    """Last measurement of every trial on the development split, with its settings."""
-    common = {key: settings[key] for key in ("dependencies", "seed")}
-    by_name = {places.place(path, "trial_history")["trial"]: path for path in histories}
-    ends = []
-    for name, model in settings["models"].items():
-        history = tables.read("history", by_name[name])
-        last = history[history["split"] == "development"].iloc[-1]
-        ends.append({"trial": name, **common, **model, **last[["exact_match", "valid_share"]]})
-    return pd.DataFrame(ends)
 
 
 def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:

@@ -168,7 +168,7 @@ def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
         "`trials`, `processor_kinds`",
         "`operator_learning_attribution`, `baseline_price`",
         "`imitation_shipped`, `imitation_ideas`",
-        "`hardware_znver4`, `hardware_zen4`",
+        "`processor_deviations`, `hardware_znver4`, `hardware_zen4`",
         "`devices`, `devices_quick`, `device_trials`, `slot_trials`, `this_machine`, `graph_method_speed`, "
         "`simulator_speed`",  # these have evidence of their own
         "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
@@ -226,13 +226,12 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
     published += ["dag_verification", "devices", "this_machine", "gflownet", "placement", "this_machine_placed"]
     published += 4 * ["fusion"] + ["fusion_joint"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
-    benchmarks = ["operator", "decoding", "ingest", "machine_agreement", "own_cycles", "own_speed", "own_blocks"]
+    benchmarks = ["operator", "ingest", "machine_agreement", "own_cycles", "own_speed", "own_blocks"]
     benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "inductor", "xla_fusions"]
-    benchmarks += [
-        "data_collection",
-        *(f"speed {name}" for name in ("simulator", "environment", "sampling", "placing")),
-    ]
-    frozen = ["baseline_price", "own_assembly", "own_mutations", "graph_method_speed", "policy_trials", "exact_flow"]
+    benchmarks += [f"speed {name}" for name in ("simulator", "environment", "sampling", "placing")]
+    benchmarks += ["data_collection"]
+    frozen = ["baseline_price", "operator_decoding", "own_assembly", "own_mutations", "graph_method_speed"]
+    frozen += ["policy_trials", "exact_flow"]
     frozen += ["fusion_cost", "whole_graph_scale", "cost_model", "workload_splits"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]
     assert sorted(named) == sorted([*commands, *(f"git restore reports/published/{name}" for name in frozen)])

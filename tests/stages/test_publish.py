@@ -136,20 +136,6 @@ def test_what_running_the_code_says_is_published_in_short() -> None:
     assert all(counts.values()), counts
 
 
-def test_a_trial_is_a_row_with_its_end_on_the_development_blocks() -> None:
-    model = {"operator": "popocs", "method": "cyclic", "proposal": "softmax", "iterations": 20, "loss": "cross_entropy"}
-    model |= {"floor": 0.02, "optimiser": "adam", "learning_rate": 0.1, "decay": "none", "batch_size": 2, "steps": 2}
-    settings = {"dependencies": "full", "seed": 0, "models": {name: model | {"hidden": 8} for name in ("a", "b")}}
-    paths = []
-    for number, name in enumerate(settings["models"]):
-        ends = [(1, "development", 0.1), (2, "development", 0.2 + number), (2, "training", 9.0)]
-        lines = [history() | {"step": step, "split": split, "exact_match": end} for step, split, end in ends]
-        paths.append(table_at("trial_history", pd.DataFrame(lines), "history", trial=name))
-    frames = publishes("trials", paths, settings)["trials"]
-    assert list(frames["trial"]) == ["a", "b"] and list(frames["exact_match"]) == [0.2, 1.2]
-    assert list(frames["hidden"]) == [8, 8]
-
-
 def test_faults_name_the_file_and_nothing_is_written() -> None:
     with pytest.raises(ValueError, match=r"tokens\.parquet lies where no table"):
         publishes("imitation", [Path("data/tokens/tokens.parquet")])

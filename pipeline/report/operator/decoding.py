@@ -1,4 +1,4 @@
-"""Relaxations and decoders that turn soft assignments into orders (published by benchmarks/decoding.py)."""
+"""Relaxations and decoders that turn soft assignments into orders (published, frozen)."""
 
 from __future__ import annotations
 
