@@ -414,6 +414,13 @@ def _promises() -> Iterator[Claim]:
     for product, minutes in (("first_picture", 10), ("own_program", 12), ("own_model", 12)):
         row = _of("newcomer", method="readme", target="this_machine", metric=f"minutes_to_{product}")
         yield Claim(f"newcomer_minutes_to_{product}", f"<= {minutes}", row)
+    for name, method, metric, target in (
+        ("light_install_seconds", "pip", "install_seconds", "<= 60"),
+        ("light_install_megabytes", "pip", "install_megabytes", "<= 400"),
+        ("help_seconds", "help", "start_up_seconds", "<= 0.25"),
+        ("order_start_up_seconds", "order", "start_up_seconds", "<= 0.8"),
+    ):
+        yield Claim(name, target, _of("start_up", method=method, target="this_machine", metric=metric))
     yield Claim("published_tables_older_and_not_marked", "== 0", _of("published", metric=NOT_MARKED))
 
 

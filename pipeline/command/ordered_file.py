@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from pipeline import tables
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.dag.memory_order import MemoryOrder
 from pipeline.blocks.formats import reading
@@ -25,6 +24,7 @@ from pipeline.blocks.ordering.permuted import permuted
 from pipeline.blocks.ordering.processes import mapped
 from pipeline.blocks.ordering.targets import Target
 from pipeline.command.order_diff import show
+from pipeline.replacing import replacing
 
 STANDARD = Path("-")  # input or output
 _LISTED = 10_000  # faults of lines that a report lists
@@ -183,7 +183,7 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         mode = output.stat().st_mode if output.exists() else None
-        with tables.replacing(output) as temporary, temporary.open("wb") as sink:
+        with replacing(output) as temporary, temporary.open("wb") as sink:
             yield sink
         if mode is not None:
             output.chmod(mode)
@@ -197,7 +197,7 @@ def _write(content: bytes, output: Path, file: Path) -> None:
         return
     mode = file.stat().st_mode
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tables.replacing(output) as temporary:
+    with replacing(output) as temporary:
         temporary.write_bytes(content)
     output.chmod(mode)
 

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic, OpKind
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pipeline.blocks.formats.assembler import relocation_symbols, relocation_types
 from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_names import Names
+from pipeline.blocks.formats.components import components
 from pipeline.blocks.formats.computed_jumps import computed_jumps, may_change_return, may_write_return, pops_first
 from pipeline.blocks.formats.elf_symbols import is_thunk
 from pipeline.blocks.formats.listing import Listing, branches, by_section
@@ -321,9 +320,7 @@ def _components(part: Listing, finder: _Finder, areas: _Areas, transfers: _Addre
     is_call = np.array([part.code(k)[:1] == b"\xe8" for k in transfers.holder.tolist()], bool)
     into = finder.at(transfers.key)
     inner = ~is_call & (into >= 0) & ~np.isin(transfers.key, begins)
-    pairs = (areas.of[transfers.holder[inner]], areas.of[into[inner]])
-    edges = coo_array((np.ones(len(pairs[0]), bool), pairs), shape=(areas.count, areas.count))
-    return connected_components(edges, directed=False)[1].astype(np.int64)
+    return components(areas.of[transfers.holder[inner]], areas.of[into[inner]], areas.count)
 
 
 def _wild(

@@ -13,18 +13,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 from iced_x86 import Code, Decoder
 
 from pipeline import tables
 from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.latency.class_table import CLASSES, SCHEMA, SHIPPED, table_of
+from pipeline.blocks.latency.class_table import CLASSES, SHIPPED, table_of, write_classes, write_costs
+from pipeline.blocks.latency.costs import processor
 from pipeline.blocks.latency.every_instruction import every_instruction
 from pipeline.blocks.latency.instruction_classes import class_of, shape
 from pipeline.blocks.latency.machine import read
 from pipeline.config.processors import Judge
+from pipeline.tables import SCHEMAS
 
 PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake", "znver4")  # named as by llvm-mca
 _PART = 10_000  # classes that are measured together; their descriptions have to fit into memory
@@ -98,20 +100,17 @@ def main(
     others = [code for code in classes_of(every_instruction()) if code not in in_corpus]
     codes = [*corpus, *others]
     ascending = sorted(range(len(codes)), key=codes.__getitem__)
-    columns: dict[str, pa.Array] = {"code": pa.array([codes[k] for k in ascending], pa.binary())}
+    rows_of: dict[str, np.ndarray] = {}
+    schema = SCHEMAS["machine_instructions"].remove(0)
     for name in PROCESSORS:
         rows = measured(name, binary, corpus, others, threads)
         distinct_rows, numbers = distinct(rows[k] for k in ascending)
-        _write(pa.Table.from_pylist(distinct_rows, SCHEMA), out / f"{name}.parquet")
-        columns[name] = pa.array(numbers, pa.int32())
+        costs = processor(pa.Table.from_pylist(distinct_rows, schema))
+        write_costs(out / f"{name}.npz", costs, [row["message"] for row in distinct_rows])
+        rows_of[name] = np.array(numbers, np.int32)
         n_supported = sum(row["status"] == "ok" for row in rows)
         print(f"{name}: {len(codes)} classes, {n_supported} supported; {len(distinct_rows)} distinct rows")
-    _write(pa.table(columns), out / f"{CLASSES}.parquet")
-
-
-def _write(table: pa.Table, path: Path) -> None:
-    with tables.replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=19)
+    write_classes(out / f"{CLASSES}.npz", [codes[k] for k in ascending], rows_of)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,13 @@ from iced_x86 import Decoder
 
 from pipeline.blocks.corpus.distinct import numbered
 from pipeline.blocks.corpus.forms import Decoded, Forms
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING as MOST
 from pipeline.blocks.corpus.leaks import masked
 from pipeline.blocks.dag import encodings as effects
 from pipeline.blocks.dag.dependencies import Conflicts, find_conflicts
 from pipeline.blocks.problems.instructions import Described, Encodings, describe, of_described
 from pipeline.blocks.problems.store import BlockStore, Edges
 from pipeline.config.dags import Dependencies
-from pipeline.schemas.following import MOST_FOLLOWING as MOST
 
 
 class Code(NamedTuple):

@@ -18,7 +18,7 @@ from pipeline.graphs.corpus.workloads import read_workload
 
 DEVICES = 4  # the default number
 _UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
-_EXTRA = "pip install -e '.[graphs]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
+_EXTRA = "pip install -e '.[models]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
 
 
 @dataclass(frozen=True)
