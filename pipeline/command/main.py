@@ -22,6 +22,7 @@ VERBS = (
     "graph",
     "split",
 )  # files of this folder, as --help lists them
+_OF_GRAPHS = ("graph", "split")  # verbs that need the whole extra of this name
 # Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
 _EXTRAS = {
     "torch": "learn",
@@ -39,6 +40,7 @@ class _Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, listed, rest = super().resolve_command(ctx, args)
+        ctx.invoked_subcommand = name  # `invoke` asks for it if the import fails
         return name, listed and _command(listed.name), rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -49,7 +51,8 @@ class _Verbs(TyperGroup):
                 package = (error.name or "").split(".")[0]
                 if package not in _EXTRAS:
                     raise
-                remedy = f"pip install 'learned-schedulers[{_EXTRAS[package]}]'"
+                extra = "graphs" if ctx.invoked_subcommand in _OF_GRAPHS else _EXTRAS[package]
+                remedy = f"pip install 'learned-schedulers[{extra}]'"
                 raise ValueError(f"this needs {package}, which is not installed: {remedy}") from error
 
 

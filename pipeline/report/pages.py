@@ -134,4 +134,4 @@ EXPERIMENTS = (
     *(name for page in PAGES for name in page.experiments),
     "newcomer",
     "start_up",
-)
+)  # the last two have claims alone
