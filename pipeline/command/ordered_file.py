@@ -23,7 +23,6 @@ from pipeline.blocks.ordering.orderer import Orderer
 from pipeline.blocks.ordering.permuted import permuted
 from pipeline.blocks.ordering.processes import mapped
 from pipeline.blocks.ordering.targets import Target
-from pipeline.command.order_diff import show
 from pipeline.replacing import replacing
 
 STANDARD = Path("-")  # input or output
@@ -82,6 +81,8 @@ def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
     left = {fault.place for fault in unproven}
     orders = orders._replace(changes=[change for change in orders.changes if change.place not in left])
     if job.diff and not job.quiet:
+        from pipeline.command.order_diff import show  # rich is slow to import
+
         show(document, orders)
     faults = [*document.faults, *orders.faults, *different]
     compared = [change for change in orders.changes if change.before >= 0]
