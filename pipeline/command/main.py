@@ -41,7 +41,7 @@ class _Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, listed, rest = super().resolve_command(ctx, args)
         ctx.invoked_subcommand = name  # `invoke` asks for it if the import fails
-        return name, listed and _command(listed.name), rest
+        return name, listed and _command(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
         with explained():

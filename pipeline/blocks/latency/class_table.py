@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from io import StringIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,11 +86,11 @@ def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def _read(path: Path) -> tuple[Processor, list[str]]:
     with np.load(path, allow_pickle=False) as stored:
-        arrays = dict(stored)
+        arrays: dict[str, Any] = dict(stored)
     messages = arrays.pop("message").tolist()
     registers = RegisterWords(*(arrays.pop(name) for name in RegisterWords._fields))
-    widths = {name: int(arrays.pop(name)) for name in ("issue_width", "retire_width")}
-    return Processor(registers=registers, **widths, **arrays), messages
+    arrays |= {name: int(arrays[name]) for name in ("issue_width", "retire_width")}
+    return Processor(registers=registers, **arrays), messages
 
 
 def _keys(codes: Iterable[bytes]) -> np.ndarray:

@@ -174,7 +174,7 @@ def joined(first: Processor, second: Processor) -> Processor:
             parts = [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=missing) for part in parts]
         return np.concatenate(parts)
 
-    rows = {name: both(name, -1 if name == "choices" else 0) for name in PER_INSTRUCTION}
+    rows: dict[str, Any] = {name: both(name, -1 if name == "choices" else 0) for name in PER_INSTRUCTION}
     registers = RegisterWords(*map(np.concatenate, zip(first.registers, second.registers, strict=True)))
     return replace(first, groups=groups, registers=registers, **rows)
 
