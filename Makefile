@@ -80,7 +80,7 @@ $(READY): constraints.txt pyproject.toml
 		|| { $(call APT,python3-venv) && $(PYTHON) -m venv .venv; } \
 		|| { echo "error: $(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	$(BIN)/pip install --disable-pip-version-check -c constraints.txt $$(grep '^torch==' constraints.txt)
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[learn,graphs,pipeline,test]'
 	@touch $@
 
 # The pipeline runs on without llvm-mca: the report then says that the latency rows are missing, and why.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.schemas import SCHEMAS as SCHEMAS  # part of this module's interface
+from pipeline.replacing import replacing as replacing  # part of this module's interface
+from pipeline.schemas import SCHEMAS as SCHEMAS
 
 if TYPE_CHECKING:  # the console command starts without it
     import pandas as pd
@@ -21,24 +20,6 @@ if TYPE_CHECKING:  # the console command starts without it
 
 class TableError(ValueError):
     """A file is not the expected table; the message names the file, the fault and the remedy."""
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when the block ends without an error.
-
-    A killed process leaves at most a file named `.<name>.*.part`, never half of `path`.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write(frame: pd.DataFrame, name: str, path: Path) -> None:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RANKS: dict[str, int] = {
     "schemas": 0,
     "config": 0,
+    "replacing": 0,
     "tables": 1,
     "wiring": 1,
     "digests": 1,

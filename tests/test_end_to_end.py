@@ -238,7 +238,9 @@ def test_published_numbers_are_looked_at_again_when_the_tiny_corpus_gives_others
     assert planned(published, "reports/index.html") == {}
     with changed(published / "pipeline/blocks/schedulers/search.py", '"""', '"""Edited: '):
         assert planned(published, "reports/index.html") == {}
-    with changed(published / "reports/behaviour.json", '"experiments/processors/results#search": "', '"experiments/x": "'):
+    with changed(
+        published / "reports/behaviour.json", '"experiments/processors/results#search": "', '"experiments/x": "'
+    ):
         assert set(planned(published, "reports/index.html")) == {"claims", "report"}
 
 

@@ -415,6 +415,13 @@ def _promises() -> Iterator[Claim]:
         row = _of("newcomer", method="readme", target="this_machine", metric=f"minutes_to_{product}")
         yield Claim(f"newcomer_minutes_to_{product}", f"<= {minutes}", row)
     yield Claim("experiments_changed_since", "<= 8", _of("published", metric=CHANGED))
+    for name, method, metric, target in (
+        ("light_install_seconds", "pip", "install_seconds", "<= 60"),
+        ("light_install_megabytes", "pip", "install_megabytes", "<= 400"),
+        ("help_seconds", "help", "start_up_seconds", "<= 0.25"),
+        ("order_start_up_seconds", "order", "start_up_seconds", "<= 0.8"),
+    ):
+        yield Claim(name, target, _of("start_up", method=method, target="this_machine", metric=metric))
 
 
 def claims() -> list[Claim]:

@@ -97,7 +97,11 @@ def changes(
     common = provenance.behaviour.keys() & behaviour_now.keys()
     if not common:
         why.append("the tiny corpus gives none of its tables today")
-    why += [f"{name} of the tiny corpus differs" for name in sorted(common) if provenance.behaviour[name] != behaviour_now[name]]
+    why += [
+        f"{name} of the tiny corpus differs"
+        for name in sorted(common)
+        if provenance.behaviour[name] != behaviour_now[name]
+    ]
     if settings_now is None or isinstance(provenance.settings, str):
         return why
     then, today = flat(provenance.settings), flat(plain(settings_now))

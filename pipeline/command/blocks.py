@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from pipeline import tables
+from pipeline.replacing import replacing
 
 _LINES = 5000  # that are read at once
 _ANY_COMPILER = ""  # a regular expression that every compiler's name matches
@@ -55,7 +55,7 @@ def main(
     if out is None:
         sys.stdout.write(text)
     else:
-        with tables.replacing(out) as temporary:
+        with replacing(out) as temporary:
             temporary.write_text(text, encoding="utf-8")
         print(f"{len(lines)} basic blocks of {len(files) - unusable} files: {out}", file=sys.stderr)
     if unusable:

@@ -56,10 +56,10 @@ def main(
         raise ValueError(f"--out {out}: this is a folder; name a file in it, as {out / 'explanation.html'}")
     if file != _STANDARD and out.exists() and file.exists() and out.samefile(file):
         raise ValueError(f"--out {out}: the page would take the place of the file itself; name another file")
-    from pipeline import tables
     from pipeline.blocks.latency import llvm_mca
     from pipeline.blocks.latency.chips import Chip
     from pipeline.command.ordered_file import Job
+    from pipeline.replacing import replacing
     from pipeline.report.explanation.explained import explained, instructions
     from pipeline.report.explanation.page import page
 
@@ -78,7 +78,7 @@ def main(
         shown = [explained(gain, processor, row) for gain, row in zip(gains.best, first, strict=True)]
     name = "standard input" if file == _STANDARD else _printable(file.name)
     text = page(name, target, by, memory, gains, shown)
-    with tables.replacing(out) as temporary:
+    with replacing(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
     faster = f"{gains.faster:,} faster in a new order"
     if gains.faster:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipeline import tables
 from pipeline.graphs.compilers.fusion_problem import fusion_problem
 from pipeline.graphs.compilers.inductor.available import missing
 from pipeline.graphs.compilers.rates import frozen_rates
@@ -14,6 +13,7 @@ from pipeline.graphs.plans.fusion_summary import fusions_text, kernels_text, unk
 from pipeline.graphs.plans.fusions import as_json, best_of, fusions, kernels_of
 from pipeline.graphs.plans.named_module import NamedModule
 from pipeline.graphs.plans.sources import Source
+from pipeline.replacing import replacing
 
 _MOST_OPERATIONS = 600  # of a module that is compiled: every pair of its nodes is a question to Inductor
 
@@ -47,7 +47,7 @@ def fuse(model: str, source: Source, module: NamedModule | None, seed: int, plan
     if unknown := unknown_kinds_text(graph.kinds):
         print(unknown)
     if plan is not None:
-        with tables.replacing(plan) as temporary:
+        with replacing(plan) as temporary:
             temporary.write_text(as_json(best, kernels, source.names))
         print(f"plan: {plan}")
     if module is not None:

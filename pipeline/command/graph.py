@@ -9,7 +9,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from pipeline import tables
 from pipeline.command import fuse as fusing
 from pipeline.config.devices import DEVICES, LINKS, DeviceName, LinkName
 from pipeline.graphs.corpus.cost_rules import unpriced_text
@@ -21,6 +20,7 @@ from pipeline.graphs.plans.named_module import NamedModule
 from pipeline.graphs.plans.sources import Source, export_module, on_devices, read_file
 from pipeline.graphs.plans.trace import trace
 from pipeline.graphs.problems.problem import Problem
+from pipeline.replacing import replacing
 from pipeline.stages.command import explained
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
@@ -110,7 +110,7 @@ def main(
     learned-schedulers graph mine:Network --input int64:16,128 --training
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
-    Modules of torchvision need, in the clone: pip install -e '.[graphs]' -c constraints.txt. If an ONNX file leaves a
+    Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
     written. Exit code 2: an option is wrong.
     """
@@ -138,7 +138,7 @@ def main(
         print(summary.devices_text(problem, best.order, best.placement, times))
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
-            with tables.replacing(path) as temporary:
+            with replacing(path) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
 

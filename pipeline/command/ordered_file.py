@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from pipeline import tables
 from pipeline.blocks.corpus.forms import Forms
 from pipeline.blocks.corpus.unreadable import Unreadable
 from pipeline.blocks.dag.memory_order import MemoryOrder
@@ -25,7 +24,7 @@ from pipeline.blocks.ordering.orderer import Orderer
 from pipeline.blocks.ordering.permuted import permuted
 from pipeline.blocks.ordering.processes import mapped
 from pipeline.blocks.ordering.targets import Target
-from pipeline.command.order_diff import show
+from pipeline.replacing import replacing
 
 STANDARD = Path("-")  # input or output
 _LISTED = 10_000  # faults of lines that a report lists
@@ -83,6 +82,8 @@ def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
     left = {fault.place for fault in unproven}
     orders = orders._replace(changes=[change for change in orders.changes if change.place not in left])
     if job.diff and not job.quiet:
+        from pipeline.command.order_diff import show  # rich is slow to import
+
         show(document, orders)
     faults = [*document.faults, *orders.faults, *different]
     compared = [change for change in orders.changes if change.before >= 0]
@@ -184,7 +185,7 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         mode = output.stat().st_mode if output.exists() else None
-        with tables.replacing(output) as temporary, temporary.open("wb") as sink:
+        with replacing(output) as temporary, temporary.open("wb") as sink:
             yield sink
         if mode is not None:
             output.chmod(mode)
@@ -198,7 +199,7 @@ def _write(content: bytes, output: Path, file: Path) -> None:
         return
     mode = file.stat().st_mode
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tables.replacing(output) as temporary:
+    with replacing(output) as temporary:
         temporary.write_bytes(content)
     output.chmod(mode)
 

@@ -137,4 +137,8 @@ PAGES = (  # the first one links to all further pages
     ),
 )
 FILES = tuple(f"{page.name}.{kind}" for page in PAGES for kind in ("html", "md"))
-EXPERIMENTS = (*(name for page in PAGES for name in page.experiments), "newcomer")  # the last one has claims alone
+EXPERIMENTS = (
+    *(name for page in PAGES for name in page.experiments),
+    "newcomer",
+    "start_up",
+)  # the last two have claims alone

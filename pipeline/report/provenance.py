@@ -15,7 +15,14 @@ from pipeline.report.tables import Line, Table, columns, table
 UNKNOWN = "unknown"
 FRESH = "made with this report"
 # Beginnings of states, as the line of a page says them.
-_KINDS = {FRESH: FRESH, "current": "current", "measured": "measured", "frozen": "frozen", "changed": "**changed**", UNKNOWN: "of unknown state"}
+_KINDS = {
+    FRESH: FRESH,
+    "current": "current",
+    "measured": "measured",
+    "frozen": "frozen",
+    "changed": "**changed**",
+    UNKNOWN: "of unknown state",
+}
 COLUMNS = [
     *columns(mode, experiment="Experiment"),
     *columns(

@@ -94,4 +94,3 @@ def test_a_tree_is_dirty_by_tracked_files_outside_of_the_reports(
     assert len(head) == 40 and dirty is False
     (tmp_path / "code.py").write_text("b\n")
     assert provenance.commit() == (head, True)
-

@@ -95,7 +95,11 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(folder: Path) 
     assert {model: value[model, "train_blocks"] for model in MODELS} == {"large": 50, "few": 20, "small": 7}
     assert set(frames["history"]["model"]) == set(MODELS) and set(frames["history"]["seed"]) == {"0", "1"}
     origin = published.load((folder / "published").iterdir()).provenance["imitation"]
-    assert origin.settings == SETTINGS and set(origin.behaviour) == {*TABLES} - {"graphs/sets"} and origin.seeds == ["0", "1"]
+    assert (
+        origin.settings == SETTINGS
+        and set(origin.behaviour) == {*TABLES} - {"graphs/sets"}
+        and origin.seeds == ["0", "1"]
+    )
     assert set(origin.inputs) == {str(path) for path in (*paths, *sets)} and len(origin.weights) == 6
     assert origin.commit == "f" * 40 and origin.dirty is True
 

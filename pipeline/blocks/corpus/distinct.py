@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pyarrow as pa
 
 from pipeline.blocks.corpus.forms import LONGEST, Decoded, Forms
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pyarrow as pa
 
 
 def distinct_instructions(code: pa.BinaryArray) -> tuple[list[bytes], pa.ListArray]:
@@ -13,6 +17,8 @@ def distinct_instructions(code: pa.BinaryArray) -> tuple[list[bytes], pa.ListArr
 
     Raises ValueError for a block that is not made of whole instructions.
     """
+    import pyarrow as pa
+
     _, bounds, values = code.buffers()
     offsets = np.frombuffer(bounds, np.int32)[code.offset : code.offset + len(code) + 1].astype(np.int64)
     code_bytes = np.frombuffer(values, np.uint8) if values is not None else np.zeros(0, np.uint8)

@@ -18,7 +18,7 @@ from numba import njit
 from pipeline.blocks.corpus.cut import decoded_section, masked_section
 from pipeline.blocks.corpus.elf import Image
 from pipeline.blocks.corpus.forms import LONGEST, Forms
-from pipeline.schemas.following import MOST_FOLLOWING as MOST
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING as MOST
 
 _FINAL = {
     FlowControl.UNCONDITIONAL_BRANCH,

@@ -8,11 +8,12 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.config.corpus import BhiveSource, Corpus, FilesSource, Source, WheelSource
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pandas as pd
 
 ELF_MAGIC = b"\x7fELF"
 
@@ -91,6 +92,8 @@ def distribute(corpus: Corpus, artifacts: dict[str, Path]) -> pd.DataFrame:
     `artifacts`: source name -> the file that stage `fetch` wrote. Equal inputs give equal shards.
     Raises SourceError if an artifact is damaged or no source contains an ELF file.
     """
+    import pandas as pd
+
     manifest_rows = [
         (name, *program)
         for name, source in sorted(corpus.sources.items())

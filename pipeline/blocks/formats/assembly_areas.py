@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pipeline.blocks.corpus.elf_symbols import is_thunk
 from pipeline.blocks.formats.assembly_functions import functions
 from pipeline.blocks.formats.assembly_keys import Addresses, Finder
+from pipeline.blocks.formats.components import components as connected
 from pipeline.blocks.formats.computed_jumps import computed_jumps, may_compute
 from pipeline.blocks.formats.listing import Listing, by_section
 from pipeline.blocks.formats.statements import Kind, Source
@@ -41,9 +40,7 @@ def components(part: Listing, finder: Finder, areas: Areas, transfers: Addresses
     is_call = np.array([part.code(k)[:1] == b"\xe8" for k in transfers.holder.tolist()], bool)
     into = finder.at(transfers.key)
     inner = ~is_call & (into >= 0) & ~np.isin(transfers.key, begins)
-    pairs = (areas.of[transfers.holder[inner]], areas.of[into[inner]])
-    edges = coo_array((np.ones(len(pairs[0]), bool), pairs), shape=(areas.count, areas.count))
-    return connected_components(edges, directed=False)[1].astype(np.int64)
+    return connected(areas.of[transfers.holder[inner]], areas.of[into[inner]], areas.count)
 
 
 def entered_anywhere(

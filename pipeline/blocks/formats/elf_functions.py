@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pipeline.blocks.corpus.elf_layout import NOWHERE
 from pipeline.blocks.corpus.elf_relocations import (
@@ -22,6 +20,7 @@ from pipeline.blocks.corpus.elf_relocations import (
 )
 from pipeline.blocks.corpus.elf_symbols import Symbols, is_part, is_thunk
 from pipeline.blocks.corpus.forms import Forms
+from pipeline.blocks.formats.components import components
 from pipeline.blocks.formats.elf_code import Code, Flow
 from pipeline.blocks.formats.elf_image import Image
 from pipeline.blocks.formats.jump_tables import Labels, function_at, labels
@@ -68,7 +67,7 @@ def judge(
     away = into != code.function[rows]
     jumps = _Jumps(code.function[rows][away], code.to[rows][away], into[away])
     inner = (jumps.into >= 0) & ~(whole[jumps.into] & (functions.begin[jumps.into] == jumps.to))
-    component = _components(jumps.source[inner], jumps.into[inner], count)
+    component = components(jumps.source[inner], jumps.into[inner], count)
 
     indirect = _flags(count, code.function[_indirect(image, code, relocations)])
     thunks = _flags(count, code.function[code.flow == Flow.CHOSEN])
@@ -115,14 +114,6 @@ def _flags(count: int, indices: np.ndarray) -> np.ndarray:
     flags = np.zeros(count, bool)
     flags[indices] = True
     return flags
-
-
-def _components(source: np.ndarray, into: np.ndarray, count: int) -> np.ndarray:
-    """Number of the set of connected functions of each, (F,) int64."""
-    edges = coo_array((np.ones(len(source), bool), (source, into)), shape=(count, count))
-    _, component = connected_components(edges, directed=False)
-    numbers: np.ndarray = component.astype(np.int64)
-    return numbers
 
 
 def _spread(component: np.ndarray, flags: np.ndarray) -> np.ndarray:

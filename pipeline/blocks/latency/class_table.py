@@ -1,37 +1,42 @@
-"""Costs of classes of instructions on a processor: those that are shipped, and new ones by llvm-mca."""
+"""Costs of classes of instructions on a processor: those that are shipped, and new ones by llvm-mca.
+
+The shipped files are arrays that NumPy reads, so that `order` needs neither Arrow nor pandas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
+from importlib.util import find_spec
 from io import StringIO
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
 
 from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.latency.costs import Processor, processor
+from pipeline.blocks.latency.costs import PER_INSTRUCTION, Processor, joined, processor
 from pipeline.blocks.latency.llvm_mca import LlvmMcaError
+from pipeline.blocks.latency.renaming import RegisterWords
 from pipeline.config.processors import Judge
-from pipeline.tables import SCHEMAS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # slow to import
     import pandas as pd
+    import pyarrow as pa
 
 SHIPPED = Path(__file__).parent / "shipped"
 CLASSES = "classes"  # the file of all classes: machine code, and the row in the table of each processor
-SCHEMA = SCHEMAS["machine_instructions"].remove(0)  # of a processor's table: without machine code
-_CONSTANTS = ("issue_width", "retire_width", "pools", "buffers")  # columns that describe the processor
-_KEPT = SCHEMA.get_field_index("kept")
+_EXTRA = "pip install 'learned-schedulers[pipeline]'"
+_END = b"\1"  # behind the machine code of a class, because NumPy's strings of bytes lose zeros at their ends
+_LONGEST = 15  # bytes of an instruction
+_CONSTANTS = ("issue_width", "retire_width", "pools", "buffers")  # what describes the processor
 _MOST_ENTRIES = 1 << 31
-_UNITS = ("units", "choices")  # columns that show which groups of units there are
 
 
 def shipped_processors() -> list[str]:
     """Names of the processors whose costs are shipped."""
-    return sorted(path.stem for path in SHIPPED.glob("*.parquet") if path.stem != CLASSES)
+    return sorted(path.stem for path in SHIPPED.glob("*.npz") if path.stem != CLASSES)
 
 
 def table_of(frame: pd.DataFrame) -> pa.Table:
@@ -40,6 +45,10 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     For some instructions of many micro-ops (`rdrand`, masked stores on znver4), llvm-mca prints a negative number of
     entries of the reorder buffer as an unsigned one. All other instructions occupy one entry for each micro-op.
     """
+    import pyarrow as pa
+
+    from pipeline.tables import SCHEMAS
+
     entries_of_pools = [
         [
             min(micro_ops, pool) if entries > _MOST_ENTRIES else entries
@@ -47,9 +56,45 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
         ]
         for row, pools, micro_ops in zip(frame.kept, frame.pools, frame.micro_ops, strict=True)
     ]
-    schema = SCHEMA.remove(_KEPT)
+    with_code = SCHEMAS["machine_instructions"].remove(0)
+    place = with_code.get_field_index("kept")
+    schema = with_code.remove(place)
     table = pa.Table.from_pandas(frame[schema.names], schema, preserve_index=False).replace_schema_metadata(None)
-    return table.add_column(_KEPT, SCHEMA.field(_KEPT), pa.array(entries_of_pools, SCHEMA.field(_KEPT).type))
+    kept = with_code.field(place)
+    return table.add_column(place, kept, pa.array(entries_of_pools, kept.type))
+
+
+def write_costs(path: Path, costs: Processor, messages: Sequence[str]) -> None:
+    """Write the distinct costs of a processor, (U,) rows, each with the reason why it is unsupported, or nothing."""
+    arrays = {name: getattr(costs, name) for name in (*_CONSTANTS, "groups", *PER_INSTRUCTION)}
+    _write(path, arrays | costs.registers._asdict() | {"message": np.array(messages, np.str_)})
+
+
+def write_classes(path: Path, codes: Sequence[bytes], rows: dict[str, np.ndarray]) -> None:
+    """Write the machine code of all classes, and for each processor the row of its costs, (len(codes),) each."""
+    keys = _keys(codes)
+    ascending = np.argsort(keys)
+    _write(path, {"code": keys[ascending]} | {name: row[ascending] for name, row in rows.items()})
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    from pipeline.replacing import replacing
+
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _read(path: Path) -> tuple[Processor, list[str]]:
+    with np.load(path, allow_pickle=False) as stored:
+        arrays: dict[str, Any] = dict(stored)
+    messages = arrays.pop("message").tolist()
+    registers = RegisterWords(*(arrays.pop(name) for name in RegisterWords._fields))
+    arrays |= {name: int(arrays[name]) for name in ("issue_width", "retire_width")}
+    return Processor(registers=registers, **arrays), messages
+
+
+def _keys(codes: Iterable[bytes]) -> np.ndarray:
+    return np.array([code + _END for code in codes], f"S{_LONGEST + len(_END)}")
 
 
 class ClassTable:
@@ -63,25 +108,35 @@ class ClassTable:
         if name not in shipped_processors():
             raise ValueError(f"no processor is named {name!r}; there are {', '.join(shipped_processors())}")
         self._name, self._binary = name, binary
-        shipped: pa.Table = pq.read_table(SHIPPED / f"{name}.parquet", schema=SCHEMA)
-        self._not_shipped = len(shipped)  # the row of all classes that are not, without llvm-mca
-        self._table = pa.concat_tables([shipped, _unsupported(shipped)])
-        classes = pq.read_table(SHIPPED / f"{CLASSES}.parquet", columns=["code", name])
-        self._rows: dict[bytes, int] = dict(zip(classes["code"].to_pylist(), classes[name].to_pylist(), strict=True))
-        self.costs: Processor = processor(self._table)
+        self.costs, self._messages = _read(SHIPPED / f"{name}.npz")
+        self._not_shipped = len(self._messages)  # the row of all classes that are not, without llvm-mca
+        self.costs = joined(self.costs, _unsupported(self.costs))
+        self._messages.append("")
+        with np.load(SHIPPED / f"{CLASSES}.npz", allow_pickle=False) as stored:
+            self._codes, self._code_rows = stored["code"], stored[name]
+        self._new_rows: dict[bytes, int] = {}  # of classes that llvm-mca described
 
     def rows(self, codes: Sequence[bytes]) -> list[int]:
         """The row of `costs` of each class. llvm-mca is asked once for all that are new; `costs` is another one then.
 
         Without llvm-mca, new classes are unsupported. Raises LlvmMcaError if llvm-mca fails.
         """
-        new_codes = list(dict.fromkeys(code for code in codes if code not in self._rows))
-        if new_codes and self._binary is not None:
-            described = self._described(new_codes)
-            self._rows |= {code: len(self._table) + k for k, code in enumerate(new_codes)}
-            self._table = pa.concat_tables([self._table, described]).combine_chunks()
-            self.costs = processor(self._table)
-        return [self._rows.get(code, self._not_shipped) for code in codes]
+        rows = self._rows(codes)
+        new_codes = list(dict.fromkeys(code for code, row in zip(codes, rows, strict=True) if row < 0))
+        if new_codes and self._binary is not None and _reads_answers():
+            described, messages = self._described(new_codes)
+            self._new_rows |= {code: len(self._messages) + k for k, code in enumerate(new_codes)}
+            self._messages += messages
+            self.costs = joined(self.costs, described)
+            rows = self._rows(codes)
+        return [self._not_shipped if row < 0 else row for row in rows]
+
+    def _rows(self, codes: Sequence[bytes]) -> list[int]:
+        """The row of each class that has one, -1 of the others."""
+        keys = _keys(code if len(code) <= _LONGEST else b"" for code in codes)
+        places = np.minimum(np.searchsorted(self._codes, keys), len(self._codes) - 1)
+        shipped = np.where(self._codes[places] == keys, self._code_rows[places], -1).tolist()
+        return [self._new_rows.get(code, row) for code, row in zip(codes, shipped, strict=True)]
 
     def reason(self, code: bytes) -> str:
         """Why a class is unsupported; empty if it is supported. Raises LlvmMcaError if llvm-mca fails."""
@@ -89,10 +144,12 @@ class ClassTable:
         if self.costs.is_supported[row]:
             return ""
         if row == self._not_shipped:
+            if self._binary is not None:
+                return f"its costs are not shipped, and pandas and pyarrow read what llvm-mca measures: {_EXTRA}"
             return f"its costs are not shipped; llvm-mca {llvm_mca.VERSION} measures them: {llvm_mca.INSTALL} (as root)"
-        return self._table["message"][row].as_py() or f"the model of {self._name} has too few units for it"
+        return self._messages[row] or f"the model of {self._name} has too few units for it"
 
-    def _described(self, codes: Sequence[bytes]) -> pa.Table:
+    def _described(self, codes: Sequence[bytes]) -> tuple[Processor, list[str]]:
         """Rows of new classes by llvm-mca, measured beside others that show which groups of units there are."""
         from pipeline.blocks.latency import machine  # it takes time to import, and is needed here alone
 
@@ -100,33 +157,41 @@ class ClassTable:
         judge = Judge(cpu=self._name, iterations=1)
         with redirect_stderr(StringIO()):  # progress bars
             frame = machine.read([*codes, *self.witnesses()], self._name, judge, self._binary)
-        described = table_of(frame).slice(0, len(codes))
-        shown, expected = (part.select(_CONSTANTS).slice(0, 1).to_pylist() for part in (described, self._table))
+        table = table_of(frame).slice(0, len(codes))
+        described = processor(table)
+        shown, expected = (
+            {name: np.array(getattr(costs, name)).tolist() for name in _CONSTANTS} for costs in (described, self.costs)
+        )
         if shown != expected:
             raise LlvmMcaError(
                 f"{self._binary} describes {self._name} as {shown}, the shipped costs as {expected}; "
                 f"install LLVM {llvm_mca.VERSION}: {llvm_mca.INSTALL}"
             )
-        return described
+        return described, table["message"].to_pylist()
 
     def witnesses(self) -> list[bytes]:
         """A class for each choice of units that a class has: measured beside others, they show the groups of units."""
-        columns = self._table.select(_UNITS).to_pylist()
-        witnesses: dict[str, bytes] = {}
-        for code, row in self._rows.items():
+        shipped = ((key[: -len(_END)], row) for key, row in zip(self._codes.tolist(), self._code_rows, strict=True))
+        witnesses: dict[bytes, bytes] = {}
+        for code, row in chain(sorted(shipped), self._new_rows.items()):
             if self.costs.is_supported[row]:
-                witnesses.setdefault(repr(columns[row]), code)
+                units = (self.costs.unit_cycles[row] > 0).tobytes() + self.costs.choices[row].tobytes()
+                witnesses.setdefault(units, code)
         return list(witnesses.values())
 
 
-def _unsupported(table: pa.Table) -> pa.Table:
+def _reads_answers() -> bool:
+    """Whether what llvm-mca describes can be read here; the light installation lacks the packages."""
+    return all(find_spec(name) is not None for name in ("pandas", "pyarrow"))
+
+
+def _unsupported(costs: Processor) -> Processor:
     """A row without costs of the same processor."""
-    row = table.select([*_CONSTANTS, "machine"]).slice(0, 1).to_pylist()[0] | {"status": "unsupported", "message": ""}
-    zeros = {field.name: _zero(field.type) for field in SCHEMA}
-    return pa.Table.from_pylist([zeros | row], SCHEMA)
-
-
-def _zero(kind: pa.DataType) -> object:
-    if pa.types.is_list(kind):
-        return []
-    return "" if pa.types.is_string(kind) else 0
+    row = costs.restricted_to(np.array([0]))
+    zeros = {name: np.zeros_like(getattr(row, name)) for name in PER_INSTRUCTION}
+    zeros["choices"] -= 1
+    return Processor(
+        **{name: getattr(costs, name) for name in (*_CONSTANTS, "groups")},
+        **zeros,
+        registers=RegisterWords(*map(np.zeros_like, row.registers)),
+    )

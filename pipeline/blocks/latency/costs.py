@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numba import njit
 
 from pipeline.blocks.latency import in_order, packing
 from pipeline.blocks.latency.renaming import RegisterWords, renamed
-from pipeline.tables import SCHEMAS
+
+if TYPE_CHECKING:  # `order` starts without them, for it reads shipped costs alone
+    import pandas as pd
+    import pyarrow as pa
 
 _MEMORY = {"none": 0, "": 0, "load": packing.LOAD, "store": packing.STORE}
-_PER_INSTRUCTION = (
+PER_INSTRUCTION = (
     *("is_supported", "micro_ops", "latencies", "unit_cycles", "choices", "choice_cycles"),
     *("read_advance", "memory", "pool_entries", "buffer_entries"),
 )
@@ -50,7 +50,7 @@ class Processor:
 
     def restricted_to(self, rows: np.ndarray) -> Processor:
         """The same processor with these instructions alone. rows: (V,) of the table."""
-        chosen = {name: getattr(self, name)[rows] for name in _PER_INSTRUCTION}
+        chosen = {name: getattr(self, name)[rows] for name in PER_INSTRUCTION}
         return replace(self, **chosen, registers=self._registers(rows))
 
     def _registers(self, rows: np.ndarray) -> RegisterWords:
@@ -108,6 +108,9 @@ class Processor:
 
 def processor(table: pa.Table) -> Processor:
     """The processor of table `machine_instructions`. Raises ValueError if the table has several processors or none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     machines = table.group_by(["machine", "issue_width", "retire_width"]).aggregate([]).to_pylist()
     if len(machines) != 1:
         raise ValueError(f"one machine is needed, not {sorted({row['machine'] for row in machines})}")
@@ -150,11 +153,36 @@ def processor(table: pa.Table) -> Processor:
 
 def processor_of(frame: pd.DataFrame) -> Processor:
     """As `processor`, of a data frame with the columns of table `machine_instructions`."""
+    import pyarrow as pa
+
+    from pipeline.tables import SCHEMAS
+
     return processor(pa.Table.from_pandas(frame, SCHEMAS["machine_instructions"], preserve_index=False))
+
+
+def joined(first: Processor, second: Processor) -> Processor:
+    """One processor with the U instructions of the first, then the V of the second description of it."""
+    groups = np.unique(np.r_[first.groups, second.groups])
+
+    def both(name: str, missing: int = 0) -> np.ndarray:
+        parts = [getattr(first, name), getattr(second, name)]
+        if name == "choices":
+            numbers = [np.r_[np.searchsorted(groups, each.groups), -1] for each in (first, second)]
+            parts = [number[part].astype(np.int32) for number, part in zip(numbers, parts, strict=True)]
+        if parts[0].ndim == 2:
+            width = max(part.shape[1] for part in parts)
+            parts = [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=missing) for part in parts]
+        return np.concatenate(parts)
+
+    rows: dict[str, Any] = {name: both(name, -1 if name == "choices" else 0) for name in PER_INSTRUCTION}
+    registers = RegisterWords(*map(np.concatenate, zip(first.registers, second.registers, strict=True)))
+    return replace(first, groups=groups, registers=registers, **rows)
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, Any]:
     """The row of each entry of a column of lists, and the entries; entries that are lists stay an Arrow array."""
+    import pyarrow as pa
+
     lists = column.combine_chunks()
     entries = lists.flatten()
     rows = np.repeat(np.arange(len(lists)), np.diff(lists.offsets.to_numpy()))

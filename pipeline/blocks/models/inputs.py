@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING as MOST
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.relations import Relations
-from pipeline.schemas.following import MOST_FOLLOWING as MOST
 
 
 class Vocabulary:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.blocks.corpus.distinct import numbered
 from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.leaks import masked
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING, masked
 from pipeline.blocks.dag.conflicts import LONGEST
 from pipeline.blocks.dag.dependencies import Conflicts
 from pipeline.blocks.dag.memory_order import BlockConflicts, MemoryDags, MemoryOrder
@@ -25,7 +24,6 @@ from pipeline.blocks.ordering.methods import WITHOUT_PROCESSOR, Batch, By, Piece
 from pipeline.blocks.ordering.targets import Target
 from pipeline.blocks.problems.batches import by_length
 from pipeline.blocks.problems.store import BlockStore, Edges
-from pipeline.schemas.following import MOST_FOLLOWING
 
 UNKNOWN = -1  # cycles
 
@@ -194,7 +192,7 @@ def _store(read: BlockConflicts, latencies: np.ndarray) -> BlockStore:
     reduced, implied = _edges(read.conflicts, read.conflicts.reduced), _edges(read.conflicts, ~read.conflicts.reduced)
     following = np.full((size, MOST_FOLLOWING), -1, np.int32)
     places = np.arange(count, dtype=np.int32)
-    return BlockStore(pa.nulls(size, pa.string()), read.first, places, latencies, reduced, implied, following)
+    return BlockStore(None, read.first, places, latencies, reduced, implied, following)
 
 
 def _edges(conflicts: Conflicts, chosen: np.ndarray) -> Edges:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from iced_x86 import Decoder, Instruction, MemorySizeExt, Mnemonic, OpKind, Register, Register_, RegisterExt
 
-from pipeline import tables
 from pipeline.blocks.problems.tokens import IMMEDIATES, code_name, register_name, signed
 
 if TYPE_CHECKING:  # the console command starts without it
@@ -154,4 +153,6 @@ def _arrays(tokens: list[list[str]], compared: np.ndarray) -> Encodings:
 
 def load(path: Path) -> Encodings:
     """The arrays of table `encodings` in a file."""
+    from pipeline import tables
+
     return encoded(tables.read("encodings", path))

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from pipeline.blocks.latency.costs import Processor
 from pipeline.blocks.problems.instructions import Encodings
 from pipeline.blocks.problems.problems import Problems
 from pipeline.blocks.problems.sample import Sample
 from pipeline.blocks.problems.store import BlockStore, Edges
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pandas as pd
 
 
 def with_costs(encodings: Encodings, processors: Sequence[Processor]) -> Encodings:
@@ -104,6 +107,8 @@ def with_targets(
     block_id -> (n,) GCC's index of the instruction in slot t. A block without an order on a processor is left out.
     Returns a store of all these blocks, its instructions, and the samples with their targets.
     """
+    import pandas as pd
+
     # One entry for each sample and processor.
     rows: list[np.ndarray] = []
     targets: list[list[np.ndarray]] = []

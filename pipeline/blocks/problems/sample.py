@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from pipeline import tables
 from pipeline.blocks.problems.store import BlockStore
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Sample:
 
 def load(path: Path, store: BlockStore) -> Sample:
     """The blocks of a table `sets`. Raises ValueError for a block that is not in the store."""
+    from pipeline import tables
+
     members = tables.arrow("sets", path)
     ids, orders = members["block_id"].combine_chunks(), members["input_order"].combine_chunks()
     shown = np.split(orders.values.to_numpy(), orders.offsets.to_numpy()[1:-1])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numba import njit
 
-from pipeline import tables
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING as MOST
 from pipeline.blocks.problems.problems import Problems
-from pipeline.schemas.following import MOST_FOLLOWING as MOST
+
+if TYPE_CHECKING:  # the console command starts without it
+    import pyarrow as pa
 
 
 class Edges(NamedTuple):
@@ -29,7 +29,7 @@ class Edges(NamedTuple):
 class BlockStore:
     """B blocks with N instructions in all, numbered within each block in GCC's order."""
 
-    block_ids: pa.StringArray  # (B,), null for blocks that are in no table
+    block_ids: pa.StringArray  # (B,); None for blocks that are in no table
     first: np.ndarray  # (B + 1,) int64: instructions of block b are first[b] : first[b + 1]
     instructions: np.ndarray  # (N,) int32, rows of table `encodings`
     latencies: np.ndarray  # (N,) int16, nominal cycles
@@ -60,6 +60,8 @@ class BlockStore:
 
     def rows(self, block_ids: pa.Array) -> np.ndarray:
         """Rows of blocks, int64. Raises ValueError for a block that is not in the store."""
+        import pyarrow.compute as pc
+
         rows = pc.index_in(block_ids, self.block_ids)
         if rows.null_count:
             missing = block_ids.filter(rows.is_null())[0]
@@ -148,6 +150,10 @@ def _padded(bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def numbered(block_ids: pa.Array, encodings: pa.ListArray, following: pa.ListArray | None = None) -> pa.Table:
     """Table `instructions`. Without `following`, no instructions behind the blocks are known."""
+    import pyarrow as pa
+
+    from pipeline import tables
+
     if following is None:
         none = pa.array(np.zeros(len(block_ids) + 1, np.int32))
         following = pa.ListArray.from_arrays(none, pa.array([], pa.int32()))
@@ -167,4 +173,6 @@ def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
 
 def load(instructions: Path, dags: Path) -> BlockStore:
     """As `of_tables`, from files."""
+    from pipeline import tables
+
     return of_tables(tables.arrow("instructions", instructions), tables.arrow("dags", dags))

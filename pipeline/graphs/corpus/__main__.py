@@ -1,6 +1,6 @@
 """Write the cached graphs in `exported/` anew: `python -m pipeline.graphs.corpus [NAME...]`.
 
-It needs the optional extra: `pip install -e '.[graphs]' -c constraints.txt`; all other code reads the cached graphs.
+It needs the optional extra: `pip install -e '.[models]' -c constraints.txt`; all other code reads the cached graphs.
 """
 
 from __future__ import annotations

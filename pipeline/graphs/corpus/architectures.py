@@ -1,6 +1,6 @@
 """The networks whose graphs are in `exported/`: their names, their families, and the functions that make them.
 
-torchvision, timm and transformers are the optional extra `graphs`; only `python -m pipeline.graphs.corpus` needs them.
+torchvision, timm and transformers are the optional extra `models`; only `python -m pipeline.graphs.corpus` needs them.
 All modules and inputs are on torch's meta device: they have shapes and types, but no memory.
 """
 

@@ -22,7 +22,7 @@ from pipeline.graphs.problems.problem import Problem
 
 _DEVICES = 4  # the default number
 _UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
-_EXTRA = "pip install -e '.[graphs]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
+_EXTRA = "pip install -e '.[models]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,13 +139,22 @@ def test_another_name_is_refused() -> None:
 
 def with_few_classes(folder: Path, name: str, codes: list[bytes]) -> None:
     """Ship the classes of a few instructions alone."""
-    table, classes = pq.read_table(SHIPPED / f"{name}.parquet"), pq.read_table(SHIPPED / f"{CLASSES}.parquet")
-    shipped = [class_of(Decoder(64, code).decode()).code for code in codes]
-    chosen = classes.filter(pc.is_in(classes["code"], pa.array(shipped, pa.binary())))
-    rows = chosen[name].to_pylist()
-    numbers = pa.array(range(len(rows)), pa.int32())
-    pq.write_table(pa.table({"code": chosen["code"], name: numbers}), folder / f"{CLASSES}.parquet")
-    pq.write_table(table.take(rows), folder / f"{name}.parquet")
+    table = ClassTable(name)
+    shipped = sorted({class_of(Decoder(64, code).decode()).code for code in codes})
+    rows = table.rows(shipped)
+    costs = table.costs.restricted_to(np.array(rows))
+    used = np.unique(costs.choices[costs.choices >= 0])
+    numbers = np.full(len(costs.groups) + 1, -1, np.int32)
+    numbers[used] = np.arange(len(used))
+    width = max(np.flatnonzero(costs.unit_cycles.any(0))[-1] + 1, int(costs.groups[used].max()).bit_length())
+    narrow = replace(
+        costs,
+        groups=costs.groups[used],
+        choices=numbers[costs.choices],
+        unit_cycles=costs.unit_cycles[:, :width],
+    )
+    class_table.write_costs(folder / f"{name}.npz", narrow, [""] * len(rows))
+    class_table.write_classes(folder / f"{CLASSES}.npz", shipped, {name: np.arange(len(rows), dtype=np.int32)})
 
 
 @pytest.mark.parametrize("name", ["atom", "silvermont"])
@@ -171,10 +178,8 @@ def test_llvm_mca_is_asked_for_new_classes(
 
 def test_another_llvm_is_refused(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_few_classes(tmp_path, "skylake", CODES[:12])
-    table = pq.read_table(tmp_path / "skylake.parquet")
-    place = table.schema.get_field_index("pools")
-    other = pa.array([[1]] * len(table), table.schema.field(place).type)
-    pq.write_table(table.set_column(place, table.schema.field(place), other), tmp_path / "skylake.parquet")
+    costs = replace(ClassTable("skylake").costs, pools=np.array([1], np.int32))
+    class_table.write_costs(tmp_path / "skylake.npz", costs, [""] * len(costs.micro_ops))
     monkeypatch.setattr(class_table, "SHIPPED", tmp_path)
     chip = Chip("skylake", binary)
     with pytest.raises(LlvmMcaError, match="install LLVM 19"):

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from pipeline.blocks.corpus.leaks import MOST_FOLLOWING as MOST
 from pipeline.blocks.models.inputs import Inputs
 from pipeline.blocks.problems.relations import N_NODE, N_PAIR
 from pipeline.config.ordering import Encoder as Settings
-from pipeline.schemas.following import MOST_FOLLOWING as MOST
 
 _LONGEST = 64  # instructions of a block, if the network reads positions
 _WITHIN = 0  # category of a pair within the block, for which `Following` has no bias

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.optimize import minimize
 
 from pipeline.blocks.latency import in_order
 from pipeline.blocks.latency.costs import Processor
@@ -89,6 +88,8 @@ def compare(
 
 def fit(differences: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Weights (F,) that find the better of two: logistic regression on differences (P, F), weighted by gains (P,)."""
+    from scipy.optimize import minimize  # slow to import, and only training needs it
+
     scale = np.maximum(differences.std(0), 1e-9)
     scaled, share = differences / scale, gains / gains.sum()
 
