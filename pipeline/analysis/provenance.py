@@ -65,7 +65,6 @@ class Provenance(Section):
     frozen: str = ""  # the commit at which the code that made the numbers stood for the last time
     changed: list[str] = []  # why today's code gives other numbers, where that was found out by other means
     notes: list[str] = []  # what else is known
-    frozen: str = ""  # commit at which the code that made it last stood
 
     @staticmethod
     def read(path: Path) -> Provenance:
