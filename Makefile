@@ -39,7 +39,7 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard: prints its address and serves, until Ctrl-C
-	@python -m pipeline.stages dashboard
+	@python -m pipeline dashboard
 
 .PHONY: audit
 audit: ## are holes known of the packages of constraints.txt, or were they withdrawn? (SECURITY.md)
@@ -49,22 +49,22 @@ audit: ## are holes known of the packages of constraints.txt, or were they withd
 
 .PHONY: record
 record: $(READY) ## after Snakemake: let DVC version what was made
-	python -m pipeline.dvcfile recipes
+	python -m pipeline.lab.dvcfile recipes
 	dvc commit -f
 	snakemake --touch --forceall --quiet all  # DVC has relinked files
 
 .PHONY: adopt
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
 	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock: dvc repro (or dvc checkout) first" >&2; exit 1; }
-	python -m pipeline.checksums
+	python -m pipeline.lab.checksums
 	snakemake --touch --forceall --quiet all
 
 .PHONY: unlock
 unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
-	@python -m pipeline.recovery
+	@python -m pipeline.lab.recovery
 
-dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) pipeline/dvcfile.py params.yaml
-	python -m pipeline.dvcfile
+dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) pipeline/lab/dvcfile.py params.yaml
+	python -m pipeline.lab.dvcfile
 
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache

@@ -13,7 +13,7 @@ if workflow.local_exec and workflow.resource_settings.nodes is not None:
     workflow.global_resources["_nodes"] = None
 
 
-include: "rules/common.smk"
+include: "pipeline/lab/rules/common.smk"
 
 
 # Where jobs go to other machines, these stay: one needs the network, one writes MLflow's store in this folder.
@@ -33,14 +33,14 @@ rule all:
         path("tracked"),
 
 
-include: "rules/corpus.smk"
-include: "rules/experiments.smk"
-include: "rules/evidence.smk"
-include: "rules/graphs.smk"
-include: "rules/placement.smk"
-include: "rules/fusion.smk"
-include: "rules/publish.smk"
-include: "rules/versions.smk"
+include: "pipeline/corpus/rules.smk"
+include: "pipeline/lab/rules/experiments.smk"
+include: "pipeline/lab/rules/evidence.smk"
+include: "pipeline/lab/rules/graphs.smk"
+include: "pipeline/placement/rules.smk"
+include: "pipeline/fusion/rules.smk"
+include: "pipeline/lab/rules/publish.smk"
+include: "pipeline/lab/rules/versions.smk"
 
 
 complete(workflow.rules)

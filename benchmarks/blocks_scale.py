@@ -34,11 +34,12 @@ import yaml
 
 from benchmarks import made_blocks
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import tables
-from pipeline.analysis.growth import exponent
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.config import files
-from pipeline.places import path
+from pipeline.corpus.tables import BLOCKS
+from pipeline.lab import tables
+from pipeline.lab.config import files
+from pipeline.lab.growth import exponent
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, Row, results, row
 
 ROOT = Path(__file__).parents[1]
 MILLIONS = (1, 3, 10, 30)
@@ -79,8 +80,8 @@ class Cost(NamedTuple):
 
 
 def _stage_of(command: list[str]) -> str:
-    """`ingest` of `python -m pipeline.stages ingest ...`; shells that start it do not count."""
-    return command[3] if command[1:3] == ["-m", "pipeline.stages"] and len(command) > 3 else ""
+    """`ingest` of `python -m pipeline ingest ...`; shells that start it do not count."""
+    return command[3] if command[1:3] == ["-m", "pipeline.lab.stages"] and len(command) > 3 else ""
 
 
 def watched(command: list[str], folder: Path) -> Cost:
@@ -199,7 +200,7 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
     command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
     cost = watched([*command, "--", TARGET], folder)
-    groups = tables.RowGroups("blocks", folder / path("blocks", corpus="released"), ["n_instructions"])
+    groups = tables.RowGroups(BLOCKS, folder / path("blocks", corpus="released"), ["n_instructions"])
     instructions = sum(int(group["n_instructions"].to_numpy().sum(dtype=np.int64)) for group in groups)
     size = {
         "blocks": groups.n_rows,
@@ -251,7 +252,7 @@ def main(
             print(pd.DataFrame(of_rules).drop(columns="blocks").to_string(), flush=True)
     frames = {"scale_sizes": pd.DataFrame(sizes), "scale_rules": pd.DataFrame(rule_rows)}
     frames["results"] = results(_rows(sizes))
-    stages = [f"pipeline.stages.{rule}" for rule in _FILES]
+    stages = [f"pipeline.lab.stages.{rule}" for rule in _FILES]
     settings = {"millions": sorted(millions), "cores": CORES, "blocks_a_job": BLOCKS_A_JOB, "seed": SEED}
     settings |= {"real_share": made_blocks.REAL_SHARE, "lines": made_blocks.LINES}
     publish(out, frames, settings, ["benchmarks.blocks_scale", *stages], [blocks])

@@ -28,12 +28,12 @@ import psutil
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import tables
-from pipeline.analysis import rows
-from pipeline.blocks.corpus.fetch import fetch
-from pipeline.blocks.corpus.sources import distributed, read_program
-from pipeline.config.corpus import BhiveSource, Corpus, FilesSource
-from pipeline.config.params import load
+from learned_schedulers.blocks.read.source_settings import BhiveSource, Corpus, FilesSource
+from learned_schedulers.blocks.read.sources import distributed, read_program
+from pipeline.corpus.fetch import fetch
+from pipeline.corpus.tables import BLOCKS, MANIFEST, SKIPPED
+from pipeline.lab import rows, tables
+from pipeline.lab.config.params import load
 
 CORES = 2
 MODE = "full"
@@ -42,7 +42,7 @@ PROGRAM_SIZES = (1.0, 0.5, 0.1)  # of the largest file
 # What a single program may take: so many times objdump, and the stages' interpreters and imports.
 ALLOWED_TIMES, ALLOWED_START_SECONDS = 1.5, 4.0
 _SAMPLE_SECONDS = 0.05
-_ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}  # as rules/common.smk
+_ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}  # as pipeline/lab/rules/common.smk
 
 
 class Cost(NamedTuple):
@@ -95,7 +95,7 @@ def _two_at_a_time(commands: list[list[str]]) -> None:
 
 
 def _stage(name: str, **options: object) -> list[str]:
-    words = [sys.executable, "-m", "pipeline.stages", name]
+    words = [sys.executable, "-m", "pipeline.lab.stages", name]
     for option, value in options.items():
         words += [f"--{option.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
     return words
@@ -230,8 +230,8 @@ def main(
         print("first run: which files are eligible; compiling", flush=True)
         first = measured(pipeline.all)
         print(f"  {first.wall_seconds:.1f} s, a cold start where numba's cache was empty", flush=True)
-        files = tables.read("manifest", pipeline.manifest)
-        left_out = tables.read("skipped", pipeline.skipped)
+        files = tables.read(MANIFEST, pipeline.manifest)
+        left_out = tables.read(SKIPPED, pipeline.skipped)
         files = files[~files["program"].isin(left_out["program"])]
         programs = _unpacked(corpus, files, folder / "elf")
         print(f"{len(files)} eligible files, {files['size_bytes'].sum() / 1e6:.0f} MB", flush=True)
@@ -246,10 +246,10 @@ def main(
         growth = []
         for share in SHARES:
             tables.write(
-                distributed(_share(files, share).drop(columns="shard"), corpus.shards), "manifest", pipeline.manifest
+                distributed(_share(files, share).drop(columns="shard"), corpus.shards), MANIFEST, pipeline.manifest
             )
             cost = measured(pipeline.run)
-            blocks = tables.read("blocks", pipeline.blocks, ["n_instructions", "occurrences"])
+            blocks = tables.read(BLOCKS, learned_schedulers.blocks, ["n_instructions", "occurrences"])
             instructions = int((blocks["n_instructions"].astype(int) * blocks["occurrences"]).sum())
             growth.append((share, instructions, cost.wall_seconds, cost.peak_gb))
             print(f"share {share}: {instructions} instructions, {cost}", flush=True)
@@ -270,7 +270,9 @@ def main(
     results = rows.results(of_corpus + of_programs)
     names = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]
     frames = {"results": results, "growth": pd.DataFrame(growth, columns=names)}
-    stages = [f"pipeline.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "join_partitions", "dags")]
+    stages = [
+        f"pipeline.lab.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "join_partitions", "dags")
+    ]
     settings = {"corpus": corpus.model_dump(mode="json"), "pairs": pairs, "cores": CORES}
     settings |= {"allowed_times_objdump": ALLOWED_TIMES, "allowed_start_seconds": ALLOWED_START_SECONDS}
     publish(out, frames, settings, ["benchmarks.ingest", *stages])

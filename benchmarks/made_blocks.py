@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pipeline import tables
-from pipeline.blocks.corpus.forms import Forms
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.tables import BLOCKS
+from pipeline.lab import tables
 
 REAL_SHARE = 1 / 20
 LINES = 250_000  # of a file
@@ -31,7 +32,7 @@ class Real(NamedTuple):
 
 def read(blocks: Path, seed: int) -> Real:
     """The blocks of a table, shuffled."""
-    column = tables.arrow("blocks", blocks, ["code"])["code"].combine_chunks()
+    column = tables.arrow(BLOCKS, blocks, ["code"])["code"].combine_chunks()
     column = column.take(np.random.default_rng(seed).permutation(len(column)))
     _, offsets, values = column.buffers()
     bounds = np.frombuffer(offsets, np.int32)[: len(column) + 1].astype(np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, results, row
+from pipeline.lab.rows import Quantity, results, row
 
 _ROUNDS = 3
 ROOT = Path(__file__).parents[1]

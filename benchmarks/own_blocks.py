@@ -34,24 +34,24 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.reorder import reordered
-from pipeline.blocks.dag.conflicts import LONGEST
-from pipeline.blocks.dag.memory_order import MemoryDags, MemoryOrder, linked_by_form
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.dag.topology import adjacency
-from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import CodeBlock, Document
-from pipeline.blocks.formats.lines import code_of
-from pipeline.blocks.ordering.legality import Legality, paired
-from pipeline.blocks.ordering.line_orders import LineOrderer
-from pipeline.blocks.ordering.matching import Instructions
-from pipeline.blocks.ordering.methods import MEASURED, By
-from pipeline.blocks.ordering.orderer import Orderer, Status
-from pipeline.blocks.ordering.proof import Change, Prover
-from pipeline.blocks.ordering.targets import Target
-from pipeline.places import path
+from learned_schedulers.blocks.dag.conflicts import LONGEST
+from learned_schedulers.blocks.dag.memory_order import MemoryDags, MemoryOrder, linked_by_form
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.dag.topology import adjacency
+from learned_schedulers.blocks.order.legality import Legality, paired
+from learned_schedulers.blocks.order.line_orders import LineOrderer
+from learned_schedulers.blocks.order.matching import Instructions
+from learned_schedulers.blocks.order.methods import MEASURED, By
+from learned_schedulers.blocks.order.orderer import Orderer, Status
+from learned_schedulers.blocks.order.proof import Change, Prover
+from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.read import reading
+from learned_schedulers.blocks.read.document import CodeBlock, Document
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.lines import code_of
+from learned_schedulers.blocks.read.reorder import reordered
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, Row, results, row
 
 MEMORY: MemoryOrder = "tso"
 CONTROLS = ("random", "broken")

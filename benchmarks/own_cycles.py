@@ -24,17 +24,18 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import tables
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.analysis.statistics import Bootstrap
-from pipeline.blocks.corpus.assembly import AssemblyError, gas
-from pipeline.blocks.dag.memory_order import MemoryOrder
-from pipeline.blocks.latency import answers, llvm_mca
-from pipeline.blocks.ordering.methods import IMITATOR, MEASURED, NETWORK, By, policy_file, serves
-from pipeline.blocks.ordering.orderer import Orderer, Status
-from pipeline.blocks.ordering.targets import TARGETS, Target
-from pipeline.config.processors import Judge
-from pipeline.places import path
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.order.methods import IMITATOR, MEASURED, NETWORK, By, policy_file, serves
+from learned_schedulers.blocks.order.orderer import Orderer, Status
+from learned_schedulers.blocks.order.targets import TARGETS, Target
+from learned_schedulers.blocks.processors import answers, llvm_mca
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import AssemblyError, gas
+from pipeline.corpus.tables import BLOCKS, SETS
+from pipeline.lab import tables
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, Row, results, row
+from pipeline.lab.statistics import Bootstrap
 
 _MEMORIES: tuple[MemoryOrder, ...] = ("tso", "single_thread")
 _SAMPLES, _CONFIDENCE, _PIECE = 1000, 0.95, 1000
@@ -50,8 +51,8 @@ def main(
     if binary is None:
         raise ValueError(f"llvm-mca is needed: {llvm_mca.INSTALL}")
     inputs = [path("sets", set=chosen), path("blocks", corpus="released")]
-    ids = tables.read("sets", Path(inputs[0]), ["block_id"])["block_id"][: most or None]
-    codes = tables.read("blocks", Path(inputs[1]), ["block_id", "masked_code"], tables.of_blocks(ids))["masked_code"]
+    ids = tables.read(SETS, Path(inputs[0]), ["block_id"])["block_id"][: most or None]
+    codes = tables.read(BLOCKS, Path(inputs[1]), ["block_id", "masked_code"], tables.of_blocks(ids))["masked_code"]
     rows: list[Row] = []
     for target in TARGETS:
         rows += _of_target(target, list(codes), chosen, binary)

@@ -30,11 +30,11 @@ import pyarrow.parquet as pq
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.blocks.ordering.methods import NETWORK, policy_file
-from pipeline.places import path
+from learned_schedulers.blocks.order.methods import NETWORK, policy_file
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, Row, results, row
 
-_COMMAND = (sys.executable, "-m", "pipeline.command.main")
+_COMMAND = (sys.executable, "-m", "learned_schedulers.command.main")
 _CORES, _ROUNDS, _LINES, _STREAMED, _SEED = 2, 3, 300_000, 10_000_000, 24
 _TARGET = "haswell"
 _UNUSUAL = {
@@ -69,7 +69,7 @@ def main(
             rows += _streamed(folder, source, streamed)
     os.sched_setaffinity(0, allowed)
     settings = {"cores": _CORES, "rounds": _ROUNDS, "lines": lines, "streamed": streamed, "target": _TARGET}
-    modules = ["benchmarks.own_speed", "pipeline.command.main"]
+    modules = ["benchmarks.own_speed", "learned_schedulers.command.main"]
     publish(output, {"results": results(rows)}, settings, modules, inputs, [NETWORK, policy_file(_TARGET)])
 
 

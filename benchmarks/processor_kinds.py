@@ -34,9 +34,9 @@ from safetensors.numpy import load_file
 
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline import LEVEL_3
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.places import path
-from pipeline.trial.copies import changed, copy_of_repository, run
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, Row, results, row
+from pipeline.lab.trial.copies import changed, copy_of_repository, run
 
 KINDS = ("EPYC-Milan", "Haswell")  # as qemu calls them
 _OF = {"experiment": "quick", "dependencies": "full", "seed": "0"}
@@ -53,7 +53,7 @@ TARGETS = [
     path("residuals"),
 ]
 _NUMPY = {"NPY_DISABLE_CPU_FEATURES": f"X86_V3 {LEVEL_3['NPY_DISABLE_CPU_FEATURES']}"}  # below qemu
-_STAGES = "python -m pipeline.stages"  # how rules start a stage; Snakemake puts its own Python first in PATH
+_STAGES = "python -m pipeline"  # how rules start a stage; Snakemake puts its own Python first in PATH
 _KIND = "from llvmlite.binding import get_host_cpu_name as name; print(name())"
 
 
@@ -76,7 +76,7 @@ def main(
             shutil.rmtree(copy / "data", ignore_errors=True)
             shutil.rmtree(copy / ".snakemake")
             shutil.rmtree(copy / "benchmarks/rules")
-            with changed(copy / "rules/common.smk", _STAGES, f"{shims / 'python'} -m pipeline.stages"):
+            with changed(copy / "pipeline/lab/rules/common.smk", _STAGES, f"{shims / 'python'} -m pipeline"):
                 run(copy, "snakemake", "-j1", *TARGETS)
             stages = len([*(copy / "benchmarks/rules").rglob("*.tsv")])
             if emulated_stages(shims) < stages:
@@ -86,7 +86,12 @@ def main(
                 place = {"experiment": output.name, "set": "tiny", "method": table, "judge": kind}
                 rows.append(row(place, Quantity("values_that_differ", unit="count"), float(different), n=n, seed="all"))
     settings = {"kinds": kind_names, "targets": TARGETS}
-    publish(output, {"results": results(rows)}, settings, ["benchmarks.processor_kinds", "pipeline.stages.train"])
+    publish(
+        output,
+        {"results": results(rows)},
+        settings,
+        ["benchmarks.processor_kinds", "pipeline.reproduction.stages.train"],
+    )
 
 
 def shim(folder: Path, emulator: str, kind: str) -> None:
@@ -94,7 +99,7 @@ def shim(folder: Path, emulator: str, kind: str) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "stages").write_text("")
     environment = " ".join(f"{name}='{value}'" for name, value in _NUMPY.items())
-    noted = f'[ "$2" = pipeline.stages ] && echo "$3" >> {folder}/stages\n'
+    noted = f'[ "$2" = pipeline.lab.stages ] && echo "$3" >> {folder}/stages\n'
     script = f'#!/bin/sh\n{noted}{environment} exec {emulator} -cpu {kind} {sys.executable} "$@"\n'
     (folder / "python").write_text(script)
     (folder / "python").chmod(0o755)

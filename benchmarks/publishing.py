@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.analysis import published
+from pipeline.lab import published
 
 PUBLISHED = Path("reports/published")
 

@@ -1,4 +1,4 @@
-"""Memory and time of every rule's jobs -> rules/resources.csv, which declares them: `python -m benchmarks.rule_costs`.
+"""Memory and time of every rule's jobs -> pipeline/lab/rules/resources.csv, which declares them: `python -m benchmarks.rule_costs`.
 
 Snakemake measures each job (benchmarks/rules/<rule>/). A rule is declared with 1.5 times the largest memory that one of
 its jobs had, in steps of 500 MB, and four times the longest of their times, at least 15 minutes: other machines are
@@ -17,9 +17,9 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from pipeline import tables
+from pipeline.lab import tables
 
-TABLE = Path("rules/resources.csv")
+TABLE = Path("pipeline/lab/rules/resources.csv")
 COLUMNS = ["rule", "mem_mb", "minutes", "gpus", "jobs", "measured_mb", "measured_seconds", "run"]
 DEFAULT: dict[str, Any] = {
     "mem_mb": 4000,

@@ -29,22 +29,22 @@ import torch
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import tables
-from pipeline.analysis import provenance as origins
-from pipeline.analysis import published
-from pipeline.analysis.rows import Quantity, results, row
-from pipeline.blocks.latency.costs import Processor, processor
-from pipeline.blocks.problems import instructions as instruction_encodings
-from pipeline.blocks.problems import store
-from pipeline.blocks.problems.batches import by_length
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.processors import supported
-from pipeline.blocks.problems.sample import load
-from pipeline.blocks.schedulers import Budget, Decoding, Method, make
-from pipeline.config import params
-from pipeline.config.params import Params
-from pipeline.places import path
-from pipeline.schemas.results import KEY
+from learned_schedulers.blocks.methods import Budget, Decoding, Method, make
+from learned_schedulers.blocks.problems import instructions as instruction_encodings
+from learned_schedulers.blocks.problems import store
+from learned_schedulers.blocks.problems.batches import by_length
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.processors import supported
+from learned_schedulers.blocks.problems.sample import load
+from learned_schedulers.blocks.processors.costs import Processor, processor
+from pipeline.lab import provenance as origins
+from pipeline.lab import published, tables
+from pipeline.lab.config import params
+from pipeline.lab.config.params import Params
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, results, row
+from pipeline.lab.shared_tables import KEY
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 EXPERIMENT, TIMED_ON = "schedulers", "processors"  # whose methods, and whose sets
 _INSTRUCTIONS = 8192  # of a batch
@@ -87,7 +87,7 @@ def main(
     stored_blocks = store.load(Path(path("instructions", corpus="released")), Path(dags))
     encodings = instruction_encodings.load(Path(path("encodings", corpus="released")))
     model = path("machine_instructions", corpus="released", machine=machine)
-    chip = processor(tables.arrow("machine_instructions", Path(model)))
+    chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, Path(model)))
     methods = _methods(settings, machine, encodings, chip)
     measured = []
     for name in chosen or settings.experiments[TIMED_ON].sets:

@@ -34,21 +34,21 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.config import params
-from pipeline.config.graph_methods import graph_entry
-from pipeline.graphs.corpus import synthetic
-from pipeline.graphs.corpus.placed import chosen
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.limits import memory_limit
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.environment.batched import Environment, Sequence
-from pipeline.graphs.environment.compiled import CompiledEnvironment
-from pipeline.graphs.environment.single import ScheduleEnv
-from pipeline.graphs.models import policy
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers import Budget, make
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.environment.batched import Environment, Sequence
+from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
+from learned_schedulers.graphs.environment.single import ScheduleEnv
+from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.graphs.methods.settings import graph_entry
+from learned_schedulers.graphs.models import policy
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.read import synthetic
+from learned_schedulers.graphs.read.roofline import problem_of
+from pipeline.graph_sets.placed import chosen
+from pipeline.lab.config import params
+from pipeline.lab.rows import Quantity, Row, results, row
 
 Key = TypeVar("Key")
 DEVICES = 4
@@ -261,7 +261,7 @@ def main(
     table = results([{**measured, "experiment": folder.name} for measured in timed.rows(count)])
     print(table[["set", "target", "method", "lengths", "metric", "baseline", "value"]].to_string(index=False))
     options: dict[str, Any] = {"rounds": count}
-    modules = ["benchmarks.speed", *(f"pipeline.graphs.schedulers.{name}" for name in timed.methods)]
+    modules = ["benchmarks.speed", *(f"learned_schedulers.graphs.methods.{name}" for name in timed.methods)]
     publish(folder, {"results": table}, options, modules)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, results, row
+from pipeline.lab.rows import Quantity, results, row
 
 _ROUNDS = 5
 _METHODS = ("list", "policy", "search")

@@ -1,13 +1,13 @@
 """Our rule of XLA's CPU fusion compared with jax's compilation, pair by pair: `python -m benchmarks.xla_fusions`.
 
 Small functions are compiled by jax for the CPU, which writes their HLO text right before and right after its pass
-`fusion`. Our rule (pipeline/graphs/compilers/xla_cpu.py) decides on the text before; a pair is an instruction and one
+`fusion`. Our rule (learned_schedulers/graphs/compilers/xla_cpu.py) decides on the text before; a pair is an instruction and one
 of its operands, and agrees where both compute the operand in the same of the instruction's kernels. What differs is
 printed, with our reason. Needs jax: `pip install -e '.[collection]' -c constraints.txt`. Seconds of one core.
 
 It publishes, by function and over all of them: the share of pairs that agree; the share that XLA fuses; and the share
 that simpler rules get right: no fusion, every loop into every loop, and the rule that graphs are fused by
-(pipeline/graphs/compilers/loop_fusion.py). Intervals are over functions, whose pairs resemble each other.
+(learned_schedulers/graphs/compilers/loop_fusion.py). Intervals are over functions, whose pairs resemble each other.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import typer
 
 from benchmarks.data_collection import cartpole
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.clusters import ClusterBootstrap
-from pipeline.analysis.rows import Quantity, Row, once, results, row
-from pipeline.graphs.compilers import loop_fusion
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.hlo import Computation, Instruction, parse
-from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.compilers.xla_decisions import Compared, compare, fused_computations
-from pipeline.graphs.compilers.xla_instructions import is_elementwise, is_expensive, is_loop
-from pipeline.graphs.compilers.xla_kernels import Pair
+from learned_schedulers.graphs.compilers import loop_fusion
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.hlo import Computation, Instruction, parse
+from learned_schedulers.graphs.compilers.kinds import Loop
+from learned_schedulers.graphs.compilers.xla_decisions import Compared, compare, fused_computations
+from learned_schedulers.graphs.compilers.xla_instructions import is_elementwise, is_expensive, is_loop
+from learned_schedulers.graphs.compilers.xla_kernels import Pair
+from pipeline.lab.clusters import ClusterBootstrap
+from pipeline.lab.rows import Quantity, Row, once, results, row
 
 SAMPLES, CONFIDENCE = 1000, 0.95
 PEERS = ("separate", "every_loop", "loop_fusion")

@@ -25,9 +25,9 @@ from matplotlib.figure import Figure
 from scipy.optimize import linprog
 from torch import nn
 
-from pipeline.operators.constraints import AffineEqualities, Constraint, HalfSpaces, NonNegative
-from pipeline.operators.epocs import epocs, violation
-from pipeline.operators.sinkhorn import sinkhorn
+from learned_schedulers.operators.constraints import AffineEqualities, Constraint, HalfSpaces, NonNegative
+from learned_schedulers.operators.epocs import epocs, violation
+from learned_schedulers.operators.sinkhorn import sinkhorn
 
 JOBS, MACHINES, RESOURCES, FEATURES = 12, 3, 2, 4  # resources: cores, memory
 

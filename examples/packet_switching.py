@@ -25,9 +25,9 @@ from matplotlib.figure import Figure
 from scipy.optimize import linprog
 from torch import nn
 
-from pipeline.operators.constraints import Box, Constraint, HalfSpaces
-from pipeline.operators.epocs import epocs, violation
-from pipeline.operators.sinkhorn import sinkhorn
+from learned_schedulers.operators.constraints import Box, Constraint, HalfSpaces
+from learned_schedulers.operators.epocs import epocs, violation
+from learned_schedulers.operators.sinkhorn import sinkhorn
 
 PORTS, SLOTS = 8, 20  # slots of a frame
 

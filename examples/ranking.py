@@ -22,10 +22,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import nn
 
-from pipeline.operators.decoding import hungarian
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import popocs, residual
-from pipeline.operators.sinkhorn import sinkhorn
+from learned_schedulers.operators.decoding import hungarian
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import popocs, residual
+from learned_schedulers.operators.sinkhorn import sinkhorn
 
 ITEMS, FEATURES, PREFERENCES = 10, 6, 8  # each query has 8 known preferences among its 45 pairs
 

@@ -23,10 +23,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import nn
 
-from pipeline.operators.constraints import AffineEqualities, Constraint, NonNegative
-from pipeline.operators.decoding import hungarian
-from pipeline.operators.epocs import epocs, violation
-from pipeline.operators.sinkhorn import sinkhorn
+from learned_schedulers.operators.constraints import AffineEqualities, Constraint, NonNegative
+from learned_schedulers.operators.decoding import hungarian
+from learned_schedulers.operators.epocs import epocs, violation
+from learned_schedulers.operators.sinkhorn import sinkhorn
 
 CITIES = 10
 FORBIDDEN = 1e4  # far below every logit and every entry

@@ -10,9 +10,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from pipeline.analysis import behaviour
-from pipeline.analysis.provenance import machine
-from pipeline.trial.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
+from pipeline.lab import behaviour
+from pipeline.lab.provenance import machine
+from pipeline.lab.trial.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
 
 RECORD = ROOT / behaviour.RECORD
 

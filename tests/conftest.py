@@ -15,7 +15,7 @@ import torch
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from pipeline.blocks.latency import llvm_mca
+from learned_schedulers.blocks.processors import llvm_mca
 from tests.copies import run_with_two_kills
 
 settings.register_profile(

@@ -12,7 +12,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from pipeline.trial.copies import ENVIRONMENT, copy_of_repository, run
+from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, run
 
 EVALUATED = {"evaluate", "claims", "report", "track", "all"}  # rules behind all judged schedules
 
@@ -30,7 +30,7 @@ def run_with_two_kills(folder: Path) -> None:
         time.sleep(1)  # into the next job
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert "Removed the lock" in run(folder, sys.executable, "-m", "pipeline.recovery")
+        assert "Removed the lock" in run(folder, sys.executable, "-m", "pipeline.lab.recovery")
     run(folder, "snakemake", "-j1")
 
 

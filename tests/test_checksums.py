@@ -8,10 +8,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from pipeline import checksums, tables
-from pipeline.checksums import DamagedError, files_below, record, recorded, renew, verify
-from pipeline.stages.checking import checked
-from pipeline.trial.damage import flip, truncate
+from pipeline.corpus.tables import MANIFEST, REASONS
+from pipeline.lab import checksums, tables
+from pipeline.lab.checksums import DamagedError, files_below, record, recorded, renew, verify
+from pipeline.lab.stages.checking import checked
+from pipeline.lab.trial.damage import flip, truncate
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def table() -> Path:
     path = Path("data/twins.parquet")
     rows = [("reasons", "a", "mov", 3, "nop")]
-    tables.write_rows([row[1:] for row in rows], "reasons", path)
+    tables.write_rows([row[1:] for row in rows], REASONS, path)
     return path
 
 
@@ -107,14 +108,14 @@ def test_a_stage_that_failed_records_nothing_and_names_a_remedy(fault: Exception
 def test_the_first_process_of_a_training_records(monkeypatch: pytest.MonkeyPatch) -> None:
     for rank in ("1", "0"):
         monkeypatch.setenv("RANK", rank)
-        checked(lambda out: tables.write_rows([], "reasons", out))(out=Path(f"data/{rank}"))
+        checked(lambda out: tables.write_rows([], REASONS, out))(out=Path(f"data/{rank}"))
     assert [recorded(Path(f"data/{rank}")) is not None for rank in ("1", "0")] == [False, True]
 
 
 def test_artifacts_that_only_the_manifest_names_are_verified() -> None:
     artifact, manifest = listing(), Path("data/corpus/manifest.parquet")
     row = {"source": "tiny", "program": "a.so", "artifact": str(artifact), "size_bytes": 3, "shard": 0}
-    tables.write_rows([row], "manifest", manifest)
+    tables.write_rows([row], MANIFEST, manifest)
     record(artifact)
     reading(manifest)
     flip(artifact, 3)
@@ -132,7 +133,7 @@ def test_folders_are_searched_and_half_written_files_passed_over() -> None:
 def test_what_dvc_put_there_is_recorded_anew_and_what_a_disk_lost_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     path = listing()
     record(path)
-    tables.write_rows([], "reasons", path)  # another file takes its place
+    tables.write_rows([], REASONS, path)  # another file takes its place
     with pytest.raises(DamagedError, match="make adopt"):
         reading(path)
     monkeypatch.setenv("DVC_STAGE", "ingest")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import digests
+from pipeline.lab import digests
 
 TEXT = '''"""What it is."""
 

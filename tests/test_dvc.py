@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.trial.copies import changed, copy_of_repository, digests, run
+from pipeline.lab.trial.copies import changed, copy_of_repository, digests, run
 from tests.copies import EVALUATED, planned
 
 pytestmark = pytest.mark.e2e
@@ -50,7 +50,7 @@ def test_snakemake_takes_no_fetched_file_for_its_own(fetched: Path) -> None:
 
 
 def test_an_edit_re_runs_the_stages_that_import_the_file(fetched: Path) -> None:
-    with changed(fetched / "pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n'):
+    with changed(fetched / "learned_schedulers/blocks/processors/llvm_mca.py", '"""', '"""\n'):
         assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["recipes"]
         run(fetched, "dvc", "repro", "recipes")
         assert re.findall(r"^(\S+):$", run(fetched, "dvc", "status"), re.MULTILINE) == ["judge@quick"]
@@ -77,5 +77,5 @@ def test_an_experiment_makes_what_its_parameter_changes(fetched: Path) -> None:
 def adopt(folder: Path) -> None:
     """`make adopt`, without its set-up."""
     assert "up to date" in run(folder, "dvc", "status")
-    run(folder, sys.executable, "-m", "pipeline.checksums")
+    run(folder, sys.executable, "-m", "pipeline.lab.checksums")
     run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import dvcfile
-from pipeline.config.params import load
-from pipeline.dvcfile import STAGES, Files
-from pipeline.wiring import ROOT
+from pipeline.lab import dvcfile
+from pipeline.lab.config.params import load
+from pipeline.lab.dvcfile import STAGES, Files
+from pipeline.lab.wiring import ROOT
 
 
 def test_dvc_yaml_is_derived_from_the_snakefile(monkeypatch: pytest.MonkeyPatch) -> None:

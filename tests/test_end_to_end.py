@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from pipeline.analysis.provenance import machine
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import OracleError
-from pipeline.report.pages import FILES as PAGES
-from pipeline.tables import SCHEMAS
-from pipeline.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import OracleError
+from pipeline.lab.page.pages import FILES as PAGES
+from pipeline.lab.provenance import machine
+from pipeline.lab.shared_tables import CLAIMS, RESULTS
+from pipeline.lab.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 from tests import behaviour
 from tests.copies import EVALUATED, planned
 
@@ -44,14 +44,14 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     empty = [path for path in tables if not may_be_empty & {*path.parts, path.stem} and pd.read_parquet(path).empty]
     assert not empty
     results = pd.read_csv(undisturbed / "reports/results.csv", keep_default_na=False)
-    assert list(results.columns) == SCHEMAS["results"].names
+    assert list(results.columns) == RESULTS.schema.names
     assert set(results.query("experiment == 'quick'").method) == set(METHODS)
     valid = results.query("decoder == 'topological' and metric == 'valid_share' and comparison == 'value'").value
     assert len(valid) and (valid.astype(float) == 1).all()
     assert {path.name for kind in ("html", "md") for path in (undisturbed / "reports").glob(f"*.{kind}")} == set(PAGES)
     assert "data:image" in (undisturbed / "reports/index.html").read_text()
     claims = pd.read_csv(undisturbed / "reports/claims.csv")
-    assert list(claims.columns) == SCHEMAS["claims"].names and set(claims.holds) <= {
+    assert list(claims.columns) == CLAIMS.schema.names and set(claims.holds) <= {
         "yes",
         "no",
         "uncertain",
@@ -95,13 +95,18 @@ LEARNED = {"train"} | DECODED
         ("params.yaml", "cpu: atom", "cpu: silvermont", {"judge"} | EVALUATED),
         ("params.yaml", "steps: 30", "steps: 31", LEARNED),  # of the base of all networks
         ("params.yaml", "min_count: 2", "min_count: 3", {"tokens"} | LEARNED),
-        ("pipeline/blocks/latency/llvm_mca.py", '"""', '"""\n', {"judge"} | EVALUATED),
-        ("pipeline/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
-        ("pipeline/operators/greedy.py", '"""', '"""\n', DECODED),  # a decoder: nothing is trained again
+        ("learned_schedulers/blocks/processors/llvm_mca.py", '"""', '"""\n', {"judge"} | EVALUATED),
+        ("learned_schedulers/operators/sinkhorn.py", '"""', '"""\n', LEARNED),
+        ("learned_schedulers/operators/greedy.py", '"""', '"""\n', DECODED),  # a decoder: nothing is trained again
         ("params.yaml", "least_noise: 0.3", "least_noise: 0.2", {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS),
-        ("pipeline/graphs/schedulers/heft.py", '"""', '"""\n', {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS),
-        ("pipeline/report/index/page.md.j2", "#", "##", SHOWN),
-        ("pipeline/stages/track.py", '"""', '"""\n', {"track", "all"}),
+        (
+            "learned_schedulers/graphs/methods/heft.py",
+            '"""',
+            '"""\n',
+            {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS,
+        ),
+        ("pipeline/lab/page/index/page.md.j2", "#", "##", SHOWN),
+        ("pipeline/lab/stages/track.py", '"""', '"""\n', {"track", "all"}),
     ],
 )
 def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: str, new: str, rules: set[str]) -> None:
@@ -112,8 +117,12 @@ def test_an_edit_re_runs_what_depends_on_it(undisturbed: Path, path: str, old: s
 @pytest.mark.parametrize(
     ("path", "old", "new"),
     [
-        ("pipeline/blocks/schedulers/critical_path.py", '"""', '"""\n'),
-        ("pipeline/blocks/schedulers/critical_path.py", "class CriticalPath", "class Unused: ...\nclass CriticalPath"),
+        ("learned_schedulers/blocks/methods/critical_path.py", '"""', '"""\n'),
+        (
+            "learned_schedulers/blocks/methods/critical_path.py",
+            "class CriticalPath",
+            "class Unused: ...\nclass CriticalPath",
+        ),
     ],
 )
 def test_an_edited_method_or_setting_runs_its_own_method_alone(
@@ -128,8 +137,8 @@ def test_an_edited_method_or_setting_runs_its_own_method_alone(
 def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
     """A table, a method with settings of its own, a network, and an experiment that uses them."""
     added = {
-        "pipeline/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
-        "pipeline/blocks/schedulers/added_method.py": "from pipeline.config.methods import MethodSettings\n\n\n"
+        "pipeline/lab/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
+        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.methods.settings import MethodSettings\n\n\n"
         "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
     }
     before = (undisturbed / "params.yaml").read_text()
@@ -156,7 +165,7 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
 
 
 def test_edits_taken_back_re_run_nothing(undisturbed: Path) -> None:
-    (undisturbed / "pipeline/tables.py").touch()  # newer, as all the files edited above, with the same bytes
+    (undisturbed / "pipeline/lab/tables.py").touch()  # newer, as all the files edited above, with the same bytes
     assert planned(undisturbed) == {}
 
 
@@ -236,7 +245,7 @@ def test_methods_on_processors_are_in_the_report(published: Path) -> None:
 
 def test_published_numbers_are_looked_at_again_when_the_tiny_corpus_gives_others(published: Path) -> None:
     assert planned(published, "reports/index.html") == {}
-    with changed(published / "pipeline/blocks/schedulers/search.py", '"""', '"""Edited: '):
+    with changed(published / "learned_schedulers/blocks/methods/search.py", '"""', '"""Edited: '):
         assert planned(published, "reports/index.html") == {}
     with changed(
         published / "reports/behaviour.json", '"experiments/processors/results#search": "', '"experiments/x": "'

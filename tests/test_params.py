@@ -7,10 +7,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from pipeline.config.bases import lookup, resolve
-from pipeline.config.files import complete, parsed, read
-from pipeline.config.params import load
-from pipeline.config.section import ConfigError
+from learned_schedulers.section import ConfigError
+from pipeline.lab.config.bases import lookup, resolve
+from pipeline.lab.config.files import complete, parsed, read
+from pipeline.lab.config.params import load
 
 ROOT = Path(__file__).parents[1]
 
@@ -90,7 +90,7 @@ def test_a_base_that_leads_nowhere_is_named() -> None:
 def test_a_command_prints_the_resolved_form_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     import typer
 
-    from pipeline.config.__main__ import main
+    from pipeline.lab.config.__main__ import main
 
     monkeypatch.chdir(ROOT)
     app = typer.Typer()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pipeline.trial.copies import ROOT
+from pipeline.lab.trial.copies import ROOT
 from tests.copies import said_by_snakemake
 
 

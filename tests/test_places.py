@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from pipeline.lab.schemas import SCHEMAS
 
-from pipeline.places import names, path, pattern, place
-from pipeline.schemas import SCHEMAS
+from pipeline.lab.places import names, path, pattern, place
 
 
 def test_a_path_and_what_it_says_are_inverse() -> None:
@@ -21,7 +21,7 @@ def test_names_that_are_not_given_stay_wildcards() -> None:
 
 
 def test_no_two_kinds_share_a_path() -> None:
-    patterns = [getattr(__import__(f"pipeline.schemas.{k}", fromlist=[k]), "PLACE", None) for k in SCHEMAS]
+    patterns = [getattr(__import__(f"pipeline.lab.schemas.{k}", fromlist=[k]), "PLACE", None) for k in SCHEMAS]
     placed = [pattern for pattern in patterns if pattern is not None]
     assert len(placed) > 30 and len(set(placed)) == len(placed)
 

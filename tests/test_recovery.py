@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.recovery import ForeignFilesError, foreign, guard, recover
+from pipeline.lab.recovery import ForeignFilesError, foreign, guard, recover
 
 
 def record(kind: str, output: str, content: object) -> None:
@@ -45,7 +45,7 @@ def test_what_snakemake_made_is_its_own_and_what_dvc_put_there_is_not(name: str)
     with pytest.raises(ForeignFilesError, match="make adopt"):
         guard(["/venv/bin/snakemake", "-n"])
     guard(["/venv/bin/snakemake", "--touch", "--forceall"])
-    guard(["pipeline/dvcfile.py"])
+    guard(["pipeline/lab/dvcfile.py"])
 
 
 def test_other_files_are_let_alone() -> None:
@@ -70,7 +70,7 @@ def test_the_lock_of_a_killed_run_is_cleared() -> None:
 def test_jobs_of_a_killed_run_are_stopped_and_no_others() -> None:
     sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
     bystander = subprocess.Popen(sleep)
-    job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline.stages.train"])
+    job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline.train"])
     try:
         assert recover() == ["Stopped the jobs of a killed run."]
         job.wait(5)

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.blocks.compiled.compiler import CompilerError, unpack
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.schedulers import policy as block_policy
-from pipeline.config import files
-from pipeline.config.section import ConfigError
-from pipeline.graphs.models import policy as graph_policy
-from pipeline.graphs.models.fusing import fusing_network
-from pipeline.graphs.models.whole_graph import network as whole_graph_network
-from pipeline.learning.checkpoints import Checkpoint
-from pipeline.report import numbers, rendering
-from pipeline.stages import dashboard, run_store
+from learned_schedulers.blocks.methods import policy as block_policy
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.pocsnet import POCSNet
+from learned_schedulers.graphs.models import policy as graph_policy
+from learned_schedulers.graphs.models.fusing import fusing_network
+from learned_schedulers.graphs.models.whole_graph import network as whole_graph_network
+from learned_schedulers.learning.checkpoints import Checkpoint
+from learned_schedulers.section import ConfigError
+from pipeline.corpus.compiled.compiler import CompilerError, unpack
+from pipeline.lab.config import files
+from pipeline.lab.page import numbers, rendering
+from pipeline.lab.stages import dashboard, run_store
 from tests import audit
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ POLICY = (ROOT / "SECURITY.md").read_text()
 SOURCES = sorted(
     path for room in ("pipeline", "benchmarks", "examples", "rules") for path in (ROOT / room).rglob("*.py")
 )
-UNPACKED_BY_NAME = {"pipeline/blocks/compiled/compiler.py"}  # of a pinned wheel; zipfile keeps members in the folder
+UNPACKED_BY_NAME = {"pipeline/corpus/compiled/compiler.py"}  # of a pinned wheel; zipfile keeps members in the folder
 READERS_OF_PICKLES = {"read_pickle", "cloudpickle", "dill", "joblib", "shelve", "jsonpickle", "skops"}
 
 

@@ -7,8 +7,8 @@ from itertools import product
 import pandas as pd
 import pytest
 
-from pipeline.blocks.corpus.sets import members
-from pipeline.config import params
+from pipeline.corpus.sets import members
+from pipeline.lab.config import params
 
 PARAMS = params.load()
 FRESH = ["fresh_10_40", "fresh_programs_10_40"]

@@ -20,8 +20,8 @@ import pandas as pd
 import psutil
 import pytest
 
-from pipeline.analysis import published, rows
-from pipeline.trial.copies import ENVIRONMENT, ROOT, run
+from pipeline.lab import published, rows
+from pipeline.lab.trial.copies import ENVIRONMENT, ROOT, run
 from tests.team_lines import lines, typed
 
 pytestmark = pytest.mark.e2e
@@ -93,7 +93,14 @@ def track_all_at_once(clones: dict[str, Path], uri: str) -> None:
     }
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "pipeline.stages", "track", "--settings", json.dumps({CLONES[name][0]: SETTINGS})]
+            [
+                sys.executable,
+                "-m",
+                "pipeline.lab.stages",
+                "track",
+                "--settings",
+                json.dumps({CLONES[name][0]: SETTINGS}),
+            ]
             + ["--runs", "runs.json", "--published", f"reports/published/{CLONES[name][0]}"],
             cwd=path,
             env=environment,

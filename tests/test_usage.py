@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from pipeline.blocks.ordering.methods import METHODS, serves
-from pipeline.blocks.ordering.targets import TARGETS
-from pipeline.command.main import app
+from learned_schedulers.blocks.order.methods import METHODS, serves
+from learned_schedulers.blocks.order.targets import TARGETS
+from learned_schedulers.command.main import app
 
 USAGE = (Path(__file__).parents[1] / "docs/usage.md").read_text()
 CHAPTER = USAGE[USAGE.index("## Your own code\n") : USAGE.index("### Your own corpus\n")]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.trial.cluster import TrialCluster
-from pipeline.trial.copies import ENVIRONMENT, digests, run
+from pipeline.lab.trial.cluster import TrialCluster
+from pipeline.lab.trial.copies import ENVIRONMENT, digests, run
 from tests.copies import planned
 from tests.team_lines import lines, typed
 
@@ -72,7 +72,7 @@ def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
     shutil.copytree(killed, folder, symlinks=True)
     for room in ("dags", "splits", "tokens", "sets"):
         shutil.rmtree(folder / "data" / room)
-    table = folder / "rules/resources.csv"
+    table = folder / "pipeline/lab/rules/resources.csv"
     needs = pd.read_csv(table, keep_default_na=False)
     needs.loc[needs["rule"] == "dags", "mem_mb"] = 300  # it needs more
     needs.to_csv(table, index=False)

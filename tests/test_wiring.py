@@ -13,7 +13,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-from pipeline.wiring import RANKS, ROOT, closure, describe, imports, may_import, room
+from pipeline.lab.wiring import RANKS, ROOT, closure, describe, imports, may_import, room
 
 SOURCES = sorted((ROOT / "pipeline").rglob("*.py"))
 STAGES = sorted(path.stem for path in (ROOT / "pipeline/stages").glob("*.py"))
@@ -50,7 +50,7 @@ def test_tests_and_benchmarks_import_each_other_nowhere() -> None:
 
 
 def test_the_map_is_made_from_the_ranks() -> None:
-    assert describe() in (ROOT / "pipeline/README.md").read_text(), "python -m pipeline.wiring prints it"
+    assert describe() in (ROOT / "pipeline/README.md").read_text(), "python -m pipeline.lab.wiring prints it"
 
 
 def test_every_room_says_what_it_holds() -> None:
@@ -66,9 +66,9 @@ def test_basenames_are_unique_within_a_wing() -> None:
 
 def test_nothing_but_the_tracker_imports_mlflow() -> None:
     users = [name(path) for path in SOURCES if re.search(r"^\s*(import|from) mlflow", path.read_text(), re.MULTILINE)]
-    assert users == ["pipeline.stages.run_store"]
+    assert users == ["pipeline.lab.stages.run_store"]
     callers = [name(path) for path in SOURCES if {*users} & {*imports(path)}]
-    assert callers == ["pipeline.stages.dashboard", "pipeline.stages.track"]
+    assert callers == ["pipeline.lab.stages.dashboard", "pipeline.lab.stages.track"]
 
 
 def test_imports_are_ones_that_the_closure_sees() -> None:
@@ -83,8 +83,12 @@ def test_imports_are_ones_that_the_closure_sees() -> None:
 
 
 def test_a_closure_follows_imports_to_the_end() -> None:
-    paths = closure("pipeline.stages.judge")
-    assert {"pipeline/stages/judge.py", "pipeline/blocks/latency/llvm_mca.py", "pipeline/tables.py"} <= set(paths)
+    paths = closure("pipeline.lab.stages.judge")
+    assert {
+        "pipeline/lab/stages/judge.py",
+        "learned_schedulers/blocks/processors/llvm_mca.py",
+        "pipeline/lab/tables.py",
+    } <= set(paths)
     assert paths == sorted(paths)
     assert not any("models" in path for path in paths)
 
@@ -98,17 +102,17 @@ def has_code(path: Path) -> bool:
 @pytest.mark.parametrize("stage", ["ingest", "train", "report"])
 def test_a_closure_holds_all_that_python_loads(stage: str) -> None:
     loaded_files = "print(*(m.__file__ for name, m in sys.modules.items() if name.startswith('pipeline')))"
-    script = f"import sys, pipeline.stages.{stage}; {loaded_files}"
+    script = f"import sys, pipeline.lab.stages.{stage}; {loaded_files}"
     output = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     loaded = {Path(path) for path in output.split()}
     assert len(loaded) > 3
     names = {str(path.relative_to(ROOT)) for path in loaded if has_code(path)}
-    assert names <= set(closure(f"pipeline.stages.{stage}"))
+    assert names <= set(closure(f"pipeline.lab.stages.{stage}"))
 
 
 def test_an_unknown_module_is_named() -> None:
     with pytest.raises(ValueError, match=r"no module named pipeline\.stages\.nothing"):
-        closure("pipeline.stages.nothing")
+        closure("pipeline.lab.stages.nothing")
 
 
 def rule_bodies() -> dict[str, str]:
@@ -128,7 +132,7 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
 
 
 def test_every_rule_has_options_a_log_and_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """rules/common.smk gives them to each rule that has none of its own."""
+    """pipeline/lab/rules/common.smk gives them to each rule that has none of its own."""
     monkeypatch.chdir(ROOT)
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         settings = ResourceSettings(), ConfigSettings(configfiles=[Path("params.test.yaml")])
@@ -142,13 +146,13 @@ def test_every_rule_has_options_a_log_and_a_benchmark(monkeypatch: pytest.Monkey
 
 def options_of(stage: str) -> set[str]:
     """Names of the options of a stage's `main`, as it declares them."""
-    declared = get_type_hints(import_module(f"pipeline.stages.{stage}").main, include_extras=True)
+    declared = get_type_hints(import_module(f"pipeline.lab.stages.{stage}").main, include_extras=True)
     words = {name: hint.__metadata__[0].default for name, hint in declared.items() if name != "return"}
     return {word.removeprefix("--") if isinstance(word, str) else name for name, word in words.items()}
 
 
 def test_what_a_rule_names_is_an_option_of_its_stage() -> None:
-    """Named inputs and outputs of a rule, and what it gives its stage besides, become options (rules/common.smk)."""
+    """Named inputs and outputs of a rule, and what it gives its stage besides, become options (pipeline/lab/rules/common.smk)."""
     for rule, body in rule_bodies().items():
         parts = dict(re.findall(r"^    (input|output):\n(.*?)(?=^    \w|\Z)", body, re.MULTILINE | re.DOTALL))
         call = re.search(r'^    shell:\s+stage\("(\w+)"(.*)\)$', body, re.MULTILINE)

@@ -17,8 +17,8 @@ VAGUE = {
 }
 
 FIXED = {  # names that files outside of the code have: weights, parameters
-    "pipeline/blocks/models/heads/pointer.py": "seen",
-    "pipeline/graphs/schedulers/gflownet.py": "told",
+    "learned_schedulers/blocks/models/heads/pointer.py": "seen",
+    "learned_schedulers/graphs/methods/gflownet.py": "told",
 }
 
 

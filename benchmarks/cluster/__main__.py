@@ -29,9 +29,9 @@ import typer
 import yaml
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.trial.cluster import TrialCluster
-from pipeline.trial.copies import ENVIRONMENT, copy_of_repository, digests
+from pipeline.lab.rows import Quantity, Row, results, row
+from pipeline.lab.trial.cluster import TrialCluster
+from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
 _STEPS = 400  # of trainings that are hit in the middle
 _MEMORY_MB = 300  # less than a training needs
@@ -82,7 +82,7 @@ def training_begun(run: subprocess.Popen[str], folder: Path) -> psutil.Process:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline and run.poll() is None:
         if any((folder / ".cache/checkpoints").glob("*.pt")):
-            training = process(["pipeline.stages", "train"], folder)
+            training = process(["pipeline.lab.stages", "train"], folder)
             if training is not None:
                 return training
         time.sleep(0.05)
@@ -113,7 +113,7 @@ def snakemake_killed(cluster: TrialCluster, run: subprocess.Popen[str], folder: 
     environment = cluster.environment(ENVIRONMENT)
     subprocess.run(["scancel", "-u", getpass.getuser()], env=environment, check=True)
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while subprocess.call([sys.executable, "-m", "pipeline.recovery"], cwd=folder, env=environment):
+    while subprocess.call([sys.executable, "-m", "pipeline.lab.recovery"], cwd=folder, env=environment):
         if time.monotonic() > deadline:
             raise TimeoutError("the jobs did not end")
         time.sleep(1)
@@ -151,7 +151,7 @@ def copy(folder: Path, scenario: str) -> Path:
     }
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     if scenario == "over_memory":
-        table = folder / "rules/resources.csv"
+        table = folder / "pipeline/lab/rules/resources.csv"
         needs = pd.read_csv(table, keep_default_na=False)
         needs.loc[needs["rule"] == "train", "mem_mb"] = _MEMORY_MB
         needs.to_csv(table, index=False)

@@ -22,7 +22,7 @@ from benchmarks.data_collection import scheduling, sizes, strategies
 from benchmarks.data_collection.measuring import measured
 from benchmarks.data_collection.ways import UNROLLED
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import Quantity, Row, results, row
+from pipeline.lab.rows import Quantity, Row, results, row
 
 MANY, FUSED = 4096, 64
 VECTORISED = (*("gymnasium_vector", "numpy", "numba", "numba_blocks", "torch", "torch_compiled", "jax_eager", "jax"),)

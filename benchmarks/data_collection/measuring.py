@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.tables import replacing
+from pipeline.lab.tables import replacing
 
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",

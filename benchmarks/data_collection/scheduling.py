@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from benchmarks.speed import build_batch, build_one, layered
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.environment.compiled import CompiledEnvironment
-from pipeline.graphs.environment.single import ScheduleEnv
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
+from learned_schedulers.graphs.environment.single import ScheduleEnv
 
 WAYS = ("gymnasium", "gymnasium_vector", "torch", "numba")
 BATCH, VECTOR = 4096, 16

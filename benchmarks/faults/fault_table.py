@@ -10,9 +10,9 @@ import pandas as pd
 
 from benchmarks.faults.verdicts import WRONG
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis import published
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.schemas.faults import SCHEMA
+from pipeline.lab import published
+from pipeline.lab.rows import Quantity, Row, results, row
+from pipeline.scale.tables import FAULTS
 
 FOLDER = PUBLISHED / "faults"
 _TABLE = FOLDER / "faults.csv"
@@ -29,7 +29,7 @@ def add(case: Mapping[str, object]) -> None:
 
 def publish_all() -> pd.DataFrame:
     """Publish the rows so far with their tally and provenance; returns them. Without rows the table is begun."""
-    cases = published.read("faults", _TABLE) if _TABLE.is_file() else published.empty("faults")
+    cases = published.read(FAULTS, _TABLE) if _TABLE.is_file() else published.empty(FAULTS)
     settings = {"seeds": sorted(set(cases["seed"].tolist())), "cases": len(cases)}
     publish(FOLDER, {"faults": cases, "results": tally(cases)}, settings, ["benchmarks.faults.__main__"])
     return cases

@@ -18,7 +18,7 @@ from benchmarks.faults import verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, fails
 from benchmarks.faults.verdicts import Verdict
 from benchmarks.faults.workplace import Ended, Job, Workplace, stage_command
-from pipeline.trial.damage import damaged, flip, unlinked
+from pipeline.lab.trial.damage import damaged, flip, unlinked
 
 _LIMIT = 120.0  # seconds after which a stage of at most 20 s counts as hung, on a busy machine
 _HOURS = 3600

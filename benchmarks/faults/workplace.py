@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.trial.copies import ENVIRONMENT, copy_of_repository, digests
+from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
 _CODE = ("pipeline", "tests", "docs", "examples", "rules", "profiles")
 _ROOT = Path(__file__).parents[2]
-_SHELL = "set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1; "  # as rules/common.smk has it
+_SHELL = "set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1; "  # as pipeline/lab/rules/common.smk has it
 SNAKEMAKE = ["snakemake", "-j2"]
 
 
@@ -129,7 +129,7 @@ def jobs(folder: Path) -> list[Job]:
         name = "".join(part.removeprefix("@") for part in path.relative_to(records).parts)
         record = json.loads(path.read_text())
         command = record.get("shellcmd") or ""
-        if "pipeline.stages" in command:
+        if "pipeline.lab.stages" in command:
             outputs.setdefault(command, []).append(urlsafe_b64decode(name).decode())
             content[command] = record
     listed = []
@@ -143,7 +143,7 @@ def jobs(folder: Path) -> list[Job]:
 
 
 def _seconds(folder: Path, record: dict[str, list[str] | str]) -> float:
-    """Seconds that Snakemake measured; the benchmark lies where the log lies (rules/common.smk)."""
+    """Seconds that Snakemake measured; the benchmark lies where the log lies (pipeline/lab/rules/common.smk)."""
     log = Path(record["log"][0])
     table = folder / "benchmarks/rules" / log.relative_to("logs").with_suffix(".tsv")
     return float(pd.read_csv(table, sep="\t")["s"].iloc[-1])

@@ -1,6 +1,6 @@
 """TorchInductor's fusion decided from outside, by run time on this machine: `python -m benchmarks.inductor`.
 
-Networks learn by the cost model of fusion from the training models (pipeline/graphs/compilers/inductor/models.py). For
+Networks learn by the cost model of fusion from the training models (learned_schedulers/graphs/compilers/inductor/models.py). For
 each unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared
 results first, a search by measured time, the network unchanged, and fine-tuned on the model. Each candidate is compiled
 in a fresh process with a folder of its own for compiled code, compared with eager results, and timed in turns with the
@@ -26,11 +26,11 @@ from benchmarks.inductor.measuring import DEFAULT, Workshop
 from benchmarks.inductor.methods import COMPILATIONS, LEARNED, METHODS, Trials, try_method
 from benchmarks.inductor.proposals import Compiler, trained
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.ratios import RatioBootstrap
-from pipeline.analysis.rows import Quantity, Row, results, row
-from pipeline.graphs.compilers.inductor.available import missing
-from pipeline.graphs.compilers.inductor.models import MODELS
-from pipeline.graphs.models.fusing.fusing_network import load, save
+from learned_schedulers.graphs.compilers.inductor.available import missing
+from learned_schedulers.graphs.compilers.inductor.models import MODELS
+from learned_schedulers.graphs.models.fusing.fusing_network import load, save
+from pipeline.lab.ratios import RatioBootstrap
+from pipeline.lab.rows import Quantity, Row, results, row
 
 CONTROL, BEST = "control", "best"
 CONTROL_HIGH = "control_high"  # the upper end of the control's interval

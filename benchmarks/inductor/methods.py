@@ -10,10 +10,10 @@ from tqdm import tqdm
 
 from benchmarks.inductor.measuring import BATCH, Workshop, name_of
 from benchmarks.inductor.proposals import Compiler, Proposal, by_traffic, changed, learned, random_levels
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.inductor.nodes import Node
-from pipeline.graphs.compilers.inductor.nodes_problem import levels_of_plan
-from pipeline.graphs.models.fusing.fusing_network import Fusing
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.inductor.nodes import Node
+from learned_schedulers.graphs.compilers.inductor.nodes_problem import levels_of_plan
+from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
 
 COMPILATIONS = 24
 _DRAWS = 400  # changes that the search by measured time draws for a batch of other kernels

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from pipeline.config.fusion import FusionNetwork
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.levels import LEVELS
-from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.fusing_training import train
-from pipeline.graphs.models.fusing.inductor import Compiler, Proposal
-from pipeline.graphs.models.fusing.inductor import learned as learned
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.levels import LEVELS
+from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
+from learned_schedulers.graphs.models.fusing.fusing_training import train
+from learned_schedulers.graphs.models.fusing.inductor import Compiler, Proposal
+from learned_schedulers.graphs.models.fusing.inductor import learned as learned
+from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
 
 SETTINGS = FusionNetwork(training=["training"], development="training", updates=300, problems=8, restart=20)
 

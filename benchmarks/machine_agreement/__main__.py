@@ -1,4 +1,4 @@
-"""Agreement of the models of pipeline/blocks/latency/model.py with llvm-mca.
+"""Agreement of the models of learned_schedulers/blocks/processors/model.py with llvm-mca.
 
     python -m benchmarks.machine_agreement
 
@@ -25,12 +25,13 @@ from benchmarks.machine_agreement import agreement, cases
 from benchmarks.machine_agreement.agreement import BASELINE, JUDGE
 from benchmarks.machine_agreement.table import read
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import tables
-from pipeline.analysis.rows import Quantity, results
-from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.problems import sample, store
-from pipeline.config import params
-from pipeline.places import path
+from learned_schedulers.blocks.problems import sample, store
+from learned_schedulers.blocks.processors import llvm_mca
+from pipeline.corpus.tables import ENCODINGS
+from pipeline.lab import tables
+from pipeline.lab.config import params
+from pipeline.lab.places import path
+from pipeline.lab.rows import Quantity, results
 
 RANDOM = "random_sequences"
 _LENGTHS = (4, 40)  # of random sequences, as of blocks of the set
@@ -58,7 +59,7 @@ def main(
     corpus = store.load(Path(instructions), Path(dags))
     drawn = cases.draw(corpus, sample.load(Path(members), corpus).rows, blocks, seed)
     numbers = np.unique(corpus.instructions_of(drawn))
-    codes = tables.arrow("encodings", Path(encodings), ["code"])["code"].take(numbers)
+    codes = tables.arrow(ENCODINGS, Path(encodings), ["code"])["code"].take(numbers)
     rows = []
     for name in names or list(settings.processors):
         table = read(codes, name, settings.processors[name].judge, binary)

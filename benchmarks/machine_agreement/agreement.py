@@ -12,10 +12,10 @@ from scipy.stats import binomtest, kendalltau, spearmanr
 
 from benchmarks.machine_agreement.cases import Cases
 from benchmarks.machine_agreement.table import Instructions, simulated
-from pipeline.analysis.rows import Quantity, Row, once, row
-from pipeline.analysis.statistics import Bootstrap
-from pipeline.blocks.latency import model
-from pipeline.config.evaluation import Evaluation
+from learned_schedulers.blocks.processors import model
+from pipeline.lab.config.evaluation import Evaluation
+from pipeline.lab.rows import Quantity, Row, once, row
+from pipeline.lab.statistics import Bootstrap
 
 JUDGE, BASELINE = "model", "llvm_mca"
 _UNITS = {  # of what is no share

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems.store import BlockStore
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.problems.store import BlockStore
 
 
 @dataclass(frozen=True)

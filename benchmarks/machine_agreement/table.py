@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from iced_x86 import Decoder
 
-from pipeline.blocks.corpus.assembly import gas
-from pipeline.blocks.latency import llvm_mca, machine
-from pipeline.blocks.latency.costs import Processor, processor_of
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors import llvm_mca, machine
+from learned_schedulers.blocks.processors.costs import Processor, processor_of
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas
 
 
 @dataclass(frozen=True)

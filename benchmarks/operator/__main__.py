@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from pipeline.operator.tables import PEERS
+
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")  # before torch and numba are imported
 
 import numpy as np
@@ -17,9 +19,8 @@ from benchmarks.operator.cases import Case, apart
 from benchmarks.operator.dags import SEED, corpus_dags, random_dags
 from benchmarks.operator.peers import NAMES
 from benchmarks.publishing import publish
-from pipeline.analysis import operator_results
-from pipeline.places import path
-from pipeline.schemas import SCHEMAS
+from pipeline.lab.places import path
+from pipeline.operator import results as operator_results
 
 DAGS = Path(path("dags", corpus="released", dependencies="full"))
 BATCH = 256
@@ -62,7 +63,7 @@ def main(
         for n in GROWTH:
             precedes = random_dags(GROWTH_BATCH, n, np.random.default_rng([SEED, n]))
             rows += [shown(Case(name, "random", precedes)) for name in GROWTH_PEERS if name in names]
-    table = pd.DataFrame(rows, columns=SCHEMAS["peers"].names)
+    table = pd.DataFrame(rows, columns=PEERS.schema.names)
     frames = {"results": operator_results.speed_rows(table), "peers": table}
     modules = [f"benchmarks.operator.{name}" for name in ("__main__", "cases", "dags", "peers")]
     publish(output_folder, frames, {"sizes": sizes, "peers": peers, "growth": growth, "batch": batch}, modules, [dags])

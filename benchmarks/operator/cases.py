@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from benchmarks.operator import peers
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import popocs, residual
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import popocs, residual
 
 THREADS = 2
 SCALE = 2.0  # standard deviation of the logits behind the proposals

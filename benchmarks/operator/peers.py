@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from pipeline.operators.orders import PartialOrders
-from pipeline.operators.popocs import Method, popocs, residual
+from learned_schedulers.operators.orders import PartialOrders
+from learned_schedulers.operators.popocs import Method, popocs, residual
 
 Projection = Callable[[torch.Tensor], torch.Tensor]
 Maker = Callable[[PartialOrders], Projection]

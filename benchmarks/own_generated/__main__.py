@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from benchmarks.own_generated import records, table
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline.analysis.rows import results
+from pipeline.lab.rows import results
 
 MODULES = ["benchmarks.own_generated.__main__"]
 

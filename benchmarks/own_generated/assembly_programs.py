@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.own_generated import entering, naming, surrounding
 from benchmarks.own_generated.piece import Piece
 from benchmarks.own_generated.straight import Draw
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 
 Segment = Callable[[Piece], None]
 # Constructs for which a reader may leave the whole file alone are in few programs.

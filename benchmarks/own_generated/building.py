@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 
 RUNTIME = Path(__file__).with_name("runtime.c")
 _TOOL_SECONDS = 60

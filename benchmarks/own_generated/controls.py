@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from pipeline.blocks.dag.conflicts import LONGEST
-from pipeline.blocks.dag.memory_order import MemoryDags, MemoryOrder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.formats.document import Document
+from learned_schedulers.blocks.dag.conflicts import LONGEST
+from learned_schedulers.blocks.dag.memory_order import MemoryDags, MemoryOrder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.read.document import Document
 
 KINDS = ("one_dependency", "every_block", "across_a_named_place")
 _NAMED = re.compile(r"^\.(?:quad|long|4byte|8byte|set)\s.*?(\.L\w+|\d+b)\b", re.MULTILINE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.own_generated.building import Program, runtime
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import CELLS, Draw
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 
 _NON_CALL = "-fnon-call-exceptions"
 _START = """\

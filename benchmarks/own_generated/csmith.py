@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.own_generated.building import Program, tool
 from benchmarks.own_generated.compiling import compiled, options, position
 from benchmarks.own_generated.straight import Draw
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 
 _FEATURES = ("packed-struct", "volatiles", "unions", "math64", "jumps", "inline-function", "bitfields", "divs", "float",
              "builtins", "arrays", "structs", "volatile-pointers", "consts")  # fmt: skip

@@ -11,7 +11,7 @@ from benchmarks.own_generated.assembly_programs import written
 from benchmarks.own_generated.building import Program, runtime
 from benchmarks.own_generated.compiling import features, position
 from benchmarks.own_generated.straight import Draw
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 
 _TURNS = ("csmith", "assembly", "csmith", "cplusplus", "assembly")
 

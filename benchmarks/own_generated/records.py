@@ -15,9 +15,9 @@ from benchmarks.own_generated import controls
 from benchmarks.own_generated.building import Program, Unbuilt
 from benchmarks.own_generated.generating import program
 from benchmarks.own_generated.trial import FORMATS, OfFormat, Trial, general, orderer
-from pipeline import tables
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from pipeline.lab import tables
 
 Record = dict[str, Any]
 ARCHIVED = 3  # one in so many programs is also ordered as an archive

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchmarks.own_generated.trial import FORMATS
-from pipeline.analysis.rows import Quantity, Row, row
+from pipeline.lab.rows import Quantity, Row, row
 
 ALL = "all"
 _COUNTED = ("blocks", "changed", "orders")

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from benchmarks.own_generated import building
 from benchmarks.own_generated.building import Plain, Program, Ran
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.dag.memory_order import MemoryOrder
-from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import Document
-from pipeline.blocks.ordering.file_orders import Orders, joined, propose
-from pipeline.blocks.ordering.orderer import Orderer
-from pipeline.command.bisect import boundary
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.order.file_orders import Orders, joined, propose
+from learned_schedulers.blocks.order.orderer import Orderer
+from learned_schedulers.blocks.read import reading
+from learned_schedulers.blocks.read.document import Document
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.command.bisect import boundary
 
 FORMATS = ("assembly", "object", "program", "archive")
 _PLACES = re.compile(r"0x[0-9a-f]+|\d+|`[^`]*`|'[^']*'|\.[\w.$]+")  # what makes equal reasons differ

@@ -25,7 +25,7 @@ from tqdm import tqdm
 from benchmarks.publishing import PUBLISHED, publish
 from benchmarks.split_modules import layer_cases, odd_cases, state_cases
 from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, compared, detected
-from pipeline.analysis.rows import Quantity, results, row
+from pipeline.lab.rows import Quantity, results, row
 
 CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases, *odd_cases.CASES.cases)
 

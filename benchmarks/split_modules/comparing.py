@@ -14,9 +14,9 @@ from torch import Tensor, fx, nn
 from torch.utils import _pytree as pytree
 
 from benchmarks.split_modules.case import Arguments, Case
-from pipeline.graphs.plans.call_form import NotPlaceable, with_dataclasses
-from pipeline.graphs.plans.placed_module import PlacedModule, operation_kinds
-from pipeline.graphs.plans.placed_run import OPERATION, PlacedRun
+from learned_schedulers.graphs.plans.call_form import NotPlaceable, with_dataclasses
+from learned_schedulers.graphs.plans.placed_module import PlacedModule, operation_kinds
+from learned_schedulers.graphs.plans.placed_run import OPERATION, PlacedRun
 
 STEPS = 3
 ROUNDING = {"rtol": 1e-9, "atol": 1e-9}  # of cases in float64, in which an operation deviates by 1e-16

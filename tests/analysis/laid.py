@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline import tables
-from pipeline.places import path
+from pipeline.lab import tables
+from pipeline.lab.places import path
+from pipeline.lab.shared_tables import LATENCY, SCHEDULES
 
 Order = tuple[int, ...]
 
@@ -61,7 +62,7 @@ def schedules(
         else (block, decoder, list(order), "violates" if order.index(1) < order.index(0) else "ok", "")
         for block, order in orders.items()
     ]
-    frame = pd.DataFrame(rows, columns=tables.SCHEMAS["schedules"].names)
+    frame = pd.DataFrame(rows, columns=SCHEDULES.schema.names)
     return lay(root, "schedules", frame, method=method, seed=seed, **fields)
 
 
@@ -71,7 +72,7 @@ def judged(root: Path, cycles: Mapping[tuple[str, Order], float], judge: str, **
         (block, list(order), judge, value, "unsupported" if np.isnan(value) else "ok", "")
         for (block, order), value in cycles.items()
     ]
-    return lay(root, "latency", pd.DataFrame(rows, columns=tables.SCHEMAS["latency"].names), judge=judge, **fields)
+    return lay(root, "latency", pd.DataFrame(rows, columns=LATENCY.schema.names), judge=judge, **fields)
 
 
 def number(table: pd.DataFrame, **key: str) -> tuple[float, int]:

@@ -11,11 +11,15 @@ import pandas as pd
 import pyarrow as pa
 import yaml
 
-from pipeline import tables
-from pipeline.analysis import composition as corpus_statistics
-from pipeline.analysis import operator_results, tidy
-from pipeline.config.params import Params, validate
-from pipeline.report.corpus import ingest, verification
+from pipeline.corpus import composition as corpus_statistics
+from pipeline.corpus.page import ingest, verification
+from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS, SKIPPED, SPLITS
+from pipeline.lab import tables, tidy
+from pipeline.lab.config.params import Params, validate
+from pipeline.lab.shared_tables import HISTORY, RESULTS
+from pipeline.operator import results as operator_results
+from pipeline.operator.tables import PEERS
+from pipeline.reproduction.tables import EXAMPLES, RESIDUALS, SWEEP
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
@@ -149,7 +153,7 @@ def residuals() -> pd.DataFrame:
         (n, kind, "nearest", 0, True, 900, 8.9, 0.0, 1e-7, 4e-7, 1.0, np.nan)
         for n, kind in product((5, 10), ("softmax", "logits"))
     ]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["residuals"].names)
+    return pd.DataFrame(rows, columns=RESIDUALS.schema.names)
 
 
 def speed() -> pd.DataFrame:
@@ -161,7 +165,7 @@ def speed() -> pd.DataFrame:
     ]
     rows += [("extrapolated", "random", n, 32, 32, 60, 1e-6 * n**2, 1e-7, 1e-6, 3.0, None) for n in (16, 32, 64)]
     rows.append(("linsatnet", "corpus", 20, 256, 0, 0, *[np.nan] * 4, "ended by signal 9 | out of memory"))
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["peers"].names)
+    return pd.DataFrame(rows, columns=PEERS.schema.names)
 
 
 def corpus(n: int = 600) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -269,25 +273,25 @@ def tree(root: Path, latency: bool = True) -> None:
     data_root = root / "data"
     modes, seeds = params().experiments["quick"].dependencies, ["0", "1"]
     both = pd.concat([results("quick", mode, latency) for mode in modes], ignore_index=True)
-    tables.write(both, "results", data_root / "metrics/quick.parquet")
+    tables.write(both, RESULTS, data_root / "metrics/quick.parquet")
     blocks, dags, splits = corpus()
-    tables.write(blocks, "blocks", data_root / "corpus/blocks.parquet")
+    tables.write(blocks, BLOCKS, data_root / "corpus/blocks.parquet")
     described = corpus_statistics.describe(pieces(blocks, dags))
     skipped = pd.DataFrame(
         [["qt56", "PyQt5/Qt/libexec/part|one", "no .eh_frame", "name another file"]],
         columns=["source", "program", "reason", "remedy"],
     )
-    tables.write(skipped, "skipped", data_root / "corpus/skipped.parquet")
-    tables.write(residuals(), "residuals", data_root / "operators/residuals.parquet")
+    tables.write(skipped, SKIPPED, data_root / "corpus/skipped.parquet")
+    tables.write(residuals(), RESIDUALS, data_root / "operators/residuals.parquet")
     for mode in modes:
-        tables.write(dags, "dags", data_root / f"dags/{mode}.parquet")
-        tables.write(described, "corpus", data_root / f"statistics/{mode}.parquet")
-        tables.write(splits, "splits", data_root / f"splits/{mode}.parquet")
-        tables.write(examples(), "examples", data_root / f"examples/quick/{mode}.parquet")
+        tables.write(dags, DAGS, data_root / f"dags/{mode}.parquet")
+        tables.write(described, CORPUS, data_root / f"statistics/{mode}.parquet")
+        tables.write(splits, SPLITS, data_root / f"splits/{mode}.parquet")
+        tables.write(examples(), EXAMPLES, data_root / f"examples/quick/{mode}.parquet")
         for seed in seeds:
             shift = 0.004 * int(seed)
-            tables.write(sweep(seed, shift), "sweep", data_root / f"sweep/quick/{mode}/{seed}.parquet")
+            tables.write(sweep(seed, shift), SWEEP, data_root / f"sweep/quick/{mode}/{seed}.parquet")
             for model in ("sinkhorn", "popocs"):
                 folder = data_root / f"models/quick/{mode}/{model}/{seed}"
-                tables.write(history(shift + 0.03 * (model == "popocs")), "history", folder / "history.parquet")
+                tables.write(history(shift + 0.03 * (model == "popocs")), HISTORY, folder / "history.parquet")
                 (folder / "weights.safetensors").write_bytes(f"{mode} {model} {seed}".encode())

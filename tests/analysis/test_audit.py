@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.audit import audit
-from pipeline.analysis.features import leaks, of_tokens, parsed
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems.instructions import Encodings
-from pipeline.schemas import SCHEMAS
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.problems.instructions import Encodings
+from pipeline.imitation.audit import audit
+from pipeline.imitation.features import leaks, of_tokens, parsed
+from pipeline.imitation.tables import AUDIT
 from tests.analysis.coded import NEXT_RAX
 from tests.blocks.models.imitated import INSTRUCTIONS, corpus
 
@@ -65,7 +65,7 @@ def audited(size: int = 300) -> pd.DataFrame:
 def test_features_are_sorted_by() -> None:
     """The synthetic compiler loads from low addresses first."""
     table = audited()
-    assert list(table.columns) == SCHEMAS["audit"].names
+    assert list(table.columns) == AUDIT.schema.names
     features = table.set_index("feature")
     offset = features.loc["byte offset"]
     assert (offset.agreement, offset.low, offset.high) == (1, 1, 1)

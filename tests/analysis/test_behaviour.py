@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.analysis import behaviour
+from pipeline.lab import behaviour
 
 
 def written(folder: Path, methods: dict[str, float]) -> dict[str, str]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pipeline.analysis.canonical import Canonical, canonical
-from pipeline.analysis.naming import NOTIONS, shapes
+from pipeline.imitation.canonical import Canonical, canonical
+from pipeline.imitation.naming import NOTIONS, shapes
 from tests.analysis.coded import (
     LOAD_RAX,
     LOAD_RAX_8,

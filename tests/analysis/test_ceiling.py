@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.canonical import Canonical
-from pipeline.analysis.ceiling import ceiling, counted, guesses, twins
+from pipeline.imitation.canonical import Canonical
+from pipeline.imitation.ceiling import ceiling, counted, guesses, twins
 
 
 def canonical_of(pairs: list[tuple[int, int]]) -> Canonical:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.analysis import claimed, claims, fusion_task, paper, provenance, published, rows
-from pipeline.analysis.claims import Claim, holds
-from pipeline.config.experiments import Fusion
-from pipeline.config.intervals import Intervals
-from pipeline.config.params import load
-from pipeline.stages import claims as stage
-from pipeline.wiring import ROOT
+from pipeline.fusion import numbers as fusion_task
+from pipeline.lab import claimed, claims, paper, provenance, published, rows, tables
+from pipeline.lab.claims import Claim, holds
+from pipeline.lab.config.experiments import Fusion
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.config.params import load
+from pipeline.lab.shared_tables import CLAIMS, RESULTS
+from pipeline.lab.stages import claims as stage
+from pipeline.lab.wiring import ROOT
 
 NAN = math.nan
 PLACE = {"experiment": "tiny", "set": "test_5", "seed": "all", "judge": "atom"}
@@ -130,7 +131,7 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     """Every claim on a published experiment finds its row: a renamed method would be seen here."""
     folders = sorted((ROOT / "reports/published").iterdir())
     quick = published.load((ROOT / "reports/published").iterdir()).tables["results"].query("experiment == 'paper'")
-    tables.write(quick.assign(experiment="quick"), "results", tmp_path / "quick.parquet")
+    tables.write(quick.assign(experiment="quick"), RESULTS, tmp_path / "quick.parquet")
     stage.main(tmp_path / "claims.csv", [tmp_path / "quick.parquet"], folders)
     answers = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
     missing = answers[answers["holds"] == "not measured"].index
@@ -182,7 +183,7 @@ def test_the_values_that_differ_are_those_of_the_worst_table() -> None:
 def test_the_committed_table_is_of_what_is_published() -> None:
     """Claims that published experiments answer; `quick` is evaluated with the report."""
     committed = pd.read_csv(ROOT / "reports/claims.csv")
-    assert list(committed.columns) == tables.SCHEMAS["claims"].names
+    assert list(committed.columns) == CLAIMS.schema.names
     now = claims.table(published.load((ROOT / "reports/published").iterdir()).tables["results"], claimed.claims())
     assert list(committed["claim"]) == list(now["claim"])
     old = ~now["claim"].str.startswith(("quick", "experiments_changed"))  # the latter asks the files

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.analysis.clusters import ClusterBootstrap
-from pipeline.analysis.statistics import Bootstrap
+from pipeline.lab.clusters import ClusterBootstrap
+from pipeline.lab.statistics import Bootstrap
 
 
 def width(bootstrap: Bootstrap, values: np.ndarray) -> float:

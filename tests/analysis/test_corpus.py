@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.analysis import composition as corpus
-from pipeline.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.dag.dependencies import Kind
+from pipeline.corpus import composition as corpus
+from pipeline.corpus.tables import CORPUS
+from pipeline.lab import tables
 from tests.analysis import synthetic
 
 RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.MEMORY_WAR)
@@ -71,7 +72,7 @@ def test_decades_of_orders(orders: float, decade: str) -> None:
 def test_sums_over_programs_are_the_sources() -> None:
     blocks, dags, _ = synthetic.corpus()
     table = corpus.describe(synthetic.pieces(blocks, dags))
-    tables.pa.Table.from_pandas(table, schema=tables.SCHEMAS["corpus"])
+    tables.pa.Table.from_pandas(table, schema=CORPUS.schema)
     table = table[~table["statistic"].str.startswith("ready_")]
     programs, sources = table[table["program"] != ""], table[(table["program"] == "") & (table["source"] != "")]
     keys = ["source", "statistic", "bin"]

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.disagreement import CATEGORIES
-from pipeline.analysis.errors import also_gcc, errors, shares, wrong
-from pipeline.analysis.naming import shapes
-from pipeline.blocks.corpus.assembly import intel
-from pipeline.blocks.problems.instructions import encoded, tabulate
-from pipeline.schemas import SCHEMAS
+from learned_schedulers.blocks.problems.instructions import encoded, tabulate
+from learned_schedulers.blocks.read.assembly import intel
+from pipeline.imitation.disagreement import CATEGORIES
+from pipeline.imitation.errors import also_gcc, errors, shares, wrong
+from pipeline.imitation.naming import shapes
+from pipeline.imitation.tables import ERROR_SHARES, ERRORS
 from tests.analysis.coded import LOAD_RAX, LOAD_RAX_8, LOAD_RBX, LOAD_RBX_16, NEXT_RAX, NEXT_RBX, stored
 
 
@@ -104,9 +104,9 @@ def test_only_wrong_legal_blocks_are_drawn() -> None:
 
 def test_shares_add_up() -> None:
     table = errors_of([[LOAD_RAX, LOAD_RBX], [LOAD_RAX_8, LOAD_RBX_16]], [[1, 0], [1, 0]])
-    assert list(table.columns) == SCHEMAS["errors"].names
+    assert list(table.columns) == ERRORS.schema.names
     result = shares(table, 0.95)
-    assert list(result.columns) == SCHEMAS["error_shares"].names
+    assert list(result.columns) == ERROR_SHARES.schema.names
     for by in ("category", "also_gcc"):
         assert result[result.by == by].share.sum() == pytest.approx(1)
     symmetric = result[result.name == "symmetric"].iloc[0]

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.execution_task import BASELINES, evaluate, points, reported
-from pipeline.config.intervals import Intervals
+from pipeline.execution.numbers import BASELINES, evaluate, points, reported
+from pipeline.lab.config.intervals import Intervals
 from tests.analysis.timed import simulated, timings
 
 INTERVALS = Intervals(bootstrap_samples=200, confidence=0.95)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis import plan
-from pipeline.analysis.growth import exponent
+from pipeline.lab.growth import exponent
+from pipeline.scale import plan
 
 SIZES = np.array([1e6, 3e6, 1e7, 3e7])
 _RULE = {"processor_seconds": 3600.0, "serial_seconds": 0.0, "peak_memory_gb": 0.5, "bytes_read": 5, "bytes_written": 7}

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.analysis import hardware_task as hardware
-from pipeline.analysis.hardware_task import evaluate
-from pipeline.analysis.inputs import Inputs
-from pipeline.analysis.rows import Row, results
-from pipeline.config.intervals import Intervals
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors.settings import Judge
+from pipeline.corpus.tables import INSTRUCTIONS
+from pipeline.hardware import numbers as hardware
+from pipeline.hardware.numbers import evaluate
+from pipeline.hardware.tables import TIMED_BLOCKS, TIMINGS
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.inputs import Inputs
+from pipeline.lab.rows import Row, results
 from tests.analysis import laid
 
 SETTINGS = Intervals(bootstrap_samples=100, confidence=0.95)
@@ -33,14 +34,14 @@ def timings() -> pd.DataFrame:
         for number, order in enumerate(ORDERS):
             cycles = min(even[number], odd[number])
             rows.append((block, order, number == 1, number in (0, 2, 3), cycles, even[number], odd[number]))
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["timings"].names)
+    return pd.DataFrame(rows, columns=TIMINGS.schema.names)
 
 
 def blocks() -> pd.DataFrame:
     now = pd.Timestamp("2026-11-22T19:00")
     rows = [(b, 3, "", "", 2, 17.0, 1.5, "a chip", now) for b in "ab"]
     rows += [("c", 4, "division fault", "div ecx", 0, 0.0, 0.0, "a chip", now)]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["timed_blocks"].names)
+    return pd.DataFrame(rows, columns=TIMED_BLOCKS.schema.names)
 
 
 def values(rows: list[Row], column: str) -> dict[str, float]:
@@ -152,7 +153,7 @@ def test_the_task(tmp_path: Path) -> None:
     cycles_of = {("a", order): cycles for order, cycles in zip(ORDERS, [3.0, 3.0, 1.0, 1.0, 1.0], strict=True)}
     orders: dict[str, laid.Order | str] = {"a": (2, 0, 1), "b": (0, 1, 2), "c": "unsupported: div"}
     numbers = pd.DataFrame({"block_id": ["a", "b"], "encodings": [[0, 1, 2]] * 2})
-    empty = tables.SCHEMAS["instructions"].empty_table().to_pandas()
+    empty = INSTRUCTIONS.schema.empty_table().to_pandas()
     inputs = Inputs(
         "hardware",
         SETTINGS,

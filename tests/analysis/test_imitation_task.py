@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.analysis.evaluation import Evaluation
-from pipeline.analysis.imitation_task import evaluate
-from pipeline.analysis.inputs import Inputs
-from pipeline.config.intervals import Intervals
+from pipeline.imitation.numbers import evaluate
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.inputs import Inputs
 from tests.analysis import laid
 
 LENGTHS = {"a": 2, "b": 3, "c": 8}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.machine_agreement import distinct, fastest, rank_correlations, relative_difference
+from pipeline.execution.machine_agreement import distinct, fastest, rank_correlations, relative_difference
 from tests.analysis.timed import simulated, timings
 
 

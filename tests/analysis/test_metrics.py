@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.analysis import metrics
+from pipeline.lab import metrics
 
 orders = st.integers(1, 8).flatmap(lambda n: st.permutations(range(n))).map(lambda p: np.array([p], np.int16))
 

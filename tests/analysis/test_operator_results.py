@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis import operator_results
-from pipeline.schemas import SCHEMAS
+from pipeline.lab.shared_tables import RESULTS
+from pipeline.operator import results as operator_results
+from pipeline.operator.tables import PEERS
+from pipeline.reproduction.tables import RESIDUALS
 
 
 def residuals() -> pd.DataFrame:
@@ -22,12 +24,12 @@ def residuals() -> pd.DataFrame:
     names = ["proposal", "method", "iterations", "is_default", "residual_median", "straggler_share"]
     frame = pd.DataFrame(rows, columns=names)
     same = {"residual_p99": frame["residual_median"], "residual_max": frame["residual_median"], "within_share": 1.0}
-    return frame.assign(n_instructions=5, n_blocks=900, edges_mean=3.0, **same)[SCHEMAS["residuals"].names]
+    return frame.assign(n_instructions=5, n_blocks=900, edges_mean=3.0, **same)[RESIDUALS.schema.names]
 
 
 def test_residuals_become_rows_at_the_default_and_after_some_iterations() -> None:
     table = operator_results.residual_rows(residuals(), [20])
-    assert list(table.columns) == SCHEMAS["results"].names
+    assert list(table.columns) == RESULTS.schema.names
     assert {(row.experiment, row.set, row.seed, row.lengths, row.n) for row in table.itertuples()} == {
         ("residuals", "all", "none", "5", 900)
     }
@@ -52,12 +54,12 @@ def speed() -> pd.DataFrame:
         (peer, dags, n, 256, 64, 0, seconds, 1e-8, 1e-7, 5.0, "" if seconds == seconds else "killed")
         for dags, peer, n, seconds in cases
     ]
-    return pd.DataFrame(rows, columns=SCHEMAS["peers"].names)
+    return pd.DataFrame(rows, columns=PEERS.schema.names)
 
 
 def test_speedups_are_ratios_of_seconds_and_growth_is_that_of_random_dags() -> None:
     table = operator_results.speed_rows(speed())
-    assert list(table.columns) == SCHEMAS["results"].names and set(table["experiment"]) == {"operator_speed"}
+    assert list(table.columns) == RESULTS.schema.names and set(table["experiment"]) == {"operator_speed"}
     ratios = table[table["metric"] == "speedup"].set_index(["method", "baseline", "lengths"])["value"].to_dict()
     assert ratios["extrapolated", "qpth", "10"] == pytest.approx(400)
     assert ratios["nearest", "qpth", "10"] == pytest.approx(200)

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.placement_task import evaluate
-from pipeline.analysis.ratios import RatioBootstrap
-from pipeline.config.intervals import Intervals
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.ratios import RatioBootstrap
+from pipeline.placement.numbers import evaluate
 
 INTERVALS = Intervals(bootstrap_samples=200, confidence=0.95)
 GRAPHS = {"a": ("family a", 10.0, False), "b": ("family b", 4.0, True)}  # seconds on one device, whether it fits

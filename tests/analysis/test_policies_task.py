@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.analysis.policies_task import evaluate
-from pipeline.config.graph_methods import GraphMethodSettings, graph_entry
-from pipeline.config.intervals import Intervals
+from learned_schedulers.graphs.methods.settings import GraphMethodSettings, graph_entry
+from pipeline.lab.config.intervals import Intervals
+from pipeline.policies.numbers import evaluate
 
 INTERVALS = Intervals(bootstrap_samples=50, confidence=0.95)
 GRAPH_IDS, FAMILIES = ["g", "h", "i"], ["f", "f", "e"]

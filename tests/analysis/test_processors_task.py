@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis import cycles
-from pipeline.analysis.cycles import Orders
-from pipeline.analysis.evaluation import Evaluation
-from pipeline.analysis.inputs import Inputs
-from pipeline.analysis.processors_task import evaluate
-from pipeline.config.intervals import Intervals
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors.settings import Judge
+from pipeline.lab import cycles
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.cycles import Orders
+from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.inputs import Inputs
+from pipeline.processors.numbers import evaluate
 from tests.analysis import laid
 
 LENGTHS = {"a": 3, "b": 3, "c": 4, "unknown": 3}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from learned_schedulers.section import ConfigError
 from pipeline import LEVEL_3
-from pipeline.analysis import provenance
-from pipeline.analysis.provenance import Provenance, changes, collect, state
-from pipeline.config.section import ConfigError
+from pipeline.lab import provenance
+from pipeline.lab.provenance import Provenance, changes, collect, state
 
 NOW = {"experiments/tiny/results#a": "1", "dags/full": "2"}
 SETTINGS = {"task": "imitation", "models": {"small": {"steps": 100, "heads": [1, 2]}}, "seeds": (0, 1)}

@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.analysis import provenance, published, rows, runs, tidy
-from pipeline.wiring import ROOT
+from pipeline.imitation.tables import CEILING
+from pipeline.lab import provenance, published, rows, runs, tables, tidy
+from pipeline.lab.shared_tables import HISTORY, PARTS, POLICY_TRAININGS
+from pipeline.lab.wiring import ROOT
 
 FOLDER = ROOT / "reports/published"
 PLACE = {"experiment": "tiny", "set": "test_5", "target": "gcc", "method": "small", "seed": "0"}
@@ -56,7 +57,7 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     training = step | {"split": "training", "mean": 2.0, "best": None}
     development = step | {"split": "development", "mean": 0.8, "best": 0.9}
     rows = [row | {"step": at, "loss": 10.0 / at} for at in (5, 10) for row in (training, development)]
-    trainings = pd.DataFrame(rows)[published.columns("policy_trainings")]
+    trainings = pd.DataFrame(rows)[published.columns(POLICY_TRAININGS)]
     settings = {"models": {"small": {"width": 8}}}
     published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, {})
     tables_read = published.load(tmp_path.iterdir())
@@ -72,14 +73,14 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
 
 def test_written_and_read(tmp_path: Path) -> None:
     history = pd.DataFrame(
-        [["tiny", "full", "small", "0", 5, "training", 0.5, None, None, 0.1]], columns=published.columns("history")
+        [["tiny", "full", "small", "0", 5, "training", 0.5, None, None, 0.1]], columns=published.columns(HISTORY)
     )
     published.write(tmp_path / "tiny", {"results": results(), "history": history}, {"steps": 5}, {})
     tables_read = published.load(tmp_path.iterdir())
     assert tables_read.tables["results"]["value"].tolist() == [0.123457, 1e6]  # six digits, counts have all of theirs
     assert tables_read.tables["results"]["seed"].tolist() == ["0", "all"]
     assert tables_read.tables["history"].loc[0, "seed"] == "0" and tables_read.tables["parts"].empty
-    assert list(tables_read.tables["parts"].columns) == tables.SCHEMAS["parts"].names
+    assert list(tables_read.tables["parts"].columns) == PARTS.schema.names
     assert list(tables_read.tables["sweep"].columns)[:3] == ["experiment", "dependencies", "seed"]
     assert tables_read.provenance["tiny"].seeds == ["0"] and tables_read.provenance["tiny"].settings == {"steps": 5}
 
@@ -119,4 +120,4 @@ def test_text_is_text_even_if_all_of_it_are_numbers(tmp_path: Path, committed: p
     five = committed.tables["ceiling"].query("lengths == '5'")
     assert len(five)
     (tmp_path / "ceiling.csv").write_text(tidy.csv(five))
-    assert set(published.read("ceiling", tmp_path / "ceiling.csv")["lengths"]) == {"5"}
+    assert set(published.read(CEILING, tmp_path / "ceiling.csv")["lengths"]) == {"5"}

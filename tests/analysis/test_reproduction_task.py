@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis.inputs import Inputs
-from pipeline.analysis.reproduction_task import evaluate
-from pipeline.config.intervals import Intervals
-from pipeline.config.processors import Judge
-from pipeline.schemas.results import KEY
-from pipeline.schemas.results import SCHEMA as RESULTS
+from learned_schedulers.blocks.processors.settings import Judge
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.inputs import Inputs
+from pipeline.lab.shared_tables import KEY, RESULTS
+from pipeline.reproduction.numbers import evaluate
 from tests.analysis import laid
 
 LENGTHS = dict.fromkeys("abcd", 3)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.analysis.statistics import Bootstrap
+from pipeline.lab.statistics import Bootstrap
 
 NAN = float("nan")
 

@@ -4,7 +4,7 @@ import json
 import pandas as pd
 import pytest
 
-from pipeline.analysis import rows, tidy
+from pipeline.lab import rows, tidy
 
 PLACE = {"experiment": "quick", "set": "test_5", "target": "gcc", "method": "popocs_20", "decoder": "hungarian"}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from pipeline.analysis.uniformity import Tally, departure
+from pipeline.corpus.uniformity import Tally, departure
 from tests.blocks.dag.relations import chain, dags, disjoint_union, legal_orders, ragged
 
 

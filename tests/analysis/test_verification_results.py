@@ -1,8 +1,9 @@
 import pandas as pd
 
-from pipeline import tables
-from pipeline.analysis import verification_results as summary
-from pipeline.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.dag.dependencies import Kind
+from pipeline.corpus import verification_results as summary
+from pipeline.corpus.tables import SENSITIVITY, VERIFICATION
+from pipeline.lab.shared_tables import RESULTS
 
 
 def verification() -> pd.DataFrame:
@@ -29,7 +30,7 @@ def verification() -> pd.DataFrame:
         undefined_flags_differ=0,
         different_order=[[]] * len(rows),
         difference="",
-    )[tables.SCHEMAS["verification"].names]
+    )[VERIFICATION.schema.names]
 
 
 def sensitivity() -> pd.DataFrame:
@@ -42,7 +43,7 @@ def sensitivity() -> pd.DataFrame:
         ("unexplained", memory),
     ]
     rows = [(f"{i}", "qt56", "full", 0, kind, "a", "b", outcome, "why") for i, (outcome, kind) in enumerate(outcomes)]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["sensitivity"].names)
+    return pd.DataFrame(rows, columns=SENSITIVITY.schema.names)
 
 
 def value(frame: pd.DataFrame, mode: str, split: str, metric: str) -> float:
@@ -52,7 +53,7 @@ def value(frame: pd.DataFrame, mode: str, split: str, metric: str) -> float:
 
 def test_totals() -> None:
     table = summary.results(verification(), sensitivity())
-    assert list(table.columns) == tables.SCHEMAS["results"].names
+    assert list(table.columns) == RESULTS.schema.names
     assert set(table["experiment"]) == {"dag_verification"} and set(table["set"]) == {"all", "qt56", "ffprobe"}
     assert value(table, "full", "all", "state_runs") == 2 * 6 + 4 * 5
     assert value(table, "full", "all", "different") == 7

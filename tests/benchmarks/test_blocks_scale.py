@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.blocks_scale import ROOT, settings_of, size_of, watched
-from pipeline.config.bases import resolve
-from pipeline.config.params import validate
+from pipeline.lab.config.bases import resolve
+from pipeline.lab.config.params import validate
 
 HOLDING = "held = b'x' * 200_000_000; import time; time.sleep(0.6)"
 TWO = f"import subprocess, sys; code = [sys.executable, '-c', {HOLDING!r}]; p = [subprocess.Popen(code) for _ in '12']"

@@ -13,7 +13,7 @@ from benchmarks.data_collection import scheduling, sizes, strategies
 from benchmarks.data_collection.calls import calls
 from benchmarks.data_collection.cartpole import action, hashed, start
 from benchmarks.data_collection.ways import WAYS, Way, make
-from pipeline.graphs.compilers.inductor.available import missing
+from learned_schedulers.graphs.compilers.inductor.available import missing
 
 ENVIRONMENTS, STEPS = 700, 96  # more than a block of the compiled ways; most episodes end at least once
 OURS = [way for way in WAYS if way not in ("gymnasium", "gymnasium_vector")]

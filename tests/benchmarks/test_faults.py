@@ -15,8 +15,9 @@ import pytest
 
 from benchmarks.faults import fault_table, verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, compiled, fails
-from pipeline.analysis import published
-from pipeline.trial.damage import damaged, flip, unlinked
+from pipeline.lab import published
+from pipeline.lab.trial.damage import damaged, flip, unlinked
+from pipeline.scale.tables import FAULTS
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: apt-get install gcc")
 
@@ -109,7 +110,7 @@ def test_only_files_of_the_run_are_deleted_by_a_remedy(tmp_path: Path) -> None:
 
 
 def test_a_mended_case_counts_once_and_as_it_ended_last() -> None:
-    cases = published.empty("faults")
+    cases = published.empty(FAULTS)
     for number, (commit, outcome) in enumerate([("a", "silent"), ("a", "same bytes"), ("b", "refused")]):
         cases.loc[number] = {
             **{"date": "", "commit": commit, "seed": 1, "number": number % 2, "scope": "run", "kind": "killed"},

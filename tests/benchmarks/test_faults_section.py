@@ -3,15 +3,16 @@
 import pandas as pd
 
 from benchmarks.faults.fault_table import tally
-from pipeline.analysis import published
-from pipeline.report.evidence import Evidence
-from pipeline.report.scale import faults
+from pipeline.lab import published
+from pipeline.lab.page.evidence import Evidence
+from pipeline.scale.page import faults
+from pipeline.scale.tables import FAULTS
 
 CASES = [("run", "full disk", "same bytes"), ("run", "full disk", "silent"), ("stage", "killed", "refused")]
 
 
 def rows() -> pd.DataFrame:
-    cases = published.empty("faults")
+    cases = published.empty(FAULTS)
     for number, (scope, kind, outcome) in enumerate(CASES):
         cases.loc[number] = {
             **{"date": "", "commit": "a", "seed": 1, "number": number, "scope": scope, "kind": kind, "target": "all"},

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.machine_agreement import agreement, cases
 from benchmarks.machine_agreement.agreement import Cycles
-from pipeline.config.evaluation import Evaluation
+from pipeline.lab.config.evaluation import Evaluation
 
 SETTINGS = Evaluation(bootstrap_samples=100, confidence=0.95, sweep_iterations=[0], example_blocks=1)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks import made_blocks
-from pipeline import tables
-from pipeline.blocks.corpus import bhive
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.schemas.blocks import SCHEMA
+from learned_schedulers.blocks.read import bhive
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.tables import BLOCKS
+from pipeline.lab import tables
 
 CODES = ["01d889d1", "0500000000ffc0", "8b8b0001000029c8", "488b0511223344ffc1"]  # the last one: relative to rip
 
@@ -22,7 +22,7 @@ def real(tmp_path: Path) -> made_blocks.Real:
     numbers = {name: 1 for name in ("address", "n_instructions", "occurrences")}
     code = [{"code": bytes.fromhex(code), "masked_code": b""} for code in CODES]
     rows = [texts | numbers | {"relocatable": False} | entry for entry in code]
-    tables.write_rows([[row[name] for name in SCHEMA.names] for row in rows], "blocks", tmp_path / "blocks.parquet")
+    tables.write_rows([[row[name] for name in SCHEMA.names] for row in rows], BLOCKS, tmp_path / "blocks.parquet")
     return made_blocks.read(tmp_path / "blocks.parquet", seed=0)
 
 

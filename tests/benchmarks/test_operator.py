@@ -9,10 +9,11 @@ import torch
 from benchmarks.operator import peers
 from benchmarks.operator.cases import Case, apart, measured
 from benchmarks.operator.dags import corpus_dags, random_dags
-from pipeline import tables
-from pipeline.operators.orders import partial_orders
-from pipeline.operators.popocs import popocs
-from pipeline.schemas import SCHEMAS
+from learned_schedulers.operators.orders import partial_orders
+from learned_schedulers.operators.popocs import popocs
+from pipeline.corpus.tables import DAGS
+from pipeline.lab import tables
+from pipeline.operator.tables import PEERS
 from tests.analysis import synthetic
 
 
@@ -26,7 +27,7 @@ def test_random_dags_are_reduced_and_have_two_edges_for_each_instruction() -> No
 
 def test_blocks_of_the_corpus_are_repeated_where_there_are_few(tmp_path: Path) -> None:
     _, dags, _ = synthetic.corpus(10)
-    tables.write(dags, "dags", tmp_path / "dags.parquet")
+    tables.write(dags, DAGS, tmp_path / "dags.parquet")
     repeated = corpus_dags(tmp_path / "dags.parquet", 5, 25)
     assert repeated.shape == (25, 5, 5) and (repeated[:10] == repeated[10:20]).all()
     with pytest.raises(ValueError, match="no block of 9 instructions"):
@@ -50,7 +51,7 @@ def test_a_case_has_all_figures_and_the_loop_runs_until_its_median_is_there() ->
     for peer in ("extrapolated", "cyclic_loop"):
         case = Case(peer, "random", precedes)
         row = case.names | measured(case)
-        assert set(row) == set(SCHEMAS["peers"].names) - {"reason"}
+        assert set(row) == set(PEERS.schema.names) - {"reason"}
         assert row["items"] == 4 and row["seconds_per_batch"] > 0 and row["peak_memory_mb"] >= 0
         assert row["residual_median"] <= peers.GOAL
     assert row["iterations"] >= 20

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import own_blocks
 from benchmarks.own_blocks import CONTROLS, Control, Job, Tally, Verdict, Worker
-from pipeline.blocks.dag.memory_order import MemoryDags
-from pipeline.blocks.formats.document import CodeBlock
+from learned_schedulers.blocks.dag.memory_order import MemoryDags
+from learned_schedulers.blocks.read.document import CodeBlock
 from tests.blocks import real
 
 CODES = real.table()["code"].to_pylist()[:120]

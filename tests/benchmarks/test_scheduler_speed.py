@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import scheduler_speed
 from benchmarks.publishing import publish
-from pipeline.analysis.rows import Quantity, results, row
+from pipeline.lab.rows import Quantity, results, row
 
 ASKED = {"machine": "atom", "blocks": 5, "rounds": 3}
 BEGAN = "2026-11-22T19:32:06+00:00"

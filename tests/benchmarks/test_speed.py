@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import speed
-from pipeline.analysis.rows import Quantity
+from pipeline.lab.rows import Quantity
 
 
 def test_rounds_take_turns_and_the_first_is_not_counted() -> None:

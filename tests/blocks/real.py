@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.blocks.corpus.cut import blocks
-from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.program_rows import table_of
-from pipeline.blocks.corpus.unique import first_of_each, joined
-from pipeline.blocks.dag.bulk import COLUMNS, Builder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.sample import Sample
-from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.dag.bulk import COLUMNS, Builder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.problems.instructions import Encodings, encoded, tabulate
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.sample import Sample
+from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.read.cut import blocks
+from learned_schedulers.blocks.read.distinct import distinct_instructions
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.program_rows import table_of
+from pipeline.corpus.unique import first_of_each, joined
 
 TINY = Path(__file__).parents[1] / "tiny"
 

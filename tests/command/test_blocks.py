@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from pipeline.blocks.corpus import assembly
-from pipeline.command.main import app
+from learned_schedulers.blocks.read import assembly
+from learned_schedulers.command.main import app
 
 TINY = Path(__file__).parents[1] / "tiny/tiny1.so"
 

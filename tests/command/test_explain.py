@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from pipeline.command.main import app
+from learned_schedulers.command.main import app
 from tests.blocks import real
 
 SOURCE = """\
@@ -104,7 +104,7 @@ def test_what_cannot_be(assembly: Path, tmp_path: Path) -> None:
 
 def test_the_verb_imports_nothing_slow_before_it_runs() -> None:
     slow = {"pandas", "jinja2", "numba", "numpy", "iced_x86", "torch", "matplotlib"}
-    code = f"import sys; import pipeline.command.explain; print(sorted({slow} & set(sys.modules)))"
+    code = f"import sys; import learned_schedulers.command.explain; print(sorted({slow} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

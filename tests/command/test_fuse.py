@@ -10,12 +10,12 @@ import numpy as np
 import onnx
 import pytest
 
-from pipeline.command import fuse
-from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
-from pipeline.graphs.compilers.inductor.available import missing
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, violations
-from pipeline.graphs.compilers.rates import frozen_rates
-from pipeline.graphs.plans.sources import read_file
+from learned_schedulers.command import fuse
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
+from learned_schedulers.graphs.compilers.inductor.available import missing
+from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, members, violations
+from learned_schedulers.graphs.compilers.rates import frozen_rates
+from learned_schedulers.graphs.plans.sources import read_file
 from tests.command.test_graph import RESNET, refused, run, written
 
 SQUEEZENET = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
@@ -132,7 +132,7 @@ def test_without_a_compiler_a_module_is_planned_and_the_reason_said(
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_a_module_is_compiled_and_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.graphs.plans.compiled_module.PROPOSALS", 1)
+    monkeypatch.setattr("learned_schedulers.graphs.plans.compiled_module.PROPOSALS", 1)
     result = run("fused_module:Rows", "--input", "16,8", "--input", "int64:16", "--fuse")
     assert result.exit_code == 0, result.output
     lines = lines_of(result.stdout)

@@ -14,10 +14,10 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
-from pipeline.command.main import app
-from pipeline.graphs.corpus.workloads import read_split, read_workload
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.command.main import app
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.read.workloads import read_split, read_workload
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
 RESNET = FILES / "resnet50_inference.json"
@@ -177,7 +177,7 @@ def test_help_teaches_by_examples() -> None:
 
 def test_what_is_slow_to_import_is_not_imported() -> None:
     code = (
-        "import sys; from pipeline.command.main import app; app(standalone_mode=False);"
+        "import sys; from learned_schedulers.command.main import app; app(standalone_mode=False);"
         "print(sorted({'pandas', 'matplotlib', 'ortools', 'onnx', 'torch._dynamo'} & set(sys.modules)))"
     )
     words = [sys.executable, "-c", code, "graph", RESNET, "--moves", "10"]

@@ -22,7 +22,7 @@ class Refusal(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Refusal())
-from pipeline.command.main import app
+from learned_schedulers.command.main import app
 app()
 """
 _BLOCKS = "4889d84889f1488b1f\n8b4708034604480fafc2\n"
@@ -69,8 +69,10 @@ def test_what_is_lacking_is_named_with_the_remedy(tmp_path: Path, words: tuple[s
 
 
 def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
-    script = "import sys; from pipeline.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
-    script += "assert not [verb for verb in VERBS if f'pipeline.command.{verb}' in sys.modules] and len(VERBS) == 7\n"
+    script = (
+        "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
+    )
+    script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules] and len(VERBS) == 7\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from pipeline.blocks.corpus import assembly
-from pipeline.blocks.dag import memory_order
-from pipeline.blocks.formats.assembly_file import AssemblyFile
-from pipeline.blocks.formats.document import Fault
-from pipeline.blocks.ordering import line_orders, methods, targets
-from pipeline.blocks.ordering.line_orders import LineOrderer
-from pipeline.command import order, ordered_file
-from pipeline.command.main import app
+from learned_schedulers.blocks.dag import memory_order
+from learned_schedulers.blocks.order import line_orders, methods, targets
+from learned_schedulers.blocks.order.line_orders import LineOrderer
+from learned_schedulers.blocks.read import assembly
+from learned_schedulers.blocks.read.assembly_file import AssemblyFile
+from learned_schedulers.blocks.read.document import Fault
+from learned_schedulers.command import order, ordered_file
+from learned_schedulers.command.main import app
 from tests.blocks import real
 from tests.blocks.ordering.test_orderer import violated
 
@@ -322,7 +322,7 @@ def test_names_of_the_command_are_those_of_the_rooms() -> None:
 def test_as_a_user_types_it(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(f"{SLOW_FIRST}\nzz\n")
     code = (
-        "import sys; from pipeline.command.main import app; app(standalone_mode=False);"
+        "import sys; from learned_schedulers.command.main import app; app(standalone_mode=False);"
         "print(sorted({'elftools', 'sklearn', 'matplotlib', 'torch._dynamo'} & set(sys.modules)))"
     )
     words = ["order", tmp_path / "mine.csv", "-o", tmp_path / "out.csv", "--for", "atom", "--by", "list"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from pipeline.command.main import app
+from learned_schedulers.command.main import app
 from tests.graphs.plans.splits.oracle import judged
 from tests.graphs.plans.splits.test_splits import CHAIN, EXPERT
 

@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from pipeline.config import graph_methods, method_files
-from pipeline.config.graph_methods import GraphEntry, graph_entry
-from pipeline.config.section import ConfigError, section
-from pipeline.wiring import ROOT
+from learned_schedulers import method_files
+from learned_schedulers.graphs.methods import settings as graph_methods
+from learned_schedulers.graphs.methods.settings import GraphEntry, graph_entry
+from learned_schedulers.section import ConfigError, section
+from pipeline.lab.wiring import ROOT
 
 
 def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
@@ -40,14 +41,14 @@ def test_what_is_wrong_is_named(keys: dict[str, object], message: str) -> None:
 def test_what_a_method_needs_and_is_made_of() -> None:
     assert graph_entry("heft").needs == graph_entry("brkga", sees="target").needs == {"target"}
     assert not graph_entry("brkga").needs
-    assert graph_entry("heft").modules() == ["pipeline.graphs.schedulers.heft"]
+    assert graph_entry("heft").modules() == ["learned_schedulers.graphs.methods.heft"]
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(graph_methods.FOLDER))
     script = (
-        f"import sys; from pipeline.config.graph_methods import graph_entry as of; [of(name) for name in ({names})]; "
+        f"import sys; from learned_schedulers.graphs.methods.settings import graph_entry as of; [of(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

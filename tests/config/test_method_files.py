@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import graph_methods, method_files, methods
-from pipeline.config.methods import MethodSettings
-from pipeline.config.section import Section
+from learned_schedulers import method_files
+from learned_schedulers.blocks.methods import settings as methods
+from learned_schedulers.blocks.methods.settings import MethodSettings
+from learned_schedulers.graphs.methods import settings as graph_methods
+from learned_schedulers.section import Section
 
 FILE = """
 import some_package_that_is_missing
-from pipeline.config.methods import MethodSettings, asks
+from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from typing import Annotated, Literal, get_args
 Kind = Literal["a", "b"]
 KINDS = get_args(Kind)
@@ -38,8 +40,8 @@ def test_the_rest_of_the_file_is_not_executed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "package", "default"),
     [
-        (methods.FOLDER, "pipeline.blocks.schedulers", methods.MethodSettings),
-        (graph_methods.FOLDER, "pipeline.graphs.schedulers", graph_methods.GraphMethodSettings),
+        (methods.FOLDER, "learned_schedulers.blocks.methods", methods.MethodSettings),
+        (graph_methods.FOLDER, "learned_schedulers.graphs.methods", graph_methods.GraphMethodSettings),
     ],
 )
 def test_they_are_the_settings_of_the_imported_file(folder: Path, package: str, default: type[Section]) -> None:

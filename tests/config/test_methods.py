@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from pipeline.config import method_files, methods
-from pipeline.config.methods import Entry, entry, settings_of
-from pipeline.config.section import ConfigError, section
-from pipeline.wiring import ROOT
+from learned_schedulers import method_files
+from learned_schedulers.blocks.methods import settings as methods
+from learned_schedulers.blocks.methods.settings import Entry, entry, settings_of
+from learned_schedulers.section import ConfigError, section
+from pipeline.lab.wiring import ROOT
 
 
 def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
@@ -49,7 +50,7 @@ def test_a_network_that_is_drawn_says_how_often() -> None:
 
 
 def test_modules_of_an_entry() -> None:
-    assert entry("haifa").modules() == ["pipeline.blocks.schedulers.haifa"]
+    assert entry("haifa").modules() == ["learned_schedulers.blocks.methods.haifa"]
     with pytest.raises(ValueError, match="ordering needs the settings of its network"):
         entry("ordering").modules()
 
@@ -58,7 +59,7 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(methods.FOLDER))
     script = (
-        f"import sys; from pipeline.config.methods import entry; [entry(name) for name in ({names})]; "
+        f"import sys; from learned_schedulers.blocks.methods.settings import entry; [entry(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

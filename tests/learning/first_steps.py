@@ -14,28 +14,28 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.models.pocsnet_training import loss_of
-from pipeline.blocks.problems.relations import relations
-from pipeline.config.params import Params
-from pipeline.graphs.compilers.rates import Rates
-from pipeline.graphs.devices.completion import Completion
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models import policy as policies
-from pipeline.graphs.models.conditions import PLAIN, condition
-from pipeline.graphs.models.flow_loss import log_partition_variance
-from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.fusing_search import draw_moves, judged
-from pipeline.graphs.models.fusing.numbers import Fusible, plan_numbers
-from pipeline.graphs.models.rollout import log_probabilities, trajectories
-from pipeline.graphs.models.topoformer import graph_view
-from pipeline.graphs.models.whole_graph import moves
-from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.search import State
-from pipeline.graphs.models.whole_graph.surroundings import standing
-from pipeline.operators.orders import partial_orders
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.pocsnet import POCSNet
+from learned_schedulers.blocks.models.pocsnet_training import loss_of
+from learned_schedulers.blocks.problems.relations import relations
+from learned_schedulers.graphs.compilers.rates import Rates
+from learned_schedulers.graphs.devices.completion import Completion
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import policy as policies
+from learned_schedulers.graphs.models.conditions import PLAIN, condition
+from learned_schedulers.graphs.models.flow_loss import log_partition_variance
+from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
+from learned_schedulers.graphs.models.fusing.fusing_search import draw_moves, judged
+from learned_schedulers.graphs.models.fusing.numbers import Fusible, plan_numbers
+from learned_schedulers.graphs.models.rollout import log_probabilities, trajectories
+from learned_schedulers.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.models.whole_graph import moves
+from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
+from learned_schedulers.graphs.models.whole_graph.search import State
+from learned_schedulers.graphs.models.whole_graph.surroundings import standing
+from learned_schedulers.operators.orders import partial_orders
+from pipeline.lab.config.params import Params
 from tests.blocks.models import imitated
 from tests.blocks.models import made as made_blocks
 from tests.graphs.compilers.made import drawn as drawn_fusion

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from pipeline.blocks.models import ordering_training, pocsnet_training
-from pipeline.config.fusion import FusionNetwork
-from pipeline.config.whole_graph import Generalised, WholeGraph
-from pipeline.graphs.compilers.rates import Rates
-from pipeline.graphs.models import policy_training
-from pipeline.graphs.models.fusing import fusing_training
-from pipeline.graphs.models.whole_graph import training as whole_graph_training
+from learned_schedulers.blocks.models import ordering_training, pocsnet_training
+from learned_schedulers.graphs.compilers.rates import Rates
+from learned_schedulers.graphs.models import policy_training
+from learned_schedulers.graphs.models.fusing import fusing_training
+from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
+from learned_schedulers.graphs.models.whole_graph import training as whole_graph_training
+from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
 from tests.blocks.models import imitated, made
 from tests.graphs.compilers.made import drawn as drawn_fusion
 from tests.graphs.models import small_policies

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.learning.checkpoints import Checkpoint
-from pipeline.trial.damage import flip
+from learned_schedulers.learning.checkpoints import Checkpoint
+from pipeline.lab.trial.damage import flip
 
 STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 
@@ -14,7 +14,7 @@ STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
     monkeypatch.chdir(tmp_path)
-    return Checkpoint(["pipeline.learning.processes"], "settings", [])
+    return Checkpoint(["learned_schedulers.learning.processes"], "settings", [])
 
 
 def file() -> Path:

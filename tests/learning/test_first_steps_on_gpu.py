@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.config.params import load
+from pipeline.lab.config.params import load
 from tests.learning.first_steps import STARTS, Start, compared
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.learning import loop
+from learned_schedulers.learning import loop
 from tests.learning.small_trainings import ALONE, STEPS, TRAININGS
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import distributed, nn
 
-from pipeline.learning import processes
-from pipeline.learning.batch_norm import share_statistics
+from learned_schedulers.learning import processes
+from learned_schedulers.learning.batch_norm import share_statistics
 
 DESCRIBED = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from pipeline.learning import processes
+from learned_schedulers.learning import processes
 from tests.learning.small_trainings import TRAININGS
 
 

@@ -14,14 +14,14 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.models import policy
-from pipeline.graphs.models.fusing import fusing_network
-from pipeline.graphs.models.whole_graph import network as whole_graph
-from pipeline.learning import weights
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.pocsnet import POCSNet
+from learned_schedulers.graphs.models import policy
+from learned_schedulers.graphs.models.fusing import fusing_network
+from learned_schedulers.graphs.models.whole_graph import network as whole_graph
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
+from learned_schedulers.learning import weights
 from tests.blocks.models import imitated, made
 from tests.graphs.models import small_policies
 

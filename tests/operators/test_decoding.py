@@ -13,11 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.operators.decoding import best_order, expected_slots, hungarian, is_legal, topological_fill, weight_of
-from pipeline.operators.matching import bounded, match
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import popocs
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.operators.decoding import (
+    best_order,
+    expected_slots,
+    hungarian,
+    is_legal,
+    topological_fill,
+    weight_of,
+)
+from learned_schedulers.operators.matching import bounded, match
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import popocs
 from tests.operators.made import random_precedes
 
 LEGAL: dict[str, Callable[[np.ndarray, PartialOrders], np.ndarray]] = {

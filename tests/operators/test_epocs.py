@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd.graph import saved_tensors_hooks
 
-from pipeline.operators.constraints import AffineEqualities, Box, Constraint, HalfSpaces, NonNegative, Simplex
-from pipeline.operators.epocs import Epocs, Method, epocs, violation
-from pipeline.operators.orders import partial_orders
-from pipeline.operators.popocs import popocs, residual
+from learned_schedulers.operators.constraints import AffineEqualities, Box, Constraint, HalfSpaces, NonNegative, Simplex
+from learned_schedulers.operators.epocs import Epocs, Method, epocs, violation
+from learned_schedulers.operators.orders import partial_orders
+from learned_schedulers.operators.popocs import popocs, residual
 from tests.operators.made import quadratic_program, random_precedes
 
 METHODS = get_args(Method)

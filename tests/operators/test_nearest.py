@@ -9,9 +9,9 @@ import pytest
 import torch
 from hypothesis import given
 
-from pipeline.operators.nearest import TOLERANCE, warn_of
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import popocs, residual
+from learned_schedulers.operators.nearest import TOLERANCE, warn_of
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import popocs, residual
 from tests.operators.made import cases, corpus_like, quadratic_program, random_precedes
 
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pipeline.operators.orders import buckets, partial_orders
+from learned_schedulers.operators.orders import buckets, partial_orders
 from tests.operators.made import random_precedes
 
 

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import Method, popocs, residual
-from pipeline.operators.sinkhorn import log_sinkhorn, sinkhorn
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import Method, popocs, residual
+from learned_schedulers.operators.sinkhorn import log_sinkhorn, sinkhorn
 from tests.operators.made import cases, corpus_like, random_precedes
 
 METHODS = get_args(Method)

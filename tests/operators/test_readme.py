@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from pipeline import operators
-from pipeline.operators.epocs import violation
-from pipeline.operators.popocs import residual
+from learned_schedulers import operators
+from learned_schedulers.operators.epocs import violation
+from learned_schedulers.operators.popocs import residual
 
 README = Path(operators.__file__).with_name("README.md")
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.operators import reference
-from pipeline.operators.batch import Batch
-from pipeline.operators.orders import PartialOrders, partial_orders
-from pipeline.operators.popocs import ITERATIONS, Method, popocs, residual
+from learned_schedulers.operators import reference
+from learned_schedulers.operators.batch import Batch
+from learned_schedulers.operators.orders import PartialOrders, partial_orders
+from learned_schedulers.operators.popocs import ITERATIONS, Method, popocs, residual
 from tests.operators.made import corpus_like, random_precedes
 
 

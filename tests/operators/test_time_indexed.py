@@ -10,11 +10,11 @@ import torch
 from hypothesis import given
 from scipy.optimize import linprog
 
-from pipeline.blocks.dag.topology import count_violations, slots_of
-from pipeline.operators.decoding import best_order, weight_of
-from pipeline.operators.orders import partial_orders
-from pipeline.operators.popocs import residual
-from pipeline.operators.time_indexed import time_indexed, time_indexed_residual
+from learned_schedulers.blocks.dag.topology import count_violations, slots_of
+from learned_schedulers.operators.decoding import best_order, weight_of
+from learned_schedulers.operators.orders import partial_orders
+from learned_schedulers.operators.popocs import residual
+from learned_schedulers.operators.time_indexed import time_indexed, time_indexed_residual
 from tests.operators.made import cases, random_precedes
 
 

@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 CLUSTERS = ["slurm", "kubernetes"]
-NEEDS = pd.read_csv(ROOT / "rules/resources.csv", keep_default_na=False)
+NEEDS = pd.read_csv(ROOT / "pipeline/lab/rules/resources.csv", keep_default_na=False)
 
 
 def rules() -> set[str]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline import tables as kinds
-from pipeline.analysis import claimed, claims
-from pipeline.config.params import load
-from pipeline.report.evidence import Evidence
-from pipeline.report.fusion.shared import COLLECTION, COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
+from pipeline.fusion.page.shared import COLLECTION, COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
+from pipeline.fusion.tables import FUSED_OPERATIONS
+from pipeline.lab import claimed, claims
+from pipeline.lab.config.params import load
+from pipeline.lab.page.evidence import Evidence
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
@@ -183,7 +183,7 @@ def drawn(text: bool = False) -> pd.DataFrame:
                 "seconds": 13.25 if method == "separate" else 4e-5,
             }
             rows += [{**whole, **shown, "kernel": kernel} for kernel in inside]
-    frame = pd.DataFrame(rows)[kinds.SCHEMAS["fused_operations"].names]
+    frame = pd.DataFrame(rows)[FUSED_OPERATIONS.schema.names]
     lists = frame["parents"].map(lambda numbers: str(np.array(numbers, int)) if text else numbers)
     return frame.assign(parents=lists)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from pipeline import tables
+from pipeline.lab.shared_tables import PARTS
 from tests.report import made
 
 TESTED = {"test_5": 8579, "test_4_40": 30000, "test_programs_4_40": 12000}
@@ -179,4 +179,4 @@ def parts() -> pd.DataFrame:
                 n,
                 middle,
             )
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["parts"].names)
+    return pd.DataFrame(rows, columns=PARTS.schema.names)

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pipeline.analysis.disagreement import CATEGORIES
-from pipeline.schemas import SCHEMAS
+from pipeline.imitation.disagreement import CATEGORIES
+from pipeline.imitation.tables import CEILING, TWINS
 from tests.report import imitations, made
 
 _AUDIT = ["feature", "group", "pairs", "agreement", "low", "high", "same_opcode_pairs", "same_opcode_agreement"]
@@ -43,7 +43,7 @@ def ceiling() -> pd.DataFrame:
         rows.append(
             (notion, lengths, orders, members, least, inside // 2, inside, 1000, alone, several, majority, left_out)
         )
-    return pd.DataFrame(rows, columns=SCHEMAS["ceiling"].names)
+    return pd.DataFrame(rows, columns=CEILING.schema.names)
 
 
 def twins() -> pd.DataFrame:
@@ -53,7 +53,7 @@ def twins() -> pd.DataFrame:
         for k, notion in enumerate(NOTIONS)
         for orders in ("all", "several")
     ]
-    return pd.DataFrame(rows, columns=SCHEMAS["twins"].names)
+    return pd.DataFrame(rows, columns=TWINS.schema.names)
 
 
 def wrong_blocks() -> pd.DataFrame:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline import tables
-from pipeline.report import build
-from pipeline.report.evidence import Evidence
-from pipeline.report.pages import PAGES
-from pipeline.schemas.results import KEY
+from pipeline.lab.page import build
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.pages import PAGES
+from pipeline.lab.shared_tables import KEY, RESULTS
+from pipeline.reproduction.tables import RESIDUALS
 
 NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
 BASELINES = ["random_legal", "input_order", "critical_path", "gcc"]
@@ -82,7 +82,7 @@ def results(rows: list[dict]) -> pd.DataFrame:
         PLAIN | {"interval_of": "none", "low": row["value"] - 0.01, "high": row["value"] + 0.01, "n": 100} | row
         for row in rows
     ]
-    return pd.DataFrame(full, columns=tables.SCHEMAS["results"].names)
+    return pd.DataFrame(full, columns=RESULTS.schema.names)
 
 
 def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
@@ -203,7 +203,7 @@ def residuals() -> pd.DataFrame:
         (n, kind, "nearest", 0, True, 900, 8.9, 0.0, 1e-7, 4e-7, 1.0, np.nan)
         for n, kind in product((5, 10), ("softmax", "logits"))
     ]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["residuals"].names)
+    return pd.DataFrame(rows, columns=RESIDUALS.schema.names)
 
 
 def peers() -> pd.DataFrame:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.analysis import claimed, claims
-from pipeline.config.params import load
-from pipeline.report.evidence import Evidence
-from pipeline.report.placement.shared import COSTS, EXECUTED, SCALE, SPEED, SPLITS
+from pipeline.lab import claimed, claims
+from pipeline.lab.config.params import load
+from pipeline.lab.page.evidence import Evidence
+from pipeline.placement.page.shared import COSTS, EXECUTED, SCALE, SPEED, SPLITS
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs

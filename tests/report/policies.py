@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.analysis import published
-from pipeline.report.evidence import Evidence
+from pipeline.lab import published
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.shared_tables import PARTS
 from tests.report.made import PARAMS, results
 
 METHODS = ["list_scheduling", "randomised_list", "heft", "brkga", "ppo", "gflownet", "gflownet_warm", "gflownet_hot",
@@ -110,7 +111,7 @@ def trials() -> list[dict[str, Any]]:
 
 def tables() -> dict[str, pd.DataFrame]:
     """Tables beside the results: parts, trainings, Gantt charts."""
-    plain = dict.fromkeys(published.columns("parts"), "none") | {"rank": 0, "n": 10, "confidence": np.nan}
+    plain = dict.fromkeys(published.columns(PARTS), "none") | {"rank": 0, "n": 10, "confidence": np.nan}
     parts = [
         plain | {"experiment": "gflownet", "set": "unseen_synthetic", "target": "proxy", "method": method,
                  "seed": "all", "metric": "makespan", "comparison": "ratio", "baseline": "list_scheduling",

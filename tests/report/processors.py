@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pipeline import tables
-from pipeline.analysis import published
+from pipeline.lab import published
+from pipeline.lab.shared_tables import OUTCOMES, PARTS
+from pipeline.processors.tables import DEVIATIONS, TIMELINES
 from tests.report import made
 
 JUDGES = {"atom": "atom", "haswell": "haswell", "haswell_100": "haswell"}  # -> the processor that it judges for
@@ -91,7 +92,7 @@ def outcomes() -> pd.DataFrame:
         ("hardware", "test_5", "division fault", 1, "div ecx", "a chip"),
         ("hardware_znver4", "test_10_40", "timed", 3, "", "another chip"),
     ]
-    return pd.DataFrame(rows, columns=published.columns("outcomes"))
+    return pd.DataFrame(rows, columns=published.columns(OUTCOMES))
 
 
 def agreement() -> pd.DataFrame:
@@ -116,7 +117,7 @@ def deviations() -> pd.DataFrame:
         ("random_sequences", "haswell", "memory_barrier", 43, 2, "mfence; mov (%rcx),%rdx", 8.0, 10.0),
         ("latency_development", "haswell", "units", 1, 2, "setb %al; mul %edx", 8.0, 7.0),
     ]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["deviations"].names)
+    return pd.DataFrame(rows, columns=DEVIATIONS.schema.names)
 
 
 def by_length() -> pd.DataFrame:
@@ -129,7 +130,7 @@ def by_length() -> pd.DataFrame:
         for (method, decoder), level in LEVELS.items()
         for rank, part in enumerate(("8-10", "11-15", "16-20"))
     ]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["parts"].names)
+    return pd.DataFrame(rows, columns=PARTS.schema.names)
 
 
 def examples() -> pd.DataFrame:
@@ -139,4 +140,4 @@ def examples() -> pd.DataFrame:
         for place, title in enumerate(("input", "GCC", "learned", "best"))
         for slot in range(4)
     ]
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["timelines"].names)
+    return pd.DataFrame(rows, columns=TIMELINES.schema.names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.corpus import composition
+from pipeline.corpus.page import composition
 from tests.report import made
 
 

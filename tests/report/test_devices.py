@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis import published
-from pipeline.report.devices import comparison, simulator, speed
-from pipeline.report.evidence import Evidence
-from pipeline.report.names import label
-from pipeline.report.plots import render
+from pipeline.devices.page import comparison, simulator, speed
+from pipeline.lab import published
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.names import label
+from pipeline.lab.page.plots import render
+from pipeline.lab.shared_tables import PARTS
 from tests.report import made
 from tests.report.made import PARAMS, results
 
@@ -43,7 +44,7 @@ def rows(experiment: str) -> list[dict[str, Any]]:
 
 
 def part(**columns: Any) -> dict[str, Any]:
-    plain = dict.fromkeys(published.columns("parts"), "none") | {"rank": 0, "low": np.nan, "high": np.nan, "n": 1}
+    plain = dict.fromkeys(published.columns(PARTS), "none") | {"rank": 0, "low": np.nan, "high": np.nan, "n": 1}
     return plain | {"confidence": np.nan, "seed": "all"} | columns
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.report.devices import machine
-from pipeline.report.evidence import Evidence
-from pipeline.report.plots import render
-from pipeline.report.templates import template
+from pipeline.execution.page import machine
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.plots import render
+from pipeline.lab.page.templates import template
 from tests.report.made import PARAMS, results
 
 TARGETS = ["proxy", "bandwidth"]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from pipeline.report import build, plots
-from pipeline.report.processors import cycles
-from pipeline.report.reproduction.plots import figure_3
+from pipeline.lab.page import build, plots
+from pipeline.processors.page import cycles
+from pipeline.reproduction.page.plots import figure_3
 from tests.report import imitations, made, processors
 from tests.report.test_operator import decoded
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
-from pipeline.graphs.devices.timeline import Timeline, timeline
-from pipeline.report.gantt import gantt
-from pipeline.report.plots import render
+from learned_schedulers.graphs.devices.timeline import Timeline, timeline
+from pipeline.lab.page.gantt import gantt
+from pipeline.lab.page.plots import render
 from tests.graphs.problems import drawn
 
 

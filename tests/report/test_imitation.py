@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.analysis import claimed, claims
-from pipeline.analysis.disagreement import CATEGORIES
-from pipeline.blocks.models.decoders import DECODERS
-from pipeline.report.imitation import comparison, ideas, input, limits
-from pipeline.report.imitation.rows import leading
-from pipeline.report.names import set_label
+from learned_schedulers.blocks.models.decoders import DECODERS
+from pipeline.imitation.disagreement import CATEGORIES
+from pipeline.imitation.page import comparison, ideas, input, limits
+from pipeline.imitation.page.rows import leading
+from pipeline.lab import claimed, claims
+from pipeline.lab.page.names import set_label
 from tests.report import imitations, made
 from tests.report import limits as made_limits
 
@@ -123,7 +123,7 @@ def test_sets_and_models_have_the_sequence_of_the_parameters() -> None:
 
 @pytest.mark.parametrize("head", ["pointer", "pairwise", "sinkhorn", "popocs"])
 def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
-    default = import_module(f"pipeline.blocks.models.heads.{head}").make.decoder
+    default = import_module(f"learned_schedulers.blocks.models.heads.{head}").make.decoder
     assert leading(pd.DataFrame({"decoder": sorted([default, *DECODERS[head]])})) == default
 
 

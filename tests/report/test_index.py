@@ -9,9 +9,9 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from pipeline.report.index import front
-from pipeline.report.index.cards import CARDS
-from pipeline.report.rendering import html
+from pipeline.lab.page.index import front
+from pipeline.lab.page.index.cards import CARDS
+from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.operator import decoding, learning, price, projection
+from pipeline.operator.page import decoding, learning, price, projection
 from tests.report import made
 
 NOISES, LENGTHS = ("noise_1.75", "noise_10"), ("5", "10")

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from pipeline.analysis import claimed, claims
-from pipeline.blocks.ordering.methods import MEASURED
-from pipeline.blocks.ordering.targets import TARGETS
-from pipeline.report.own_code import answers, generated, pace, proof, worth
+from learned_schedulers.blocks.order.methods import MEASURED
+from learned_schedulers.blocks.order.targets import TARGETS
+from pipeline.lab import claimed, claims
+from pipeline.own_code.page import answers, generated, pace, proof, worth
 from tests.report import made, own_code
 
 EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claimed.claims()))

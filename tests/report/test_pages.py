@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from pipeline import LEVEL_3
-from pipeline.analysis import claimed, claims
-from pipeline.report import build, rendering
-from pipeline.report.pages import PAGES
-from pipeline.wiring import ROOT
+from pipeline.lab import claimed, claims
+from pipeline.lab.page import build, rendering
+from pipeline.lab.page.pages import PAGES
+from pipeline.lab.wiring import ROOT
 from tests.report import imitations, limits, made, own_code, processors, scale
 from tests.report.test_imitation import TABLES
 from tests.report.test_operator import decoded
@@ -147,7 +147,7 @@ def test_a_section_of_another_page_is_named_by_its_link_alone() -> None:
         assert not [text for text in foreign if f'"{text}"' in prose or (text.count(" ") > 2 and text in prose)]
 
 
-@pytest.mark.parametrize("file", ["README.md", "pipeline/operators/README.md"])
+@pytest.mark.parametrize("file", ["README.md", "learned_schedulers/operators/README.md"])
 def test_pages_and_sections_named_in_documents_exist(file: str) -> None:
     text = (ROOT / file).read_text()
     assert set(re.findall(r"reports/(\w+)\.(?:md|html)", text)) <= set(NAMES)

@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 from PIL import Image
 
-from pipeline.analysis.claimed import claims
-from pipeline.report import build
-from pipeline.report.pages import PAGES
-from pipeline.report.placement import answers, costs, executed, gains, learning, scale, splits
-from pipeline.report.plots import render
+from pipeline.lab.claimed import claims
+from pipeline.lab.page import build
+from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.plots import render
+from pipeline.placement.page import answers, costs, executed, gains, learning, scale, splits
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.analysis import paper_devices as paper
-from pipeline.analysis.rows import results
-from pipeline.report import build
-from pipeline.report.evidence import Evidence
-from pipeline.report.names import label, set_label
-from pipeline.report.plots import render
-from pipeline.report.policies import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials
-from pipeline.report.policies.shared import gain, with_extensions
-from pipeline.report.tables import Table
+from pipeline.lab import paper_devices as paper
+from pipeline.lab.page import build
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.names import label, set_label
+from pipeline.lab.page.plots import render
+from pipeline.lab.page.tables import Table
+from pipeline.lab.rows import results
+from pipeline.policies.page import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials
+from pipeline.policies.page.shared import gain, with_extensions
 from tests.report import made, policies
 from tests.report.policies import METHODS, PUBLISHED, SETS, cost
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.processors import agreement, cycles, fresh, hardware
+from pipeline.hardware.page import hardware
+from pipeline.processors.page import agreement, cycles, fresh
 from tests.report import made, processors
 
 EVIDENCE = made.evidence(

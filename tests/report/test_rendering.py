@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.report.rendering import LONG, WIDE, folded, html
-from pipeline.report.tables import Table
-from pipeline.wiring import ROOT
+from pipeline.lab.page.rendering import LONG, WIDE, folded, html
+from pipeline.lab.page.tables import Table
+from pipeline.lab.wiring import ROOT
 
 BROWSER = shutil.which("chromium")
 ASKED = bool(os.environ.get("REPORT_IN_BROWSER"))

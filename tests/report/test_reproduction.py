@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.analysis import claimed, claims
-from pipeline.report.reproduction import paper_tables
+from pipeline.lab import claimed, claims
+from pipeline.reproduction.page import paper_tables
 from tests.report import made
 
 

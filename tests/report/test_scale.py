@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.analysis import claimed, claims
-from pipeline.report.scale import curve, plan
+from pipeline.lab import claimed, claims
+from pipeline.scale.page import curve, plan
 from tests.report import made, scale
 
 RESULTS = pd.concat([scale.of_blocks(), scale.of_graphs()])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.report.names import decoder_label, in_order, label, set_label
-from pipeline.report.numbers import cell, count, percent, shown, with_interval
-from pipeline.report.tables import Table, columns, lines, measured, metric, of, ordered, records, table, value
+from pipeline.lab.page.names import decoder_label, in_order, label, set_label
+from pipeline.lab.page.numbers import cell, count, percent, shown, with_interval
+from pipeline.lab.page.tables import Table, columns, lines, measured, metric, of, ordered, records, table, value
 from tests.report import made
 
 ROWS = made.results(

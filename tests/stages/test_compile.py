@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.dag.bulk import COLUMNS, Builder
-from pipeline.config.params import load
-from pipeline.stages.compile import main
+from learned_schedulers.blocks.dag.bulk import COLUMNS, Builder
+from pipeline.corpus.stages.compile import main
+from pipeline.corpus.tables import BLOCKS, CORPUS, INPUT_ORDERS, SKIPPED
+from pipeline.lab import tables
+from pipeline.lab.config.params import load
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("blocks", "input_orders", "skipped", "statistics")
@@ -39,11 +40,11 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_every_block_has_an_order_that_is_legal(outputs: dict[str, Path]) -> None:
-    blocks, orders = tables.read("blocks", outputs["blocks"]), tables.read("input_orders", outputs["input_orders"])
+    blocks, orders = tables.read(BLOCKS, outputs["blocks"]), tables.read(INPUT_ORDERS, outputs["input_orders"])
     assert blocks["block_id"].tolist() == orders["block_id"].tolist() == sorted(set(blocks["block_id"]))
     assert set(blocks["source"]) == {"compiled"} and set(blocks["program"]) == {"tiny/tiny.c"}
     assert not blocks["relocatable"].any() and (blocks["address"] > 0).all()
-    dags = Builder("full").build(tables.RowGroups("blocks", outputs["blocks"], COLUMNS)._file.read(COLUMNS)).to_pandas()
+    dags = Builder("full").build(tables.RowGroups(BLOCKS, outputs["blocks"], COLUMNS)._file.read(COLUMNS)).to_pandas()
     moved = 0
     for order, dag in zip(orders["input_order"], dags.itertuples(), strict=True):
         slot = np.argsort(order)
@@ -54,10 +55,10 @@ def test_every_block_has_an_order_that_is_legal(outputs: dict[str, Path]) -> Non
 
 
 def test_files_without_blocks_are_told(outputs: dict[str, Path]) -> None:
-    skipped = tables.read("skipped", outputs["skipped"]).set_index("program")
+    skipped = tables.read(SKIPPED, outputs["skipped"]).set_index("program")
     assert "generated.h" in skipped.loc["tiny/bad.c", "reason"]
     assert ".eh_frame" in skipped.loc["tiny/data.c", "reason"]
-    statistics = tables.read("corpus", outputs["statistics"])
+    statistics = tables.read(CORPUS, outputs["statistics"])
     counts = {(row.program, row.statistic, row.bin): row.value for row in statistics.itertuples()}
     assert counts["tiny", "files", ""] == 3
     assert counts["tiny", "files_skipped", ""] == 2

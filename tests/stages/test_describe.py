@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline import tables
-from pipeline.stages import describe
+from pipeline.corpus.stages import describe
+from pipeline.corpus.tables import CORPUS
+from pipeline.lab import tables
 from tests.analysis import synthetic
 
 
@@ -28,7 +29,7 @@ def write(folder: Path, size: int) -> tuple[Path, Path]:
 def test_row_groups_do_not_show(tmp_path: Path) -> None:
     for size in (100, 600):
         describe.main(*write(tmp_path, size), tmp_path / f"{size}.parquet")
-    first, second = (tables.read("corpus", tmp_path / f"{size}.parquet") for size in (100, 600))
+    first, second = (tables.read(CORPUS, tmp_path / f"{size}.parquet") for size in (100, 600))
     pd.testing.assert_frame_equal(first, second)
     assert first[(first["statistic"] == "blocks") & (first["source"] == "")]["value"].tolist() == [600]
 

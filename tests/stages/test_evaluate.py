@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import tables
-from pipeline.stages import evaluate
+from pipeline.lab import tables
+from pipeline.lab.shared_tables import PARTS, RESULTS
+from pipeline.lab.stages import evaluate
 from tests.analysis import laid
 
 INTERVALS = '{"bootstrap_samples": 20, "confidence": 0.9}'
@@ -24,10 +25,10 @@ def test_paths_say_whose_the_numbers_are(tmp_path: Path) -> None:
         evaluate.main("quick", "reproduction", INTERVALS, *paths, sets=sets, dags=dags, schedules=schedules)
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
-    table = tables.read("results", tmp_path / "one/results.parquet")
+    table = tables.read(RESULTS, tmp_path / "one/results.parquet")
     assert laid.number(table, method="critical_path", seed="3", metric="exact_match") == (0.5, 2)
     assert set(table["experiment"]) == {"quick"} and set(table["dependencies"]) == {"full"}
-    assert tables.read("parts", tmp_path / "one/parts.parquet").empty
+    assert tables.read(PARTS, tmp_path / "one/parts.parquet").empty
 
 
 def test_a_table_in_another_place_is_refused(tmp_path: Path) -> None:

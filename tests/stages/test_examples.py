@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.stages.examples import pick
+from pipeline.reproduction.stages.examples import pick
 
 
 def test_one_of_each_kind_in_turn_and_no_block_twice() -> None:

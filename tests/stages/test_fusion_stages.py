@@ -11,26 +11,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import places, tables
-from pipeline.config.fusion import FusionNetwork, FusionSet
-from pipeline.config.params import load
-from pipeline.config.whole_graph import WholeGraph
-from pipeline.graphs.compilers.cost import seconds
-from pipeline.graphs.compilers.fusion_problem import fusion_problem
-from pipeline.graphs.compilers.optimum import PARTS, choices, optimum, with_head_room
-from pipeline.graphs.compilers.plan import Plan, members
-from pipeline.graphs.compilers.rates import frozen_rates
-from pipeline.graphs.corpus.fusion_sets import fusion_graphs
-from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.models.fusing.fusing_search import DEFAULTS
-from pipeline.stages import (
-    evaluate_fusion,
-    fuse_graphs,
-    fusion_examples,
-    judge_fusions,
-    train_fusing,
-)
-from pipeline.stages import fusion_graphs as fusion_graphs_stage
+from learned_schedulers.graphs.compilers.cost import seconds
+from learned_schedulers.graphs.compilers.fusion_problem import fusion_problem
+from learned_schedulers.graphs.compilers.optimum import PARTS, choices, optimum, with_head_room
+from learned_schedulers.graphs.compilers.plan import Plan, members
+from learned_schedulers.graphs.compilers.rates import frozen_rates
+from learned_schedulers.graphs.models.fusing.fusing_search import DEFAULTS
+from learned_schedulers.graphs.models.fusing.settings import FusionNetwork, FusionSet
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
+from pipeline.fusion.stages import evaluate_fusion, fuse_graphs, fusion_examples, judge_fusions, train_fusing
+from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_COSTS, FUSION_PLANS
+from pipeline.graph_sets.fusion_sets import fusion_graphs
+from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.graph_sets.stages import fusion_graphs as fusion_graphs_stage
+from pipeline.lab import places, tables
+from pipeline.lab.config.params import load
+from pipeline.lab.shared_tables import PARTS, RESULTS
 
 PARAMS = load()
 LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}
@@ -79,7 +75,7 @@ def plans(
 def judged(folder: Path, graphs: Path, machines: str, paths: list[Path]) -> pd.DataFrame:
     costs = folder / places.path("fusion_costs", experiment="e", graph_set="s")
     judge_fusions.main(machines, graphs, paths, costs)
-    return tables.read("fusion_costs", costs)
+    return tables.read(FUSION_COSTS, costs)
 
 
 def test_a_set_without_a_graph_says_so(tmp_path: Path) -> None:
@@ -122,7 +118,7 @@ def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> Non
     costs = judged(tmp_path, graphs, ALONE, paths)
     by_method = costs.set_index("method")["seconds"]
     assert by_method["loop_fusion"] < by_method["separate"] and np.isnan(by_method["optimum"])
-    (refused,) = tables.read("fusion_plans", paths[-1])["message"]
+    (refused,) = tables.read(FUSION_PLANS, paths[-1])["message"]
     assert "may be fused into their readers" in refused
     results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
     intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
@@ -134,12 +130,12 @@ def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> Non
         parts,
         ["separate"],
     )
-    rows = tables.read("results", results)
+    rows = tables.read(RESULTS, results)
     compared = rows[
         (rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")
     ]
     assert compared["value"].item() == pytest.approx(by_method["loop_fusion"] / by_method["separate"])
-    drawn = tables.read("parts", parts)
+    drawn = tables.read(PARTS, parts)
     kernels = drawn[(drawn["metric"] == "kernels") & (drawn["method"] == "separate")]["value"]
     assert kernels.tolist() == [len(read_graphs(graphs)[0])]
 
@@ -153,15 +149,15 @@ def test_kernels_are_placed_on_devices(graphs: Path, tmp_path: Path) -> None:
     for row in costs[costs["method"] == "go_joint"].to_dict("records"):
         assert row["seconds"] == pytest.approx(row["best_seconds"][-1])
     (alone,) = plans(tmp_path, graphs, ALONE, {"go_joint": {"method": "go_joint"} | SEARCH})
-    (row,) = tables.read("fusion_plans", alone).to_dict("records")
+    (row,) = tables.read(FUSION_PLANS, alone).to_dict("records")
     assert row["status"] == "unsupported" and "name a link" in row["message"]
 
 
 def test_a_plan_that_is_not_legal_is_refused(graphs: Path, tmp_path: Path) -> None:
     (path,) = plans(tmp_path, graphs, ALONE, {"separate": {"method": "separate"}})
-    table = tables.read("fusion_plans", path)
+    table = tables.read(FUSION_PLANS, path)
     table["kernel"] = [np.zeros(65, np.int32)]
-    tables.write(table, "fusion_plans", path)
+    tables.write(table, FUSION_PLANS, path)
     with pytest.raises(ValueError, match=r"separate, seed 0, graph \w+: kernel 0 writes several results"):
         judged(tmp_path, graphs, ALONE, [path])
 
@@ -172,9 +168,9 @@ def test_what_the_page_draws_is_the_plan(graphs: Path, tmp_path: Path) -> None:
     shown |= {"methods": ["loop_fusion"], "operations": [3, 20]}
     out = tmp_path / "operations.parquet"
     fusion_examples.main(json.dumps(shown), graphs, paths, out)
-    drawn = tables.read("fused_operations", out)
+    drawn = tables.read(FUSED_OPERATIONS, out)
     (graph,) = read_graphs(graphs)
-    plan = Plan(np.asarray(tables.read("fusion_plans", paths[0])["kernel"][0], np.int64))
+    plan = Plan(np.asarray(tables.read(FUSION_PLANS, paths[0])["kernel"][0], np.int64))
     inside = members(fusion_problem(graph, frozen_rates()), plan)
     computed = {(i, kernel) for kernel, operations in inside.items() for i in operations if 3 <= i <= 20}
     assert set(zip(drawn["operation"], drawn["kernel"], strict=True)) == computed

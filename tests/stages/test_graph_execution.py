@@ -11,12 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import places, tables
-from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
-from pipeline.graphs.devices.judging import FROZEN
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.execution.executable import problem
-from pipeline.stages import coarsen_graphs, evaluate_execution, simulate_executed, time_graph_schedules
+from learned_schedulers.graphs.devices.judging import FROZEN
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.run.executable import problem
+from pipeline.execution.stages import evaluate_execution, simulate_executed, time_graph_schedules
+from pipeline.execution.tables import EXECUTED_POINTS, GRAPH_TIMINGS, MACHINE_RATES, SIMULATED_TIMINGS
+from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.graph_sets.stages import coarsen_graphs
+from pipeline.lab import places, tables
+from pipeline.lab.shared_tables import GRAPH_SCHEDULES, RESULTS
 from tests.graphs.corpus.drawn import shuffled
 from tests.graphs.execution.made import COARSENING
 from tests.graphs.problems import drawn
@@ -52,7 +55,7 @@ def scheduled(folder: Path, graphs: Path, method: str, seed: int) -> Path:
         rows += [row | {"sees": "proxy", "kept_by": rule} for rule in ("best", "spread")]
         rows += [row | {"sees": "latency", "kept_by": "best"}, row | nothing | {"sees": "proxy", "kept_by": "best"}]
     path = folder / places.path("graph_schedules", experiment="e", graph_set="s", method=method, seed=seed)
-    tables.write(pd.DataFrame(rows), "graph_schedules", path)
+    tables.write(pd.DataFrame(rows), GRAPH_SCHEDULES, path)
     return path
 
 
@@ -87,7 +90,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Timed:
 
 
 def test_from_graphs_to_timings(timed: Timed) -> None:
-    table = tables.read("graph_timings", timed.path("graph_timings"))
+    table = tables.read(GRAPH_TIMINGS, timed.path("graph_timings"))
     assert len(table) == 2 * 3 * 2 * 2, "graphs, methods and seeds, schedules, processes"
     assert set(table["schedule"]) == {0, 1} and set(table["process"]) == {0, 1}
     assert set(zip(table["method"], table["seed"], strict=True)) == set(WHOSE)
@@ -96,14 +99,14 @@ def test_from_graphs_to_timings(timed: Timed) -> None:
     fastest = 1e12  # no core multiplies so fast
     least = {graph.graph_id: graph.flops.sum() / fastest for graph in read_graphs(timed.graphs)}
     assert (table["seconds"] > table["graph_id"].map(least)).all()
-    measured = tables.read("machine_rates", timed.path("machine_rates"))
+    measured = tables.read(MACHINE_RATES, timed.path("machine_rates"))
     assert measured["process"].tolist() == [0, 1] and (measured["flops_per_second"] > 1e8).all()
 
 
 def test_nothing_to_execute(tmp_path: Path, executed: Path) -> None:
     path = scheduled(tmp_path, executed, "list", 0)
-    table = tables.read("graph_schedules", path)
-    tables.write(table[table["kept_by"] != "best"], "graph_schedules", path)
+    table = tables.read(GRAPH_SCHEDULES, path)
+    tables.write(table[table["kept_by"] != "best"], GRAPH_SCHEDULES, path)
     with pytest.raises(ValueError, match="no method has a schedule for the proxy or for a single link"):
         time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "a").exists()
@@ -132,7 +135,7 @@ def test_from_timings_to_numbers(timed: Timed) -> None:
     targets = ["proxy", "noisy", "bandwidth", "latency"]
     machines = json.dumps({"device": None, "devices": 2, "links": {}, "targets": targets})
     simulate_executed.main(EXECUTION, machines, graphs, paths, FROZEN / "graph_targets.csv", costs)
-    simulated = tables.read("simulated_timings", costs)
+    simulated = tables.read(SIMULATED_TIMINGS, costs)
     assert len(simulated) == 2 * 3 * 2 * len(targets), "graphs, methods and seeds, schedules, targets"
     for graph in read_graphs(graphs):
         orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 3)
@@ -142,8 +145,8 @@ def test_from_timings_to_numbers(timed: Timed) -> None:
     outputs = [tmp_path / f"{name}.parquet" for name in ("results", "parts", "executed_points")]
     intervals = json.dumps({"bootstrap_samples": 100, "confidence": 0.95})
     evaluate_execution.main("e", intervals, [graphs], [timings], [rates], [costs], *outputs)
-    table = tables.read("results", outputs[0])
+    table = tables.read(RESULTS, outputs[0])
     assert set(table.query("metric == 'rank_correlation'")["target"]) == {*targets, "this_machine"}
     listed = table.query("metric == 'makespan' and method == 'list_scheduling' and baseline == 'list_scheduling'")
     assert listed["value"].item() == pytest.approx(1.0)
-    assert set(tables.read("executed_points", outputs[2])["target"]) == set(targets)
+    assert set(tables.read(EXECUTED_POINTS, outputs[2])["target"]) == set(targets)

@@ -10,10 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.graphs.devices.judging import FROZEN
-from pipeline.places import path
-from pipeline.stages import evaluate_graphs, graph_examples, graph_sets, judge_graphs, schedule_graphs
+from learned_schedulers.graphs.devices.judging import FROZEN
+from pipeline.devices.stages import evaluate_graphs, graph_examples
+from pipeline.graph_sets.stages import graph_sets
+from pipeline.graph_sets.tables import GRAPH_CANDIDATES, GRAPHS
+from pipeline.lab import tables
+from pipeline.lab.places import path
+from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, RESULTS
+from pipeline.lab.stages import judge_graphs, schedule_graphs
 
 DEVICE = {"flops_per_second": 1e13, "bytes_per_second": 9e11, "launch_seconds": 5e-6, "memory_bytes": 1e10}
 SOURCES = [
@@ -62,12 +66,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def makespans(folder: Path) -> pd.DataFrame:
-    return tables.read("makespans", place(folder, "makespans", experiment="devices", graph_set="s"))
+    return tables.read(MAKESPANS, place(folder, "makespans", experiment="devices", graph_set="s"))
 
 
 def test_a_set_holds_what_counts_and_says_what_does_not(folder: Path) -> None:
-    looked_at = tables.read("graph_candidates", place(folder, "graph_candidates", graph_set="s"))
-    graphs = tables.read("graphs", place(folder, "graphs", graph_set="s"))
+    looked_at = tables.read(GRAPH_CANDIDATES, place(folder, "graph_candidates", graph_set="s"))
+    graphs = tables.read(GRAPHS, place(folder, "graphs", graph_set="s"))
     assert graphs["graph_id"].tolist() == looked_at.loc[looked_at["counts"], "graph_id"].tolist()
     assert (looked_at["counts"] == (looked_at["refused"] == "")).all() and (looked_at["headroom"] >= 1).all()
     assert (looked_at.loc[looked_at["counts"], "headroom"] >= 1.5).all()
@@ -76,7 +80,7 @@ def test_a_set_holds_what_counts_and_says_what_does_not(folder: Path) -> None:
 
 def test_every_graph_has_a_row_for_every_target_method_and_rule(folder: Path) -> None:
     judged = makespans(folder)
-    graphs = tables.read("graphs", place(folder, "graphs", graph_set="s"))
+    graphs = tables.read(GRAPHS, place(folder, "graphs", graph_set="s"))
     assert len(judged) == len(graphs) * len(TARGETS) * len(METHODS) * 2
     assert not judged.duplicated(["graph_id", "target", "method", "kept_by"]).any()
     best = judged.assign(best=judged["seconds"].map(min))
@@ -88,14 +92,14 @@ def test_every_graph_has_a_row_for_every_target_method_and_rule(folder: Path) ->
 
 def test_what_was_random_depends_on_seed_and_graph_alone(folder: Path, tmp_path: Path) -> None:
     where = place(folder, "graph_schedules", experiment="devices", graph_set="s", method="randomised_list", seed=0)
-    graphs = tables.read("graphs", place(folder, "graphs", graph_set="s"))
-    tables.write(graphs[-1:], "graphs", tmp_path / "one.parquet")
+    graphs = tables.read(GRAPHS, place(folder, "graphs", graph_set="s"))
+    tables.write(graphs[-1:], GRAPHS, tmp_path / "one.parquet")
     entry = json.dumps({"method": "randomised_list"})
     schedule_graphs.main(entry, MACHINES, 0, tmp_path / "one.parquet", STRENGTHS, tmp_path / "again.parquet")
-    again, before = (tables.read("graph_schedules", file) for file in (tmp_path / "again.parquet", where))
+    again, before = (tables.read(GRAPH_SCHEDULES, file) for file in (tmp_path / "again.parquet", where))
     pd.testing.assert_frame_equal(again, before[before["graph_id"] == again["graph_id"][0]].reset_index(drop=True))
     schedule_graphs.main(entry, MACHINES, 1, tmp_path / "one.parquet", STRENGTHS, tmp_path / "other.parquet")
-    reseeded = tables.read("graph_schedules", tmp_path / "other.parquet")
+    reseeded = tables.read(GRAPH_SCHEDULES, tmp_path / "other.parquet")
     assert not np.array_equal(reseeded["orders"][0], again["orders"][0])
 
 
@@ -119,7 +123,7 @@ def test_numbers_and_examples_are_made_of_them(folder: Path) -> None:
     results, parts = (place(folder, kind, experiment="devices") for kind in ("results", "parts"))
     intervals = json.dumps({"bootstrap_samples": 20, "confidence": 0.95})
     evaluate_graphs.main("devices", intervals, [graphs], [looked_at], [judged], STRENGTHS, results, parts)
-    table = tables.read("results", results)
+    table = tables.read(RESULTS, results)
     listed = table[(table["method"] == "list_scheduling") & (table["baseline"] == "list_scheduling")]
     assert len(listed) == len(TARGETS) and (listed["value"] == 1).all()
 
@@ -129,13 +133,13 @@ def test_numbers_and_examples_are_made_of_them(folder: Path) -> None:
     ]
     outputs = [place(folder, kind, experiment="devices") for kind in ("gantts", "memory_curves", "kept_points")]
     graph_examples.main(MACHINES, drawn, 1, graphs, judged, schedules, *outputs)
-    bars = tables.read("gantts", outputs[0])
+    bars = tables.read(GANTTS, outputs[0])
     for _, schedule in bars.groupby("method"):
         assert sorted(schedule["operation"]) == list(range(len(schedule)))
         for _, device in schedule.sort_values(["begin", "end"]).groupby("device"):
             assert (device["begin"].to_numpy()[1:] >= device["end"].to_numpy()[:-1] - 1e-12).all()
         assert schedule["end"].max() >= schedule["bound"].iloc[0] * (1 - 1e-9)
-    assert {"noisy", "bandwidth", "latency"} < set(tables.read("kept_points", outputs[2])["target"])
+    assert {"noisy", "bandwidth", "latency"} < set(tables.read(KEPT_POINTS, outputs[2])["target"])
 
 
 def test_a_set_without_a_graph_is_refused(tmp_path: Path) -> None:

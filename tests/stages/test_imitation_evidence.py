@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.problems.instructions import tabulate
-from pipeline.stages import audit, ceiling, errors
+from learned_schedulers.blocks.problems.instructions import tabulate
+from pipeline.corpus.tables import SETS
+from pipeline.imitation.stages import audit, ceiling, errors
+from pipeline.imitation.tables import AUDIT, CEILING, ERROR_SHARES, ERRORS, TWINS
+from pipeline.lab import tables
 from tests.analysis.coded import LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX, NEXT_RBX, in_tables
 
 BLOCKS = [
@@ -47,7 +49,7 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
         tables.write(table, name, paths[name])
     for name, part in sets.items():
         paths[name] = tmp_path / f"{name}.parquet"
-        tables.write(pd.DataFrame({"block_id": ids[part], "input_order": orders[part]}), "sets", paths[name])
+        tables.write(pd.DataFrame({"block_id": ids[part], "input_order": orders[part]}), SETS, paths[name])
     return paths
 
 
@@ -55,10 +57,10 @@ def test_ceiling(corpus: dict[str, Path], tmp_path: Path) -> None:
     out, twins = tmp_path / "ceiling.parquet", tmp_path / "twins.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "training")]
     ceiling.main("qt56", *common, [corpus["development"]], out, twins)
-    table = tables.read("ceiling", out).set_index(["notion", "lengths", "legal_orders", "members", "least"])
+    table = tables.read(CEILING, out).set_index(["notion", "lengths", "legal_orders", "members", "least"])
     outputs = table.loc[("exact", "4-40", "all", "blocks", 2)]
     assert (outputs.groups, outputs.in_groups, outputs.leave_one_out) == (1, 3, 0)
-    row = tables.read("twins", twins).set_index(["notion", "legal_orders"]).loc[("exact", "all")]
+    row = tables.read(TWINS, twins).set_index(["notion", "legal_orders"]).loc[("exact", "all")]
     assert (row.n_blocks, row.with_twin, row.same_order, row.different_order) == (2, 1, 0, 1)
 
 
@@ -66,7 +68,7 @@ def test_audit(corpus: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "audit.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "development")]
     audit.main(0, "random_ready", 0.95, *common, out)
-    table = tables.read("audit", out).set_index("feature")
+    table = tables.read(AUDIT, out).set_index("feature")
     assert table.loc["byte offset"].agreement == 1
     assert table.loc["disp"].same_opcode_agreement == 0.5  # the loads of the two blocks stand either way round
 
@@ -75,9 +77,9 @@ def test_errors(corpus: dict[str, Path], tmp_path: Path) -> None:
     out, shares = tmp_path / "errors.parquet", tmp_path / "shares.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "schedules", "confidence")]
     errors.main("greedy", 200, 0, 0.95, *common, out, shares)
-    table = tables.read("errors", out)
+    table = tables.read(ERRORS, out)
     assert table.category.tolist() == ["memory_order", "memory_order"]
     assert table.also_gcc.tolist() == ["exact", "exact"]  # each is the other one
-    assert tables.read("error_shares", shares).n_blocks.sum() == 4
+    assert tables.read(ERROR_SHARES, shares).n_blocks.sum() == 4
     with pytest.raises(ValueError, match="no wrong block"):
         errors.main("beam", 200, 0, 0.95, *common, out, shares)

@@ -8,10 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.dag.bulk import Builder
-from pipeline.blocks.problems.store import load
-from pipeline.stages import instructions
+from learned_schedulers.blocks.dag.bulk import Builder
+from learned_schedulers.blocks.problems.store import load
+from pipeline.corpus.stages import instructions
+from pipeline.corpus.tables import BLOCKS, DAGS, ENCODINGS, FOLLOWING, INSTRUCTIONS
+from pipeline.lab import tables
 
 XOR, MOV, CALL, RET = (bytes.fromhex(code) for code in ("31c0", "4889e5", "e800000000", "c3"))
 IDS = ["a", "b", "c"]
@@ -26,18 +27,18 @@ def corpus(tmp_path: Path) -> Path:
     columns = {"block_id": IDS, "masked_code": CODE, "code": CODE, "address": [0] * rows, "relocatable": [False] * rows}
     numbers = {"n_instructions": [2, 3, 2], "occurrences": [1] * rows}
     places = {name: [""] * rows for name in ("source", "program", "compiler", "section")}
-    tables.write(pd.DataFrame(columns | numbers | places), "blocks", tmp_path / "blocks")
-    blocks = tables.arrow("blocks", tmp_path / "blocks", ["block_id", "address", "relocatable", "code"])
-    with tables.writing("dags", tmp_path / "dags") as append:
+    tables.write(pd.DataFrame(columns | numbers | places), BLOCKS, tmp_path / "blocks")
+    blocks = tables.arrow(BLOCKS, tmp_path / "blocks", ["block_id", "address", "relocatable", "code"])
+    with tables.writing(DAGS, tmp_path / "dags") as append:
         append(Builder("full").build(blocks.combine_chunks()))
-    with tables.writing("following", tmp_path / "following") as append:
-        append(pa.table([IDS, BEHIND], schema=tables.SCHEMAS["following"]))
+    with tables.writing(FOLLOWING, tmp_path / "following") as append:
+        append(pa.table([IDS, BEHIND], schema=FOLLOWING.schema))
     return tmp_path
 
 
 def described(corpus: Path, following: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     instructions.main(corpus / "blocks", corpus / "encodings", corpus / "instructions", following)
-    return tables.read("encodings", corpus / "encodings"), tables.read("instructions", corpus / "instructions")
+    return tables.read(ENCODINGS, corpus / "encodings"), tables.read(INSTRUCTIONS, corpus / "instructions")
 
 
 def codes(encodings: pd.DataFrame, rows: pd.Series) -> list[list[bytes]]:
@@ -64,7 +65,7 @@ def test_without_it_nothing_follows(corpus: Path) -> None:
 
 
 def test_what_follows_other_blocks_is_refused(corpus: Path) -> None:
-    with tables.writing("following", corpus / "following") as append:
-        append(pa.table([IDS[::-1], BEHIND], schema=tables.SCHEMAS["following"]))
+    with tables.writing(FOLLOWING, corpus / "following") as append:
+        append(pa.table([IDS[::-1], BEHIND], schema=FOLLOWING.schema))
     with pytest.raises(ValueError, match="following is of other blocks; make it anew"):
         described(corpus, corpus / "following")

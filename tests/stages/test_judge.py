@@ -3,9 +3,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.latency import llvm_mca
-from pipeline.stages import judge
+from learned_schedulers.blocks.processors import llvm_mca
+from pipeline.hardware.tables import TIMINGS
+from pipeline.lab import tables
+from pipeline.lab.shared_tables import LATENCY
+from pipeline.lab.stages import judge
 
 CODE = bytes.fromhex("f20f59c8 4883c201 f20f59e3")  # multiply, add, multiply: no dependencies
 SETTINGS = '{"cpu": "atom", "iterations": 1}'
@@ -36,7 +38,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 def run(inputs: dict[str, Path], out: Path, **more: list[Path]) -> pd.DataFrame:
     options = {"schedules": [inputs["schedules"]]} | more
     judge.main("atom", SETTINGS, [inputs["blocks"]], [inputs["dags"]], out, **options, threads=2)
-    return tables.read("latency", out)
+    return tables.read(LATENCY, out)
 
 
 def test_valid_orders_and_gcc_are_simulated(inputs: dict[str, Path], tmp_path: Path, binary: str) -> None:
@@ -51,7 +53,7 @@ def test_valid_orders_and_gcc_are_simulated(inputs: dict[str, Path], tmp_path: P
 def test_random_orders_that_were_timed_are_simulated(inputs: dict[str, Path], tmp_path: Path, binary: str) -> None:
     orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0]]
     timed = pd.DataFrame({"block_id": "a", "order": orders, "control": False, "random": [False, True, False]})
-    tables.write(timed.assign(cycles=1.0, even_cycles=1.0, odd_cycles=1.0), "timings", tmp_path / "timings.parquet")
+    tables.write(timed.assign(cycles=1.0, even_cycles=1.0, odd_cycles=1.0), TIMINGS, tmp_path / "timings.parquet")
     table = run(inputs, tmp_path / "out.parquet", schedules=[], timings=[tmp_path / "timings.parquet"])
     assert [order.tolist() for order in table["order"]] == [[0, 1, 2], [2, 1, 0]]
 

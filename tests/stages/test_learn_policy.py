@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.schedulers import policy
-from pipeline.stages import learn_policy
+from learned_schedulers.blocks.methods import policy
+from pipeline.lab import tables
+from pipeline.processors.stages import learn_policy
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
@@ -32,7 +33,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 
 def learn(inputs: dict[str, Path], unknown: str, seed: int, out: Path) -> np.ndarray:
     machine = out.with_suffix(".parquet")
-    tables.write(table(unknown=unknown), "machine_instructions", machine)
+    tables.write(table(unknown=unknown), MACHINE_INSTRUCTIONS, machine)
     learn_policy.main(SETTINGS, seed, machine, inputs["instructions"], inputs["dags"], inputs["sets"], out)
     return policy.load(out)
 

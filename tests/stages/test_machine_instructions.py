@@ -4,11 +4,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.problems.instructions import tabulate
-from pipeline.blocks.problems.store import numbered
-from pipeline.stages import machine_instructions
+from learned_schedulers.blocks.problems.instructions import tabulate
+from learned_schedulers.blocks.problems.store import numbered
+from learned_schedulers.blocks.processors import llvm_mca
+from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
+from pipeline.lab import tables
+from pipeline.processors.stages import machine_instructions
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 CODES = [bytes.fromhex(code) for code in ("4801c3", "48f7f6", "c5f458d0")]  # addq; divq; vaddps: not in atom
 SETTINGS = '{"cpu": "atom", "iterations": 100}'
@@ -17,7 +19,7 @@ SETTINGS = '{"cpu": "atom", "iterations": 100}'
 @pytest.fixture
 def encodings(tmp_path: Path) -> Path:
     path = tmp_path / "encodings.parquet"
-    tables.write(tabulate(CODES), "encodings", path)
+    tables.write(tabulate(CODES), ENCODINGS, path)
     return path
 
 
@@ -26,7 +28,7 @@ def test_a_row_for_every_encoding(
 ) -> None:
     out = tmp_path / "atom.parquet"
     machine_instructions.main("atom", SETTINGS, encodings, out, threads=2)
-    table = tables.read("machine_instructions", out)
+    table = tables.read(MACHINE_INSTRUCTIONS, out)
     assert table.code.tolist() == CODES
     assert table.latency.tolist() == [1, 130, 0]
     assert table.status.tolist() == ["ok", "ok", "unsupported"]
@@ -40,21 +42,21 @@ def test_a_row_for_every_encoding(
 def test_only_instructions_of_the_sets_are_asked_for(encodings: Path, tmp_path: Path, binary: str) -> None:
     """The three blocks consist of one instruction each; the sets have the first two blocks."""
     ids, numbers = pa.array(["a", "b", "c"]), pa.array([[0], [1, 0], [2]], pa.list_(pa.int32()))
-    with tables.writing("instructions", tmp_path / "blocks.parquet") as append:
+    with tables.writing(INSTRUCTIONS, tmp_path / "blocks.parquet") as append:
         append(numbered(ids, numbers))
     for block in "ab":
         chosen = pd.DataFrame({"block_id": [block], "input_order": [[0]]})
-        tables.write(chosen, "sets", tmp_path / f"{block}.parquet")
+        tables.write(chosen, SETS, tmp_path / f"{block}.parquet")
     sets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     out = tmp_path / "atom.parquet"
     machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets)
-    table = tables.read("machine_instructions", out)
+    table = tables.read(MACHINE_INSTRUCTIONS, out)
     assert table.code.tolist() == CODES
     assert table.latency.tolist() == [1, 130, 0]
     assert table.status.tolist() == ["ok", "ok", "unsupported"]
     assert table.message[2].startswith("not asked for")
     machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets[:1])
-    assert tables.read("machine_instructions", out).status.tolist() == ["ok", "unsupported", "unsupported"]
+    assert tables.read(MACHINE_INSTRUCTIONS, out).status.tolist() == ["ok", "unsupported", "unsupported"]
 
 
 def test_without_llvm_mca_the_table_is_empty_and_says_so(
@@ -62,5 +64,5 @@ def test_without_llvm_mca_the_table_is_empty_and_says_so(
 ) -> None:
     monkeypatch.setattr(llvm_mca, "find", lambda: None)
     machine_instructions.main("atom", SETTINGS, encodings, tmp_path / "atom.parquet")
-    assert tables.read("machine_instructions", tmp_path / "atom.parquet").empty
+    assert tables.read(MACHINE_INSTRUCTIONS, tmp_path / "atom.parquet").empty
     assert "apt-get install llvm-19" in capsys.readouterr().err

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.stages import numba_files
-from pipeline.trial.damage import flip
+from pipeline.lab.stages import numba_files
+from pipeline.lab.trial.damage import flip
 
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(numba_files, "ROOT", tmp_path)
-    path = Path("pipeline/operators/__pycache__/kernels.sum-1.py311.1.nbc")
+    path = Path("learned_schedulers/operators/__pycache__/kernels.sum-1.py311.1.nbc")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"machine code")
     numba_files.record()

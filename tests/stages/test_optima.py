@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.latency import simulation
-from pipeline.config.processors import Judge
-from pipeline.stages import optima
+from learned_schedulers.blocks.processors import simulation
+from learned_schedulers.blocks.processors.settings import Judge
+from pipeline.corpus.tables import BLOCKS
+from pipeline.lab import tables
+from pipeline.processors.stages import optima
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
@@ -47,12 +49,12 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 def optima_of(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.DataFrame:
     machine, out = inputs["sets"].with_name("machine.parquet"), inputs["sets"].with_name("optima.parquet")
-    tables.write(table(unknown=unknown), "machine_instructions", machine)
+    tables.write(table(unknown=unknown), MACHINE_INSTRUCTIONS, machine)
     optima.main(
         entry, 0, inputs["sets"], inputs["blocks"], inputs["instructions"], inputs["dags"],
         machine, "atom", ATOM.model_dump_json(), out,
     )  # fmt: skip
-    return tables.read("optima", out)
+    return tables.read(OPTIMA, out)
 
 
 def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: str) -> None:
@@ -60,7 +62,7 @@ def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: 
     assert len(best) == 40
     assert (best["cycles"] <= best["gcc_cycles"]).all() and (best["cycles"] < best["gcc_cycles"]).any()
     assert (best["bound"] <= best["model_cycles"]).all()
-    blocks = tables.read("blocks", inputs["blocks"]).set_index("block_id")["masked_code"]
+    blocks = tables.read(BLOCKS, inputs["blocks"]).set_index("block_id")["masked_code"]
     orders = best.assign(order=best["order"].map(tuple))[["block_id", "order"]]
     judged = simulation.simulate(orders, dict(blocks), "atom", ATOM, binary, 1)
     np.testing.assert_array_equal(judged["cycles"], best["cycles"])
@@ -73,7 +75,7 @@ def test_the_same_seed_gives_the_same_table(inputs: dict[str, Path], binary: str
 def test_unknown_blocks_are_left_out_and_counted(
     inputs: dict[str, Path], binary: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = tables.read("blocks", inputs["blocks"]).set_index("block_id")["masked_code"]
+    code = tables.read(BLOCKS, inputs["blocks"]).set_index("block_id")["masked_code"]
     best = optima_of(inputs, MULTIPLY)
     with_it = {block for block, text in code.items() if bytes.fromhex(MULTIPLY) in text}
     assert with_it and set(best["block_id"]) == set(code.index) - with_it

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline import tables
-from pipeline.config.params import load
-from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.graph_table import write_graphs
-from pipeline.graphs.corpus.placed import PLACEMENTS
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.devices.limits import memory_limit
-from pipeline.stages import place_graphs
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.evaluation import evaluated
+from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.read.roofline import problem_of
+from pipeline.graph_sets import exported
+from pipeline.graph_sets.graph_table import write_graphs
+from pipeline.graph_sets.placed import PLACEMENTS
+from pipeline.lab import tables
+from pipeline.lab.config.params import load
+from pipeline.lab.shared_tables import PLACEMENTS
+from pipeline.placement.stages import place_graphs
 
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"]
@@ -39,7 +40,7 @@ def placed(folder: Path, seed: int = 0, **settings: Any) -> list[dict[Any, Any]]
     graphs, out = folder / "graphs.parquet", folder / "placements.parquet"
     write_graphs(graphs, [GRAPH])
     place_graphs.main(json.dumps(settings), MACHINES, seed, graphs, PLACEMENTS, out)
-    return tables.read("placements", out).to_dict("records")
+    return tables.read(PLACEMENTS, out).to_dict("records")
 
 
 @pytest.mark.parametrize(

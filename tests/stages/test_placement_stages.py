@@ -9,23 +9,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline import places, tables
-from pipeline.config.params import load
-from pipeline.config.whole_graph import Generalised, WholeGraph
-from pipeline.graphs.corpus import synthetic
-from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
-from pipeline.graphs.corpus.placed import PLACEMENTS
-from pipeline.graphs.execution.chosen_schedules import best_schedules
-from pipeline.stages import (
+from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
+from learned_schedulers.graphs.read import synthetic
+from pipeline.execution.chosen_schedules import best_schedules
+from pipeline.execution.stages import placed_schedules
+from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.graph_sets.placed import PLACEMENTS
+from pipeline.graph_sets.stages import expert_placements, placed_graphs
+from pipeline.lab import places, tables
+from pipeline.lab.config.params import load
+from pipeline.lab.shared_tables import PARTS, PLACEMENTS, RESULTS
+from pipeline.placement.stages import (
     evaluate_placement,
-    expert_placements,
     judge_placements,
     place_graphs,
-    placed_graphs,
-    placed_schedules,
     placement_examples,
     train_whole_graph,
 )
+from pipeline.placement.tables import PLACED_OPERATIONS, PLACEMENT_COSTS
 
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"].model_dump_json()
@@ -87,27 +88,27 @@ def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -
         place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, PLACEMENTS, outputs[-1], needed)
     costs = tmp_path / places.path("placement_costs", experiment="e", graph_set="s")
     judge_placements.main(MACHINES, graphs, outputs, costs)
-    judged = tables.read("placement_costs", costs)
+    judged = tables.read(PLACEMENT_COSTS, costs)
     assert len(judged) == 6 and (judged["memory_share"].dropna() <= 1).all()
     assert (judged["seconds"].dropna() >= judged["bound"].loc[judged["seconds"].notna()]).all()
     results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
     intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
     evaluate_placement.main("e", intervals, [costs], results, parts, ["expert_graph_order"], ["expert_layers"])
-    rows = tables.read("results", results)
+    rows = tables.read(RESULTS, results)
     compared = rows[(rows["method"] == "go") & (rows["baseline"] == "default") & (rows["target"] == "all")]
     go = judged[judged["method"] == "go"]
     assert compared["value"].item() == pytest.approx(float(np.exp(np.log(go["seconds"] / go["alone"]).mean())))
-    assert set(tables.read("parts", parts)["by"]) == {"evaluations", "graph"}
+    assert set(tables.read(PARTS, parts)["by"]) == {"evaluations", "graph"}
 
 
 def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_path: Path) -> None:
     place = {"experiment": "e", "graph_set": "s", "method": "go", "seed": 0}
     path = tmp_path / places.path("placements", **place)
     place_graphs.main(json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, PLACEMENTS, path)
-    placed = tables.read("placements", path)
+    placed = tables.read(PLACEMENTS, path)
     placed["placement"] = [np.zeros(65, np.int16)] * len(placed)
     placed["order"] = [np.arange(65, dtype=np.int32)] * len(placed)
-    tables.write(placed, "placements", path)
+    tables.write(placed, PLACEMENTS, path)
     with pytest.raises(ValueError, match=r"go, seed 0, graph \w+, nvlink: the schedule exceeds the memory by \d"):
         judge_placements.main(MACHINES, graphs, [path], tmp_path / "costs.parquet")
     assert not (tmp_path / "costs.parquet").exists()
@@ -123,10 +124,10 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
     shown = {"set": "s", "graph": "light_squeezenet forward", "link": "nvlink", "methods": ["placed_heft"]}
     operations, memory = tmp_path / "operations.parquet", tmp_path / "held.parquet"
     placement_examples.main(json.dumps(shown), MACHINES, graphs, outputs, operations, memory)
-    drawn = tables.read("placed_operations", operations)
+    drawn = tables.read(PLACED_OPERATIONS, operations)
     (graph,) = read_graphs(graphs)
     assert drawn["kind"].tolist() == list(graph.kinds)
-    placed = tables.read("placements", outputs[0]).set_index("link").loc["nvlink"]
+    placed = tables.read(PLACEMENTS, outputs[0]).set_index("link").loc["nvlink"]
     assert drawn["device"].tolist() == placed["placement"].tolist()
     assert drawn["end"].max() == pytest.approx(placed["best_seconds"][-1])
     depth = drawn["depth"].to_numpy()
@@ -154,6 +155,6 @@ def test_placed_schedules_can_be_executed(tmp_path: Path) -> None:
         schedules.append(tmp_path / places.path("graph_schedules", **place))
         placed_schedules.main(placements, schedules[-1])
     chosen = best_schedules(schedules, 10).set_index("method")
-    row = tables.read("placements", tmp_path / places.path("placements", **place)).iloc[0]
+    row = tables.read(PLACEMENTS, tmp_path / places.path("placements", **place)).iloc[0]
     assert row["status"] == "ok" and chosen["placement"]["expert"].tolist() == row["placement"].tolist()
     assert chosen["order"]["go"].shape == (12,) and chosen["graph_id"].unique().tolist() == [graph.graph_id]

@@ -12,22 +12,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import places, tables
-from pipeline.config.section import ConfigError
-from pipeline.graphs.corpus import synthetic
-from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.devices.distances import start_distances
-from pipeline.graphs.devices.judging import FROZEN
-from pipeline.graphs.models.policy import load, save
-from pipeline.learning.checkpoints import Checkpoint
-from pipeline.stages import (
-    evaluate_policies,
-    judge_graphs,
-    measure_distances,
-    schedule_graphs,
-    train_policy,
-)
+from learned_schedulers.graphs.devices.distances import start_distances
+from learned_schedulers.graphs.devices.judging import FROZEN
+from learned_schedulers.graphs.models.policy import load, save
+from learned_schedulers.graphs.read import synthetic
+from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.learning.checkpoints import Checkpoint
+from learned_schedulers.section import ConfigError
+from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.graph_sets.tables import GRAPH_CANDIDATES
+from pipeline.lab import places, tables
+from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS, PARTS, POLICY_HISTORY, RESULTS
+from pipeline.lab.stages import judge_graphs, schedule_graphs
+from pipeline.policies.stages import evaluate_policies, measure_distances, train_policy
+from pipeline.policies.tables import SCHEDULE_DISTANCES
 from tests.graphs.models import small_policies
 
 SETTINGS = small_policies.settings(steps=4, trajectories=4, measurements=2, most_operations=8)
@@ -89,7 +87,7 @@ def test_a_policy_is_trained_on_graphs_that_are_small_enough(tmp_path: Path, mon
     assert [[len(job) for job in each] for each in learned] == [[5, 8], [6]] and [len(job) for job in watched] == [7]
     assert [[job.devices for job in each] for each in learned] == [[3, 3], [2]] and seed == 0 and resume is None
     assert load(weights).settings == SETTINGS
-    rows = tables.read("policy_history", history)
+    rows = tables.read(POLICY_HISTORY, history)
     assert rows["step"].tolist() == [2, 2, 4, 4] and set(rows["split"]) == {"training", "development"}
     assert not list((tmp_path / ".cache/checkpoints").glob("*"))  # it is done
 
@@ -178,7 +176,7 @@ def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         | {"counts": True, "refused": ""}
         for graph in read_graphs(sets)
     ]
-    tables.write(pd.DataFrame(candidates), "graph_candidates", place(folder, "graph_candidates", graph_set="s"))
+    tables.write(pd.DataFrame(candidates), GRAPH_CANDIDATES, place(folder, "graph_candidates", graph_set="s"))
     return folder
 
 
@@ -187,14 +185,14 @@ def schedules(folder: Path) -> list[Path]:
 
 
 def test_distances_are_those_of_the_schedules_that_see_the_proxy(scheduled: Path) -> None:
-    numbers = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
+    numbers = tables.read(SCHEDULE_DISTANCES, place(scheduled, "schedule_distances", **PLACE))
     assert len(numbers) == 3 * 2 * (1 + 2 * 5)  # graphs, rules, list scheduling once and five methods with two seeds
     assert not numbers.duplicated(["graph_id", "method", "seed", "kept_by"]).any()
     assert not numbers.loc[numbers["method"] == "list_scheduling", ["start_distance", "placed_start_distance"]].any(
         axis=None
     )
     jobs = {graph.graph_id: problem_of(graph, 3) for graph in read_graphs(place(scheduled, "graphs", graph_set="s"))}
-    table = tables.read("graph_schedules", place(scheduled, "graph_schedules", **PLACE, method="gflownet_hot", seed=1))
+    table = tables.read(GRAPH_SCHEDULES, place(scheduled, "graph_schedules", **PLACE, method="gflownet_hot", seed=1))
     of = numbers[(numbers["method"] == "gflownet_hot") & (numbers["seed"] == 1)].set_index(["graph_id", "kept_by"])
     for distances in table.to_dict("records"):
         shape = -1, distances["operations"]
@@ -236,17 +234,17 @@ def evaluate(folder: Path, out: Path, methods: str = json.dumps(METHODS), **inpu
     outputs = out / "results.parquet", out / "parts.parquet"
     tables_of = graphs, candidates, makespans, distances, STRENGTHS
     evaluate_policies.main("e", intervals, ["randomised_list"], methods, *tables_of, *outputs)
-    tables.read("parts", outputs[1])
-    return tables.read("results", outputs[0])
+    tables.read(PARTS, outputs[1])
+    return tables.read(RESULTS, outputs[0])
 
 
 def test_numbers_are_made_of_them(scheduled: Path, tmp_path: Path) -> None:
     numbers = evaluate(scheduled, tmp_path / "out")
-    key = [name for name in tables.SCHEMAS["results"].names if name not in ("value", "low", "high", "interval_of", "n")]
+    key = [name for name in RESULTS.schema.names if name not in ("value", "low", "high", "interval_of", "n")]
     assert not numbers.duplicated(key).any() and set(numbers["target"]) == set(TARGETS) and set(numbers["set"]) == {"s"}
     peers = numbers[(numbers["metric"] == "makespan") & (numbers["baseline"] == "randomised_list")]
     assert set(peers["method"]) == set(METHODS) - {"randomised_list"}
-    judged = tables.read("makespans", place(scheduled, "makespans", **PLACE))
+    judged = tables.read(MAKESPANS, place(scheduled, "makespans", **PLACE))
     least = judged[(judged["target"] == "latency") & (judged["kept_by"] == "best")]
     least = least.assign(log=least["seconds"].map(lambda each: np.log(each.min())))
     logs = least.pivot_table(index="graph_id", columns=["method", "seed"], values="log")
@@ -255,7 +253,7 @@ def test_numbers_are_made_of_them(scheduled: Path, tmp_path: Path) -> None:
     assert row_of["value"].item() == pytest.approx(ratio)
     hotter = numbers[numbers["metric"] == "rank_correlation"]
     assert set(hotter["method"]) == {"gflownet"} and set(hotter["baseline"]) == {"diversity", "kept_speedup"}
-    distances = tables.read("schedule_distances", place(scheduled, "schedule_distances", **PLACE))
+    distances = tables.read(SCHEDULE_DISTANCES, place(scheduled, "schedule_distances", **PLACE))
     of = distances[(distances["method"] == "gflownet_hot") & (distances["kept_by"] == "best")]
     mean = numbers.query("metric == 'start_distance' and method == 'gflownet_hot' and decoder == 'best'")
     assert mean["value"].item() == pytest.approx(of["start_distance"].mean())
@@ -266,9 +264,9 @@ def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_p
     missing = place(tmp_path, "schedule_distances", **PLACE)
     with pytest.raises(tables.TableError, match=r"s\.parquet: table schedule_distances is missing"):
         evaluate(scheduled, out, schedule_distances=[missing])
-    judged = tables.read("makespans", place(scheduled, "makespans", **PLACE))
+    judged = tables.read(MAKESPANS, place(scheduled, "makespans", **PLACE))
     without = place(tmp_path, "makespans", **PLACE)
-    tables.write(judged[judged["method"] != "list_scheduling"], "makespans", without)
+    tables.write(judged[judged["method"] != "list_scheduling"], MAKESPANS, without)
     with pytest.raises(ValueError, match="e: s has no schedules of list_scheduling"):
         evaluate(scheduled, out, makespans=[without])
     with pytest.raises(ConfigError, match="sigma"):

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline import places, tables
-from pipeline.analysis import provenance, published, rows
-from pipeline.stages import publish
+from pipeline.lab import places, provenance, published, rows, tables
+from pipeline.lab.stages import publish
 from tests.analysis.test_verification_results import sensitivity, verification
 
 MODELS = {

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.analysis import published, tidy
-from pipeline.report.pages import FILES
-from pipeline.schemas.results import KEY
-from pipeline.stages import report
-from pipeline.wiring import ROOT
+from pipeline.corpus.tables import CORPUS, SKIPPED
+from pipeline.lab import published, tables, tidy
+from pipeline.lab.page.pages import FILES
+from pipeline.lab.shared_tables import GANTTS, HISTORY, KEY, RESULTS
+from pipeline.lab.stages import report
+from pipeline.lab.wiring import ROOT
+from pipeline.reproduction.tables import EXAMPLES, RESIDUALS, SWEEP
 from tests.report import made
 
 PUBLISHED = ROOT / "reports/published"
@@ -24,21 +25,21 @@ PUBLISHED = ROOT / "reports/published"
 def tree(folder: Path) -> None:
     """Tables of experiment `quick` as the pipeline's rules name them."""
     of_quick = folder / "experiments/quick"
-    tables.write(made.reproduction(), "results", of_quick / "results.parquet")
-    names = tables.SCHEMAS["history"].names
+    tables.write(made.reproduction(), RESULTS, of_quick / "results.parquet")
+    names = HISTORY.schema.names
     for model in ("popocs", "sinkhorn"):
         history = made.history("quick", (model,), 1)[names]
-        tables.write(history, "history", of_quick / f"models/full/{model}/0/history.parquet")
-    sweep = made.sweep()[tables.SCHEMAS["sweep"].names]
-    tables.write(sweep, "sweep", of_quick / "sweep/full/0.parquet")
-    names = tables.SCHEMAS["examples"].names
+        tables.write(history, HISTORY, of_quick / f"models/full/{model}/0/history.parquet")
+    sweep = made.sweep()[SWEEP.schema.names]
+    tables.write(sweep, SWEEP, of_quick / "sweep/full/0.parquet")
+    names = EXAMPLES.schema.names
     examples = made.examples().rename(columns={"method": "scheduler"} if "scheduler" in names else {})[names]
-    tables.write(examples[:2], "examples", of_quick / "examples/full.parquet")
+    tables.write(examples[:2], EXAMPLES, of_quick / "examples/full.parquet")
     statistics = made.statistics().drop(columns="dependencies")
-    tables.write(statistics, "corpus", folder / "statistics/full.parquet")
-    tables.write(made.residuals(), "residuals", folder / "residuals/residuals.parquet")
+    tables.write(statistics, CORPUS, folder / "statistics/full.parquet")
+    tables.write(made.residuals(), RESIDUALS, folder / "residuals/residuals.parquet")
     skipped = pd.DataFrame([["qt56", "a", "r", "m"]], columns=["source", "program", "reason", "remedy"])
-    tables.write(skipped, "skipped", folder / "corpus/released/skipped.parquet")
+    tables.write(skipped, SKIPPED, folder / "corpus/released/skipped.parquet")
     ids = [f"{k:032x}" for k in range(4)]
     write(folder / "corpus/released/blocks.parquet", "blocks", ids, source="qt56", compiler="GCC: (GNU) 4.9.1")
     write(folder / "dags/released/full.parquet", "dags", ids, n_legal_orders=[1.0, 2.0, 4.0, 4.0])
@@ -113,7 +114,7 @@ def test_pages_show_what_was_given(written: dict[str, bytes]) -> None:
 def test_results_csv_has_the_agreed_columns_and_every_row(written: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_bytes(written["results.csv"])
     rows = pd.read_csv(tmp_path / "results.csv", dtype=dict.fromkeys(KEY, str))
-    assert list(rows.columns) == tables.SCHEMAS["results"].names and not rows.duplicated(KEY).any()
+    assert list(rows.columns) == RESULTS.schema.names and not rows.duplicated(KEY).any()
     assert (rows["experiment"] == "quick").sum() == len(made.reproduction())
     assert set(rows["experiment"]) == {"quick", "residuals", "ingest", "hardware"}
     old = published.load([PUBLISHED / "hardware"]).tables["results"]
@@ -148,7 +149,7 @@ def test_examples_of_several_experiments_are_told_apart(tmp_path: Path) -> None:
         folder.mkdir()
         if end is not None:
             frame = pd.DataFrame([bars | {"begin": 0.0, "end": end, "bound": 1.0}])
-            (folder / "gantts.csv").write_text(tidy.csv(frame[published.columns("gantts")]))
+            (folder / "gantts.csv").write_text(tidy.csv(frame[published.columns(GANTTS)]))
     frames = report.of_experiments("gantts", [*tmp_path.iterdir()])
     assert dict(zip(frames["experiment"], frames["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
     assert report.of_experiments("kept_points", [*tmp_path.iterdir()]).empty

@@ -8,13 +8,15 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import tables
-from pipeline.analysis.residuals import measure, proposals
-from pipeline.config.residuals import Residuals
-from pipeline.config.section import ConfigError, section
-from pipeline.operators.orders import partial_orders
-from pipeline.operators.popocs import popocs, residual
-from pipeline.stages import residuals
+from learned_schedulers.operators.orders import partial_orders
+from learned_schedulers.operators.popocs import popocs, residual
+from learned_schedulers.section import ConfigError, section
+from pipeline.corpus.tables import DAGS
+from pipeline.lab import tables
+from pipeline.lab.config.residuals import Residuals
+from pipeline.reproduction.residuals import measure, proposals
+from pipeline.reproduction.stages import residuals
+from pipeline.reproduction.tables import RESIDUALS
 from tests.analysis import synthetic
 
 SETTINGS = {
@@ -36,7 +38,7 @@ def dags(tmp_path: Path) -> Path:
     frame["before"] = [[0, 1, 2, 3] if c else [] for c in chain]
     frame["after"] = [[1, 2, 3, 4] if c else [] for c in chain]
     frame["kinds"] = [[1] * 4 if c else [] for c in chain]
-    tables.write(frame, "dags", tmp_path / "dags.parquet")
+    tables.write(frame, DAGS, tmp_path / "dags.parquet")
     return tmp_path / "dags.parquet"
 
 
@@ -46,14 +48,14 @@ def test_the_stage_copes_with_lengths_that_have_no_blocks(
     out = tmp_path / "residuals.parquet"
     residuals.main(json.dumps(SETTINGS), dags, out)
     first = out.read_bytes()
-    table = tables.read("residuals", out)
+    table = tables.read(RESIDUALS, out)
     assert set(table["n_instructions"]) == {5} and (table["n_blocks"] == 40).all() and (table["edges_mean"] == 4).all()
     assert len(table) == 2 * (3 * 3 + 1)
     assert "0 blocks of 7 instructions have a dependency" in capfd.readouterr().err
     residuals.main(json.dumps(SETTINGS), dags, out)
     assert out.read_bytes() == first
     residuals.main(json.dumps(SETTINGS | {"lengths": [7]}), dags, out)
-    assert tables.read("residuals", out).empty
+    assert tables.read(RESIDUALS, out).empty
 
 
 def test_blocks_are_drawn_by_seed_and_have_dependencies(dags: Path) -> None:

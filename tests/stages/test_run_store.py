@@ -14,8 +14,8 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE, RESOURCE_ALREADY_EXISTS, RESOURCE_DOES_NOT_EXIST
 
-from pipeline.analysis import runs
-from pipeline.stages import run_store
+from pipeline.lab import runs
+from pipeline.lab.stages import run_store
 
 ACTIVE, DELETED = "active", "deleted"
 

@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import tables
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.pocsnet import POCSNet
-from pipeline.blocks.problems import instructions as descriptions
-from pipeline.stages import schedule
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.pocsnet import POCSNet
+from learned_schedulers.blocks.problems import instructions as descriptions
+from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
+from pipeline.lab import tables
+from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
+from pipeline.lab.stages import schedule
+from pipeline.reproduction.tables import TOKENS
 from tests.blocks.models import imitated, made
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
@@ -34,7 +37,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "dags": dags.to_pandas(),
         "encodings": descriptions.tabulate(distinct),
         "sets": pd.DataFrame({"block_id": ids, "input_order": [np.arange(len(block)) for block in chosen]}),
-        "tokens": pd.DataFrame(words, columns=tables.SCHEMAS["tokens"].names),
+        "tokens": pd.DataFrame(words, columns=TOKENS.schema.names),
         "vocabulary": pd.DataFrame({"token": [str(k) for k in range(20)], "token_id": range(20), "count": 1}),
         "machine_instructions": table(distinct, unknown=MULTIPLY),
     }
@@ -48,19 +51,19 @@ def run(inputs: dict[str, Path], settings: str, batch: int = 8192, **more: Path)
     folder = inputs["sets"].parent
     outputs = [folder / "schedules.parquet", folder / "confidence.parquet"]
     schedule.main(settings, 1, *paths, *outputs, **{name: [path] for name, path in more.items()}, batch=batch)  # type: ignore[arg-type]
-    return tables.read("schedules", outputs[0]), tables.read("confidence", outputs[1])
+    return tables.read(SCHEDULES, outputs[0]), tables.read(CONFIDENCE, outputs[1])
 
 
 def test_every_block_has_its_row(inputs: dict[str, Path]) -> None:
     rows, beliefs = run(inputs, '{"method": "random_legal"}')
-    assert sorted(rows["block_id"]) == sorted(tables.read("sets", inputs["sets"])["block_id"])
+    assert sorted(rows["block_id"]) == sorted(tables.read(SETS, inputs["sets"])["block_id"])
     assert (rows["status"] == "ok").all() and beliefs.empty
 
 
 def test_an_unsupported_block_has_a_row_that_says_why_whatever_the_method(inputs: dict[str, Path]) -> None:
-    distinct = tables.read("encodings", inputs["encodings"])["code"]
+    distinct = tables.read(ENCODINGS, inputs["encodings"])["code"]
     number = [code.hex() for code in distinct].index(MULTIPLY)
-    blocks = tables.read("instructions", inputs["instructions"]).set_index("block_id")["encodings"]
+    blocks = tables.read(INSTRUCTIONS, inputs["instructions"]).set_index("block_id")["encodings"]
     with_it = {block for block, rows in blocks.items() if number in rows}
     for method in ("haifa", "search"):
         rows, _ = run(inputs, f'{{"method": "{method}"}}', machine=inputs["machine_instructions"])

@@ -12,20 +12,22 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import places, tables
-from pipeline.analysis.rows import Quantity, results, row
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.ordering.methods import LEARNED, NETWORK, policy_file
-from pipeline.blocks.ordering.targets import TARGETS
-from pipeline.blocks.schedulers import policy as block_policy
-from pipeline.blocks.schedulers.on_machine.preference import FEATURES
-from pipeline.command import order as reorder
-from pipeline.config.whole_graph import Generalised, WholeGraph
-from pipeline.graphs.models import policy
-from pipeline.graphs.models.whole_graph import network as whole_graph
-from pipeline.report.model_cards import SHIPPED
-from pipeline.stages import ship
+from learned_schedulers.blocks.methods import policy as block_policy
+from learned_schedulers.blocks.methods.on_machine.preference import FEATURES
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.order.methods import LEARNED, NETWORK, policy_file
+from learned_schedulers.blocks.order.targets import TARGETS
+from learned_schedulers.command import order as reorder
+from learned_schedulers.graphs.models import policy
+from learned_schedulers.graphs.models.whole_graph import network as whole_graph
+from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
+from pipeline.corpus.tables import SETS
+from pipeline.lab import places, tables
+from pipeline.lab.page.model_cards import SHIPPED
+from pipeline.lab.rows import Quantity, results, row
+from pipeline.lab.shared_tables import HISTORY, RESULTS
+from pipeline.lab.stages import ship
 from tests.blocks.models import imitated
 from tests.graphs.models import small_policies
 from tests.report import imitations
@@ -52,9 +54,9 @@ def train_orders(folder: Path, machines: tuple[str, ...]) -> None:
         OrderingNetwork(Vocabulary(["mov", "add"]), settings).save(place(folder, "weights", seed=seed))
         rows = [(100 * (k + 1), "development", loss, 0.5 + k / 10) for k, loss in enumerate(losses)]
         frame = pd.DataFrame([*rows, (100, "training", 0.0, 0.0)], columns=["step", "split", "loss", "exact_match"])
-        tables.write(frame.assign(valid_share=1.0, learning_rate=0.1), "history", place(folder, "history", seed=seed))
+        tables.write(frame.assign(valid_share=1.0, learning_rate=0.1), HISTORY, place(folder, "history", seed=seed))
     sets = pd.DataFrame({"block_id": [f"{k:032x}" for k in range(7)], "input_order": [[0, 1]] * 7})
-    tables.write(sets, "sets", folder / "data/sets/training.parquet")
+    tables.write(sets, SETS, folder / "data/sets/training.parquet")
 
 
 def train_graphs(folder: Path, kind: str) -> None:
@@ -106,7 +108,7 @@ def prepare(folder: Path, kind: str, machines: tuple[str, ...] = LEARNED) -> dic
         arguments["policies"] = sorted(folder.rglob("policy.safetensors"))
     else:
         arguments["results"] = place(folder, "results")
-        tables.write(measured(kind), "results", arguments["results"])
+        tables.write(measured(kind), RESULTS, arguments["results"])
     return arguments
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.corpus import split as split_blocks
-from pipeline.blocks.corpus.split import TooFewBlocks
-from pipeline.blocks.dag.topology import adjacency, count_violations
-from pipeline.config.sets import Split
-from pipeline.stages import split
+from learned_schedulers.blocks.dag.topology import adjacency, count_violations
+from pipeline.corpus import split as split_blocks
+from pipeline.corpus.split import TooFewBlocks
+from pipeline.corpus.stages import split
+from pipeline.corpus.tables import BLOCKS, DAGS, SPLITS
+from pipeline.lab import tables
+from pipeline.lab.config.sets import Split
 from tests.analysis import synthetic
 
 SETTINGS = {
@@ -33,22 +34,22 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     """Blocks of four, five and six instructions, from two sources."""
     blocks, dags, _ = synthetic.corpus()
     lengths = 4 + np.arange(len(blocks)) % 3
-    tables.write(blocks.assign(n_instructions=lengths), "blocks", tmp_path / "blocks.parquet")
-    tables.write(dags.assign(n_instructions=lengths), "dags", tmp_path / "dags.parquet")
+    tables.write(blocks.assign(n_instructions=lengths), BLOCKS, tmp_path / "blocks.parquet")
+    tables.write(dags.assign(n_instructions=lengths), DAGS, tmp_path / "dags.parquet")
     return tmp_path / "blocks.parquet", tmp_path / "dags.parquet"
 
 
 def drawn(files: tuple[Path, Path], **changed: object):  # type: ignore[no-untyped-def]
     out = files[0].parent / "splits.parquet"
     split.main(json.dumps(SETTINGS | changed), *files, out)
-    return tables.read("splits", out)
+    return tables.read(SPLITS, out)
 
 
 def test_blocks_of_one_length_from_the_named_sources_take_part(files: tuple[Path, Path]) -> None:
     splits = drawn(files)
     assert splits["split"].value_counts().to_dict() == {"training": 40, "test": 20, "development": 10}
     assert splits["block_id"].is_unique
-    blocks = tables.read("blocks", files[0]).set_index("block_id").loc[splits["block_id"]]
+    blocks = tables.read(BLOCKS, files[0]).set_index("block_id").loc[splits["block_id"]]
     assert set(blocks["n_instructions"]) == {5} and set(blocks["source"]) == {"qt56"}
 
 
@@ -61,7 +62,7 @@ def test_too_few_blocks_are_named(files: tuple[Path, Path]) -> None:
 def test_input_orders_are_legal_and_the_samplers_own(files: tuple[Path, Path]) -> None:
     uniform, ready = drawn(files), drawn(files, sampler="random_ready")
     assert uniform["block_id"].equals(ready["block_id"])
-    dags = tables.read("dags", files[1]).set_index("block_id").loc[uniform["block_id"]]
+    dags = tables.read(DAGS, files[1]).set_index("block_id").loc[uniform["block_id"]]
     precedes = adjacency(5, list(dags["before"]), list(dags["after"]))
     for splits in (uniform, ready):
         assert (count_violations(precedes, np.stack(list(splits["input_order"]))) == 0).all()

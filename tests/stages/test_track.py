@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from mlflow import MlflowClient
 
-from pipeline import places, tables
-from pipeline.analysis import provenance, published, rows
-from pipeline.report.pages import FILES
-from pipeline.stages import experiment_tags, run_store, track
+from pipeline.lab import places, provenance, published, rows, tables
+from pipeline.lab.page.pages import FILES
+from pipeline.lab.shared_tables import HISTORY, RESULTS
+from pipeline.lab.stages import experiment_tags, run_store, track
 
 MODELS = {"popocs": {"learning_rate": 0.1}, "sinkhorn": {"learning_rate": 0.2}}
 METHODS = {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}
@@ -34,7 +34,7 @@ def history(place: dict[str, str]) -> pd.DataFrame:
     lines = [
         (step, split, 1.0 / step, 0.1 * step, 1.0, 0.1) for step in (1, 2) for split in ("training", "development")
     ]
-    return pd.DataFrame(lines, columns=tables.SCHEMAS["history"].names).assign(**place)
+    return pd.DataFrame(lines, columns=HISTORY.schema.names).assign(**place)
 
 
 def results(experiment: str, *methods: str, seeds: tuple[str, ...] = ("0", "all")) -> pd.DataFrame:
@@ -50,10 +50,10 @@ def fresh() -> None:
     for model in MODELS:
         place = {"experiment": "quick", "dependencies": "full", "model": model, "seed": "0"}
         lines = history({})
-        tables.write(lines, "history", Path(places.path("history", **place)))
+        tables.write(lines, HISTORY, Path(places.path("history", **place)))
         Path(places.path("weights", **place)).write_bytes(model.encode())
     numbers = results("quick", "popocs_20", "sinkhorn", "gcc")
-    tables.write(numbers, "results", Path(places.path("results", experiment="quick")))
+    tables.write(numbers, RESULTS, Path(places.path("results", experiment="quick")))
 
 
 def log(settings: dict, folders: list[Path] | None = None) -> bytes:
@@ -158,7 +158,7 @@ def frozen() -> list[Path]:
     ]
     measured = pd.concat([results("imitation", "pointer", seeds=("0", "1", "all")), _sizes()])
     folder = Path("reports/published")
-    frames = {"results": measured, "history": pd.concat(lines)[published.columns("history")]}
+    frames = {"results": measured, "history": pd.concat(lines)[published.columns(HISTORY)]}
     published.write(folder / "imitation", frames, IMITATION, {"dags/full": "1"})
     gained = results("processors", "cp_sat", "gcc")
     settings = {"methods": {"cp_sat": {"method": "cp_sat", "seconds": 1}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.compiled.compiler import Compiler, CompilerError
+from pipeline.corpus.compiled.compiler import Compiler, CompilerError
 
 
 @pytest.fixture(scope="session")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.compiled import compiler as compiling
-from pipeline.blocks.compiled.compiled_blocks import with_addresses
-from pipeline.blocks.compiled.compiler import Compiler, CompilerError, unpack
-from pipeline.blocks.compiled.pairing import pair
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.unreadable import Unreadable
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from pipeline.corpus.compiled import compiler as compiling
+from pipeline.corpus.compiled.compiled_blocks import with_addresses
+from pipeline.corpus.compiled.compiler import Compiler, CompilerError, unpack
+from pipeline.corpus.compiled.pairing import pair
 
 ANY = r"GCC: \(.*\) \d+"
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from pipeline.blocks.compiled import pairing
-from pipeline.blocks.compiled.pairing import Pairs, pair
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.compiled import pairing
+from pipeline.corpus.compiled.pairing import Pairs, pair
 from tests.blocks.corpus.conftest import build
 
 ADD = "01d8"  # add eax, ebx

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.compiled.archives import c_files, prepare
-from pipeline.blocks.corpus.sources import SourceError
-from pipeline.config.corpus import CProgram
+from learned_schedulers.blocks.read.source_settings import CProgram
+from learned_schedulers.blocks.read.sources import SourceError
+from pipeline.corpus.compiled.archives import c_files, prepare
 
 
 def tarball(path: Path, **members: str) -> Path:

@@ -7,10 +7,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.compiled.permutations import input_order, kendall_tau_distance, violated
-from pipeline.blocks.compiled.selection import Observed, select
-from pipeline.blocks.dag.dependencies import Kind, block_dag
-from pipeline.tables import SCHEMAS
+from learned_schedulers.blocks.dag.dependencies import Kind, block_dag
+from pipeline.corpus.compiled.permutations import input_order, kendall_tau_distance, violated
+from pipeline.corpus.compiled.selection import Observed, select
+from pipeline.corpus.tables import BLOCKS
 
 FREE = "01d889d129f7"  # add eax, ebx; mov ecx, edx; sub edi, esi: flags of add and sub keep their order
 CHAIN = "89d189c8"  # mov ecx, edx; mov eax, ecx
@@ -30,7 +30,7 @@ def blocks(**codes: str) -> pa.Table:
         "code": [bytes.fromhex(code) for code in codes.values()],
         "masked_code": [bytes.fromhex(code) for code in codes.values()],
     }
-    return pa.table(rows, SCHEMAS["blocks"])
+    return pa.table(rows, BLOCKS.schema)
 
 
 def selected_orders(observed: dict[tuple[str, str, tuple[int, ...]], int]) -> dict[str, list[int]]:

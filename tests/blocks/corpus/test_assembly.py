@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from iced_x86 import Decoder
 
-from pipeline.blocks.corpus.assembly import AssemblyError, gas, intel, split
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.reorder import reordered
+from learned_schedulers.blocks.read.assembly import AssemblyError, gas, intel, split
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.reorder import reordered
 from tests.blocks import real
 from tests.blocks.corpus import reordering
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus import bhive
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.unreadable import Unreadable
+from learned_schedulers.blocks.read import bhive
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.unreadable import Unreadable
 
 ROW = "4183ff0119c083e00885c98945c4b8010000000f4fc139c2"
 

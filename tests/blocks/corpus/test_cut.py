@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder, FlowControl, Mnemonic
 
-from pipeline.blocks.corpus import cut as cutting
-from pipeline.blocks.corpus.elf import Image, read_image
-from pipeline.blocks.corpus.forms import Forms
+from learned_schedulers.blocks.read import cut as cutting
+from learned_schedulers.blocks.read.elf import Image, read_image
+from learned_schedulers.blocks.read.forms import Forms
 
 BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[2] / "tiny"

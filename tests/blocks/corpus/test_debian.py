@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.debian import download, private_lists, sources_of
+from pipeline.corpus.debian import download, private_lists, sources_of
 
 DEB822 = "Types: deb\nURIs: http://mirror.invalid/debian\nSuites: bookworm bookworm-updates\nComponents: main\n"
 ONE_LINE = "# a mirror\ndeb [arch=amd64] http://mirror.invalid/debian bookworm main\n\n"

@@ -10,8 +10,8 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus import eh_frame
-from pipeline.blocks.corpus.eh_frame import EhFrameError, function_ranges
+from learned_schedulers.blocks.read import eh_frame
+from learned_schedulers.blocks.read.eh_frame import EhFrameError, function_ranges
 from tests.blocks.corpus.conftest import build
 
 TINY = Path(__file__).parents[2] / "tiny"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.cut import blocks
-from pipeline.blocks.corpus.elf import Image, read_image
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.unreadable import Unreadable
+from learned_schedulers.blocks.read.cut import blocks
+from learned_schedulers.blocks.read.elf import Image, read_image
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.unreadable import Unreadable
 
 BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[2] / "tiny"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.fetch import FetchError, cached, fetch
-from pipeline.config.corpus import DebianSource, FilesSource, NpmSource, WheelSource
+from learned_schedulers.blocks.read.source_settings import DebianSource, FilesSource, NpmSource, WheelSource
+from pipeline.corpus.fetch import FetchError, cached, fetch
 
 CONTENT = b"\x7fELF, or so it says"
 Run = Callable[..., subprocess.CompletedProcess[bytes]]

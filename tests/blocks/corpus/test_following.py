@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 from iced_x86 import Code, Decoder, FlowControl, Instruction, Mnemonic, OpKind
 
-from pipeline import tables
-from pipeline.blocks.corpus import cut
-from pipeline.blocks.corpus.elf import Image, read_image
-from pipeline.blocks.corpus.following import MOST, of_blocks
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.stages import following
+from learned_schedulers.blocks.read import cut
+from learned_schedulers.blocks.read.elf import Image, read_image
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.following import MOST, of_blocks
+from pipeline.corpus.stages import following
+from pipeline.corpus.tables import BLOCKS, FOLLOWING, MANIFEST
+from pipeline.lab import tables
 from tests.blocks.corpus.test_ingest import run, settings
 
 BuildElf = Callable[..., bytes]
@@ -157,13 +158,13 @@ def folder(tmp_path: Path) -> Path:
 
 def written_table(corpus: dict[str, object], out: Path) -> pd.DataFrame:
     following.main(json.dumps(corpus), out / "manifest.parquet", out / "blocks.parquet", out / "following.parquet")
-    return tables.read("following", out / "following.parquet")
+    return tables.read(FOLLOWING, out / "following.parquet")
 
 
 def test_the_stage(folder: Path, tmp_path: Path) -> None:
     corpus, out = settings(folder, shards=2), tmp_path / "out"
     run(corpus, 2, out)
-    table, blocks = written_table(corpus, out), tables.read("blocks", out / "blocks.parquet")
+    table, blocks = written_table(corpus, out), tables.read(BLOCKS, out / "blocks.parquet")
     assert table.block_id.tolist() == blocks.block_id.tolist()
     counts = table.code.str.len()
     assert counts.max() == MOST and (counts > 0).mean() > 0.95
@@ -191,8 +192,8 @@ def test_a_changed_program_is_named(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "tiny2.so", folder / "tiny1.so")
     with pytest.raises(ValueError, match=r"tiny: .*tiny1\.so: .*fetch and ingest anew"):
         written_table(corpus, out)
-    files = tables.read("manifest", out / "manifest.parquet")
-    tables.write(files[files.program.str.endswith("tiny2.so")], "manifest", out / "manifest.parquet")
+    files = tables.read(MANIFEST, out / "manifest.parquet")
+    tables.write(files[files.program.str.endswith("tiny2.so")], MANIFEST, out / "manifest.parquet")
     with pytest.raises(ValueError, match=r"tiny: .*tiny1\.so: it has blocks, but no source contains it any more"):
         written_table(corpus, out)
     assert not (out / "following.parquet").exists()

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iced_x86 import Code, Decoder, FlowControl, Mnemonic, OpKind
 
-from pipeline.blocks.corpus import forms
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.dag.effects import effects
+from learned_schedulers.blocks.dag.effects import effects
+from learned_schedulers.blocks.read import forms
+from learned_schedulers.blocks.read.forms import Forms
 
 TINY = Path(__file__).parents[2] / "tiny"
 Line = tuple[int, bool, bool, bool, int, bool]

@@ -8,15 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.malformed import batch
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
-from benchmarks.malformed import batch
-from pipeline import tables
-from pipeline.blocks.corpus import ingest as reading
-from pipeline.config.files import read
-from pipeline.stages import deduplicate, fetch, ingest, join_partitions, manifest
+from learned_schedulers.blocks.read import ingest as reading
+from pipeline.corpus.stages import deduplicate, fetch, ingest, join_partitions, manifest
+from pipeline.corpus.tables import BLOCKS, SKIPPED
+from pipeline.lab import tables
+from pipeline.lab.config.files import read
 from tests.blocks.corpus.malformed import ELF_FAULTS, inputs, sound_files
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +54,7 @@ def test_tiny_corpus(folder: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"{shards}_{partitions}" for shards, partitions in numbers]
     for (shards, partitions), out in zip(numbers, outputs, strict=True):
         run(settings(folder), shards, out, partitions)
-    blocks = tables.read("blocks", outputs[0] / "blocks.parquet")
+    blocks = tables.read(BLOCKS, outputs[0] / "blocks.parquet")
     assert (blocks["n_instructions"] == 5).sum() >= 300
     assert blocks["block_id"].is_unique and blocks["block_id"].is_monotonic_increasing
     assert (blocks["code"] != blocks["masked_code"]).any()
@@ -76,12 +77,12 @@ def test_bad_files_are_skipped_by_name(build_elf: BuildElf, folder: Path, tmp_pa
     for name, (content, _) in bad.items():
         (folder / name).write_bytes(content)
     run(settings(folder), 2, tmp_path / "out")
-    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet").set_index("program")
+    skipped = tables.read(SKIPPED, tmp_path / "out" / "skipped.parquet").set_index("program")
     assert sorted(skipped.index) == sorted(str(folder / name) for name in bad)
     for name, (_, reason) in bad.items():
         assert skipped.loc[str(folder / name), "reason"].startswith(reason)
         assert skipped.loc[str(folder / name), "remedy"]
-    assert tables.read("blocks", tmp_path / "out" / "blocks.parquet")["program"].nunique() == 2
+    assert tables.read(BLOCKS, tmp_path / "out" / "blocks.parquet")["program"].nunique() == 2
 
 
 def test_no_block_at_all(folder: Path, tmp_path: Path) -> None:
@@ -99,12 +100,12 @@ def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
     run(
         settings(tmp_path, sources={"tiny": {"kind": "bhive", "include": [f"{tmp_path}/files/*"]}}), 2, tmp_path / "out"
     )
-    blocks = tables.read("blocks", tmp_path / "out" / "blocks.parquet").set_index("address")
+    blocks = tables.read(BLOCKS, tmp_path / "out" / "blocks.parquet").set_index("address")
     assert sorted(blocks.index) == [2, 4]
     row = blocks.loc[2]
     assert [row.source, row.program, row.compiler] == ["tiny", str(tmp_path / "files" / "skl.csv"), "unknown"]
     assert (row.occurrences, row.relocatable, row.code) == (2, True, bytes.fromhex("01d889d1"))
-    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet")
+    skipped = tables.read(SKIPPED, tmp_path / "out" / "skipped.parquet")
     assert skipped["reason"].tolist() == ["line 1: not hexadecimal: 'hex'", "line 3: empty hex field"]
     assert skipped["remedy"].str.len().min() > 0
 
@@ -139,9 +140,9 @@ def test_a_long_file_that_is_no_list_of_blocks_is_skipped(
     (folder / "zeros").write_bytes(bytes(1000))
     (folder / "hex.csv").write_text("01d889d1\n" * 50)
     run(settings(folder, sources={"tiny": {"kind": "bhive", "include": [f"{folder}/*"]}}), 1, tmp_path / "out")
-    skipped = tables.read("skipped", tmp_path / "out" / "skipped.parquet").set_index("program")
+    skipped = tables.read(SKIPPED, tmp_path / "out" / "skipped.parquet").set_index("program")
     assert "zero bytes" in skipped.loc[str(folder / "zeros"), "reason"]
-    blocks = tables.read("blocks", tmp_path / "out" / "blocks.parquet")
+    blocks = tables.read(BLOCKS, tmp_path / "out" / "blocks.parquet")
     assert blocks.loc[blocks["program"] == str(folder / "hex.csv"), "occurrences"].tolist() == [50]
 
 

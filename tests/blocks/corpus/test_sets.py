@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.blocks.corpus.sets import members, share_of
-from pipeline.config.sets import BlockSet
+from pipeline.corpus.sets import members, share_of
+from pipeline.lab.config.sets import BlockSet
 
 RNG = np.random.default_rng(0)
 BLOCKS = pd.DataFrame(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.sources import SourceError, distribute, read_program
-from pipeline.config.corpus import Corpus
+from learned_schedulers.blocks.read.source_settings import Corpus
+from learned_schedulers.blocks.read.sources import SourceError, distribute, read_program
 
 ELF = b"\x7fELF"
 

@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import tables
-from pipeline.blocks.corpus import cut, partition
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.partition import TooManyPartitions, divided, groups_of, merged, regrouped
-from pipeline.blocks.corpus.program_rows import table_of
-from pipeline.blocks.corpus.unique import REPETITIVE, first_of_each, groups, joined
-from pipeline.tables import SCHEMAS
+from learned_schedulers.blocks.read import cut
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus import partition
+from pipeline.corpus.partition import TooManyPartitions, divided, groups_of, merged, regrouped
+from pipeline.corpus.program_rows import table_of
+from pipeline.corpus.tables import BLOCKS, PARTITIONS
+from pipeline.corpus.unique import REPETITIVE, first_of_each, groups, joined
+from pipeline.lab import tables
 
 BuildElf = Callable[..., bytes]
 ADD = bytes.fromhex("01d8")  # add eax, ebx
@@ -39,7 +40,7 @@ def write(runs: list[pa.Table], folder: Path, partitions: int = 1) -> list[Path]
     """A shard, as stage ingest writes it: a file for each partition."""
     paths = [folder / f"{number}.parquet" for number in range(partitions)]
     with ExitStack() as files:
-        append = [files.enter_context(tables.writing("partitions", path)) for path in paths]
+        append = [files.enter_context(tables.writing(PARTITIONS, path)) for path in paths]
         for run in runs:
             for partition, group in divided(first_of_each(run), partitions):
                 append[partition](group)
@@ -118,7 +119,7 @@ def test_partitions_and_their_row_groups_are_ranges_of_ids(
 ) -> None:
     ids = []
     for path in write([table(build_elf(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
-        part = tables.RowGroups("partitions", path)
+        part = tables.RowGroups(PARTITIONS, path)
         assert len(part) == groups_of(partitions) and part.n_rows < 3 * 64 / partitions + 5
         ids += [block_id for group in part for block_id in group["block_id"].to_pylist()]
     assert len(ids) == 64 and ids == sorted(ids)
@@ -176,7 +177,7 @@ def numbered_blocks(n_blocks: int) -> pa.Table:
     numbers = {name: [1] * n_blocks for name in ("address", "n_instructions", "occurrences")}
     code = {name: [bytes.fromhex(block_id) for block_id in ids] for name in ("code", "masked_code")}
     columns = {"block_id": ids, "relocatable": [False] * n_blocks} | texts | numbers | code
-    return pa.table([columns[name] for name in SCHEMAS["blocks"].names], schema=SCHEMAS["blocks"])
+    return pa.table([columns[name] for name in BLOCKS.schema.names], schema=BLOCKS.schema)
 
 
 def dictionary_encoded(blocks: pa.Table) -> pa.Table:
@@ -189,7 +190,7 @@ def dictionary_encoded(blocks: pa.Table) -> pa.Table:
 
 def test_a_shard_in_another_format_is_named(build_elf: BuildElf, tmp_path: Path) -> None:
     path = tmp_path / "shard"
-    with tables.writing("partitions", path) as append:
-        append(table(build_elf(ADD + RET)).cast(tables.SCHEMAS["blocks"]))
+    with tables.writing(PARTITIONS, path) as append:
+        append(table(build_elf(ADD + RET)).cast(BLOCKS.schema))
     with pytest.raises(tables.TableError, match=r"shard does not consist of runs"):
         list(merged([path], 1))

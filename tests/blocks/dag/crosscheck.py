@@ -20,8 +20,8 @@ import typer
 from iced_x86 import Decoder, Formatter, FormatterSyntax
 from tqdm import tqdm
 
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.dag.opcodes import opcode
+from learned_schedulers.blocks.dag.opcodes import opcode
+from learned_schedulers.blocks.read.forms import Forms
 from tests.blocks.dag.disagreement_rules import rule_of
 from tests.blocks.dag.disagreements import disagreements
 

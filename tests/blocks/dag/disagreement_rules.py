@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from iced_x86 import Instruction, OpKind
 
-from pipeline.blocks.dag.corrections import SHIFTS
-from pipeline.blocks.dag.effects import effects
-from pipeline.blocks.dag.opcodes import opcode
-from pipeline.blocks.dag.resources import FLAG_NAMES, X87
+from learned_schedulers.blocks.dag.corrections import SHIFTS
+from learned_schedulers.blocks.dag.effects import effects
+from learned_schedulers.blocks.dag.opcodes import opcode
+from learned_schedulers.blocks.dag.resources import FLAG_NAMES, X87
 from tests.blocks.dag.disagreements import Disagreement
 from tests.blocks.dag.named import bits
 

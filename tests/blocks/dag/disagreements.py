@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from iced_x86 import Decoder, Instruction
 
-from pipeline.blocks.dag import resources
-from pipeline.blocks.dag.effects import Effects, effects
+from learned_schedulers.blocks.dag import resources
+from learned_schedulers.blocks.dag.effects import Effects, effects
 from tests.blocks.dag.named import bits
 from tests.blocks.dag.second_decoder import Claims, UnknownToCapstone, claims
 

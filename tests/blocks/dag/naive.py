@@ -6,9 +6,9 @@ from itertools import combinations
 
 from iced_x86 import Register
 
-from pipeline.blocks.dag import resources
-from pipeline.blocks.dag.dependencies import Kind
-from pipeline.blocks.dag.effects import Access, Effects
+from learned_schedulers.blocks.dag import resources
+from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.dag.effects import Access, Effects
 
 
 def members(resources_: int) -> set[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iced_x86 import Decoder, Instruction, Register, RflagsBits
 
-from pipeline.blocks.dag import resources
+from learned_schedulers.blocks.dag import resources
 
 
 def bits(names: str) -> int:

@@ -9,7 +9,7 @@ import capstone
 from capstone import x86_const
 from iced_x86 import EncodingKind, Instruction, OpCodeInfo, Register
 
-from pipeline.blocks.dag import resources
+from learned_schedulers.blocks.dag import resources
 from tests.blocks.dag.named import bits
 
 _SKIPPED = {"rip", "eip", "fs", "gs", "ds", "es", "cs", "ss"}

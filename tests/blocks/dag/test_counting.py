@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.dag.counting import SMALL, count_orders
+from learned_schedulers.blocks.dag.counting import SMALL, count_orders
 from tests.blocks.dag.relations import chain, dags, disjoint_union, grid, legal_orders, ragged, zigzag
 
 EULER = [1, 1, 1, 2, 5, 16, 61, 272, 1385, 7936, 50521, 353792, 2702765, 22368256]  # OEIS A000111

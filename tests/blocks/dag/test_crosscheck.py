@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from iced_x86 import Decoder, FlowControl
 
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.dag.effects import effects
+from learned_schedulers.blocks.dag.effects import effects
+from learned_schedulers.blocks.read.elf import read_image
 from tests.blocks.dag.crosscheck import TABLE, UNEXPLAINED, distinct_instructions, table
 from tests.blocks.dag.disagreement_rules import RULES, rule_of
 from tests.blocks.dag.disagreements import compare, disagreements

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from iced_x86 import Register
 
-from pipeline.blocks.dag import conflicts, resources
-from pipeline.blocks.dag.dependencies import Dag, Kind, block_dag, find_conflicts, tabulate
-from pipeline.blocks.dag.effects import Access, decode_block, effects, explicit_displacement
-from pipeline.config.dags import Dependencies
+from learned_schedulers.blocks.dag import conflicts, resources
+from learned_schedulers.blocks.dag.dependencies import Dag, Kind, block_dag, find_conflicts, tabulate
+from learned_schedulers.blocks.dag.effects import Access, decode_block, effects, explicit_displacement
+from learned_schedulers.blocks.dag.settings import Dependencies
 from tests.blocks.dag import naive
 
 K = Kind

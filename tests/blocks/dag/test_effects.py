@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from iced_x86 import Code, Decoder, Instruction, Register
 
-from pipeline.blocks.dag import resources
-from pipeline.blocks.dag.effects import Access, decode_block, effects, explicit_displacement
+from learned_schedulers.blocks.dag import resources
+from learned_schedulers.blocks.dag.effects import Access, decode_block, effects, explicit_displacement
 from tests.blocks.dag.named import STATUS, bits, decode
 
 REGISTERS = [  # code, text, what it reads, what it writes; flags left out

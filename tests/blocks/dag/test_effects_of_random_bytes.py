@@ -17,8 +17,8 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from pipeline.blocks.dag.effects import Effects, effects
-from pipeline.blocks.dag.resources import FLAGS, LANES
+from learned_schedulers.blocks.dag.effects import Effects, effects
+from learned_schedulers.blocks.dag.resources import FLAGS, LANES
 
 _PREFIXES = [
     b"",

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import tables
-from pipeline.blocks.corpus import cut
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.program_rows import table_of
-from pipeline.blocks.corpus.unique import first_of_each, groups
-from pipeline.blocks.dag.bulk import Builder
-from pipeline.blocks.dag.conflicts import EXPLICIT, SIZE
-from pipeline.blocks.dag.dependencies import block_dag, tabulate
-from pipeline.blocks.dag.effects import decode_block, effects, explicit_displacement
-from pipeline.blocks.dag.encodings import Encodings
-from pipeline.stages import dags
-from pipeline.tables import SCHEMAS
+from learned_schedulers.blocks.dag.bulk import Builder
+from learned_schedulers.blocks.dag.conflicts import EXPLICIT, SIZE
+from learned_schedulers.blocks.dag.dependencies import block_dag, tabulate
+from learned_schedulers.blocks.dag.effects import decode_block, effects, explicit_displacement
+from learned_schedulers.blocks.dag.encodings import Encodings
+from learned_schedulers.blocks.read import cut
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
+from pipeline.corpus.program_rows import table_of
+from pipeline.corpus.stages import dags
+from pipeline.corpus.tables import BLOCKS, DAGS
+from pipeline.corpus.unique import first_of_each, groups
+from pipeline.lab import tables
 
 TINY = Path(__file__).parents[2] / "tiny"
 SHARED = Encodings()
@@ -129,7 +129,7 @@ def test_blocks_without_whole_instructions_are_refused(second: str) -> None:
 @pytest.mark.parametrize("mode", ["full", "conservative", "paper"])
 def test_rows_of_the_table(tiny: pa.Table, mode: str) -> None:
     table = Builder(mode).build(tiny)  # type: ignore[arg-type]
-    assert table.schema.equals(SCHEMAS["dags"])
+    assert table.schema.equals(DAGS.schema)
     assert table["block_id"].to_pylist() == tiny["block_id"].to_pylist()
     for row, block in zip(table.to_pylist(), tiny.to_pylist(), strict=True):
         dag = block_dag(block["code"], mode, block["address"], not block["relocatable"])  # type: ignore[arg-type]
@@ -147,13 +147,13 @@ def test_batches_change_nothing(tiny: pa.Table) -> None:
 
 
 def test_the_number_of_cores_changes_nothing(tiny: pa.Table, tmp_path: Path) -> None:
-    with tables.writing("blocks", tmp_path / "blocks") as append:
+    with tables.writing(BLOCKS, tmp_path / "blocks") as append:
         for group in groups(first_of_each(tiny)):
             append(group)
     for cores in (1, 3):
         dags.main("full", tmp_path / "blocks", tmp_path / str(cores), cores)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
-    assert tables.read("dags", tmp_path / "1")["block_id"].tolist() == sorted(tiny["block_id"].to_pylist())
+    assert tables.read(DAGS, tmp_path / "1")["block_id"].tolist() == sorted(tiny["block_id"].to_pylist())
 
 
 def test_object_files_keep_their_memory_in_order() -> None:

@@ -22,9 +22,9 @@ from elftools.elf.sections import SymbolTableSection
 from iced_x86 import Decoder, Instruction, InstructionInfoFactory, OpAccess
 from unicorn import x86_const as x86
 
-from pipeline.blocks.dag.frames import frame_marks
-from pipeline.blocks.dag.memory_order import Mark
-from pipeline.blocks.execution.machine_code import assemble
+from learned_schedulers.blocks.dag.frames import frame_marks
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.run.machine_code import assemble
 
 SOURCE = """
 long global; long *shared; volatile long word;

@@ -21,13 +21,13 @@ from iced_x86 import (
     UsedMemory,
 )
 
-from pipeline.blocks.dag import conflicts as columns
-from pipeline.blocks.dag import memory_order
-from pipeline.blocks.dag.dependencies import Kind
-from pipeline.blocks.dag.effects import decode_block, effects, explicit_displacement
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder, is_barrier
-from pipeline.blocks.dag.resources import LANES
-from pipeline.blocks.execution.machine_code import assemble
+from learned_schedulers.blocks.dag import conflicts as columns
+from learned_schedulers.blocks.dag import memory_order
+from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.dag.effects import decode_block, effects, explicit_displacement
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder, is_barrier
+from learned_schedulers.blocks.dag.resources import LANES
+from learned_schedulers.blocks.run.machine_code import assemble
 from tests.blocks import real
 from tests.blocks.dag import naive
 

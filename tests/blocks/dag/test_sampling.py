@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from pipeline.blocks.dag import sampling
-from pipeline.blocks.dag.linear_extensions import draw_uniform
-from pipeline.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.dag import sampling
+from learned_schedulers.blocks.dag.linear_extensions import draw_uniform
+from learned_schedulers.blocks.dag.topology import count_violations
 from tests.blocks.dag.relations import chain, dags, disjoint_union, grid, legal_orders, zigzag
 
 SAMPLERS = sorted(sampling.SAMPLERS)

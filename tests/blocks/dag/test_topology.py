@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.dag import topology
+from learned_schedulers.blocks.dag import topology
 from tests.blocks.dag.relations import dags, legal_orders
 
 

@@ -2,11 +2,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import OracleError
-from pipeline.blocks.execution.verification import Block
-from pipeline.config.verification import Verification
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import OracleError
+from learned_schedulers.blocks.run.verification import Block
+from learned_schedulers.blocks.run.verification_settings import Verification
 
 SETTINGS = Verification(
     seed=5,
@@ -22,7 +22,7 @@ SETTINGS = Verification(
 
 def block(text: str, source: str = "made", address: int = 0x401230) -> Block:
     """A block from GAS text."""
-    from pipeline.blocks.dag.effects import decode_block
+    from learned_schedulers.blocks.dag.effects import decode_block
 
     code = assemble(text).code
     # A distinct id for distinct code, like the hash in the corpus.

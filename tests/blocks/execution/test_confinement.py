@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.blocks.execution import drawing, layout, native
-from pipeline.blocks.execution.executors import open_executor
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import Execution, OracleError, Task, TimedTask
-from pipeline.blocks.execution.roles import Roles
+from learned_schedulers.blocks.run import drawing, layout, native
+from learned_schedulers.blocks.run.executors import open_executor
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import Execution, OracleError, Task, TimedTask
+from learned_schedulers.blocks.run.roles import Roles
 
 ADDRESS = 0x4000_0000  # of the code, below 4 GB, so that 32-bit calls can refer to its data
 STATE = drawing.plain(Roles(set(range(16)), set(), set(), False, [], False, False), 0, np.random.default_rng(0))
@@ -70,9 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 def alter_workers(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     """Let new workers execute `program` before anything else."""
-    imports = (
-        "import resource\nfrom types import SimpleNamespace\nfrom pipeline.blocks.execution import confinement, worker"
-    )
+    imports = "import resource\nfrom types import SimpleNamespace\nfrom learned_schedulers.blocks.run import confinement, worker"
     monkeypatch.setattr(native, "_COMMAND", [sys.executable, "-S", "-c", f"{imports}\n{program}\nworker.main()"])
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from pipeline.blocks.execution import drawing, layout
-from pipeline.blocks.execution.emulated import Emulated
-from pipeline.blocks.execution.executable import HOME, assemble_all
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import Execution, Task
-from pipeline.blocks.execution.verification import runnable, verify
+from learned_schedulers.blocks.run import drawing, layout
+from learned_schedulers.blocks.run.emulated import Emulated
+from learned_schedulers.blocks.run.executable import HOME, assemble_all
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import Execution, Task
+from learned_schedulers.blocks.run.verification import runnable, verify
 from tests.blocks.execution.conftest import SETTINGS, block
 
 BLOCKS = [

@@ -9,13 +9,13 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.blocks.execution import drawing, layout, states
-from pipeline.blocks.execution.executable import HOME
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import Execution, Task
-from pipeline.blocks.execution.roles import Roles
-from pipeline.blocks.execution.states import FS_BASE, State
+from learned_schedulers.blocks.run import drawing, layout, states
+from learned_schedulers.blocks.run.executable import HOME
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import Execution, Task
+from learned_schedulers.blocks.run.roles import Roles
+from learned_schedulers.blocks.run.states import FS_BASE, State
 
 ALL_POINTERS = Roles(set(range(16)), set(), set(), False, [], False, False)  # every register may hold an address
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder
 
-from pipeline.blocks.execution import layout
-from pipeline.blocks.execution.executable import HOME, NotRunnable, assemble_all, prepare
-from pipeline.blocks.execution.legal_orders import draw
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.trampoline import trampoline
+from learned_schedulers.blocks.run import layout
+from learned_schedulers.blocks.run.executable import HOME, NotRunnable, assemble_all, prepare
+from learned_schedulers.blocks.run.legal_orders import draw
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.trampoline import trampoline
 
 
 @pytest.mark.parametrize(

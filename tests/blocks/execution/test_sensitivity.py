@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.sensitivity import Swap, swaps
-from pipeline.config.verification import Verification
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.sensitivity import Swap, swaps
+from learned_schedulers.blocks.run.verification_settings import Verification
 from tests.blocks.execution.conftest import SETTINGS, block
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.execution import batch, strata
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.wiring import ROOT
+from learned_schedulers.blocks.run import strata
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from pipeline.corpus import verification_batch as batch
+from pipeline.corpus.tables import BLOCKS, DAGS, SENSITIVITY, VERIFICATION
+from pipeline.lab import tables
+from pipeline.lab.wiring import ROOT
 from tests.blocks.execution.conftest import SETTINGS
 
 pytestmark = pytest.mark.e2e  # processes start processes: too slow for a unit test
@@ -33,18 +35,18 @@ def write(folder: Path) -> None:
         code = assemble(text).code + b"\x90" * (number // len(TEXTS))
         n = len(text.split("\n")) + number // len(TEXTS)
         rows.append((f"{number:032x}", "ab"[number % 2], "p", "c", ".text", 0x401000, False, n, 1, code, code))
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["blocks"].names), "blocks", folder / "blocks.parquet")
-    dags = pd.DataFrame({name: [[]] * len(rows) for name in tables.SCHEMAS["dags"].names}).assign(
+    tables.write(pd.DataFrame(rows, columns=BLOCKS.schema.names), BLOCKS, folder / "blocks.parquet")
+    dags = pd.DataFrame({name: [[]] * len(rows) for name in DAGS.schema.names}).assign(
         block_id=[row[0] for row in rows],
         n_instructions=[row[7] for row in rows],
         n_legal_orders=[1.0 if row[9] == rows[0][9] else 2.0 for row in rows],
         orders_exact=True,
     )
-    tables.write(dags, "dags", folder / "dags.parquet")
+    tables.write(dags, DAGS, folder / "dags.parquet")
 
 
 def stage(name: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", "pipeline.stages", name, *arguments]
+    command = [sys.executable, "-m", "pipeline.lab.stages", name, *arguments]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
 
@@ -74,7 +76,7 @@ def test_tables_are_the_same_for_any_number_of_processes(folder: Path) -> None:
 
 def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
     verified(folder, 1)
-    verdicts = tables.read("verification", folder / "1/v.parquet")
+    verdicts = tables.read(VERIFICATION, folder / "1/v.parquet")
     full = verdicts[verdicts["dependencies"] == "full"].set_index("block_id")
     assert len(full) == 4 * len(TEXTS) - 1, "all but the block that has a single order"
     reasons = {int(block_id, 16) % len(TEXTS): row.reason for block_id, row in full.iterrows()}
@@ -85,14 +87,14 @@ def test_bad_blocks_are_named_and_stop_nothing(folder: Path) -> None:
     # The control ignores flags, and verification detects it.
     control = verdicts[(verdicts["dependencies"] == "paper") & (verdicts["outcome"] == "different")]
     assert set(control["block_id"].map(lambda block_id: int(block_id, 16) % len(TEXTS))) == {1}
-    swaps = tables.read("sensitivity", folder / "1/s.parquet")
+    swaps = tables.read(SENSITIVITY, folder / "1/s.parquet")
     assert set(swaps["dependencies"]) == {"full", "conservative"}
     assert (swaps["outcome"] == "changed").mean() > 0.5
 
 
 def test_an_interrupted_run_continues(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(batch, "_PART", 8)
-    blocks = tables.read("blocks", folder / "blocks.parquet")
+    blocks = tables.read(BLOCKS, folder / "blocks.parquet")
     work = batch.plan(strata.choose(blocks, 20, 0), SETTINGS)
     whole = batch.execute(work, SETTINGS, 1, tmp_path)
     parts = sorted(tmp_path.glob("*.parquet"))

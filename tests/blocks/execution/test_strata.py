@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.strata import choose, equal_shares, instruction_class, length_class
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.strata import choose, equal_shares, instruction_class, length_class
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 from iced_x86 import Decoder, Mnemonic
 
-from pipeline import tables
-from pipeline.blocks.execution import layout
-from pipeline.blocks.execution.executable import HOME, prepare
-from pipeline.blocks.execution.legal_orders import Order
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.oracle import TimedTask
-from pipeline.blocks.execution.roles import roles
-from pipeline.blocks.execution.timed_code import clock, fenced, timed
-from pipeline.blocks.execution.timing import Lost, Timing, start_state, time_orders
-from pipeline.blocks.execution.timing_batch import Block, execute
-from pipeline.config.timing import TimingSettings
+from learned_schedulers.blocks.run import layout
+from learned_schedulers.blocks.run.executable import HOME, prepare
+from learned_schedulers.blocks.run.legal_orders import Order
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import TimedTask
+from learned_schedulers.blocks.run.roles import roles
+from learned_schedulers.blocks.run.timed_code import clock, fenced, timed
+from learned_schedulers.blocks.run.timing import Lost, Timing, start_state, time_orders
+from learned_schedulers.blocks.run.timing_settings import TimingSettings
+from pipeline.hardware.tables import TIMINGS
+from pipeline.hardware.timing_batch import Block, execute
 
 SETTINGS = TimingSettings(
     seed=5, blocks=9, random_orders=6, copies=20, rounds=5, trials=6, states=8
@@ -162,4 +162,4 @@ def test_tables_have_every_block_and_every_order_once_but_gccs(native: Native) -
         assert (rows["random"].to_numpy()[2:] | [order in example.scheduled for order in orders[2:]]).all()
         fewest = rows[["even_cycles", "odd_cycles"]].min(axis=1)
         pd.testing.assert_series_equal(rows["cycles"], fewest, check_names=False)
-    assert list(timings.columns) == tables.SCHEMAS["timings"].names
+    assert list(timings.columns) == TIMINGS.schema.names

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag import dependencies
-from pipeline.blocks.execution import verification
-from pipeline.blocks.execution.comparison import compare
-from pipeline.blocks.execution.native import Native
-from pipeline.blocks.execution.verification import Verdict, generator, runnable, verify
+from learned_schedulers.blocks.dag import dependencies
+from learned_schedulers.blocks.run import verification
+from learned_schedulers.blocks.run.comparison import compare
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.verification import Verdict, generator, runnable, verify
 from tests.blocks.execution.conftest import SETTINGS, block
 
 MIXED = block(

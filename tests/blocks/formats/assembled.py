@@ -12,8 +12,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder
 
-from pipeline.blocks.formats.assembler import object_of
-from pipeline.blocks.formats.assembly_file import AssemblyFile, read
+from learned_schedulers.blocks.read.assembler import object_of
+from learned_schedulers.blocks.read.assembly_file import AssemblyFile, read
 
 needs_as = pytest.mark.skipif(shutil.which("as") is None, reason="GNU's assembler `as` is not installed")
 needs_gcc = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
-from pipeline.blocks.formats.assembler import SYMBOL
+from learned_schedulers.blocks.read.assembler import SYMBOL
 
 _SHIFT = 32  # a section's address is its index, from 1, times 2 to the power of this
 _ROW = re.compile(r"^(\S.*?)\s+(\d+|-)\s+(0x[0-9a-f]+|0)(?:\s+\d+)?(?:\s+x)?(\s+END)?\s*$", re.MULTILINE)

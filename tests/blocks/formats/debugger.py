@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.blocks.formats.assembler import Assembled
+from learned_schedulers.blocks.read.assembler import Assembled
 
 _HERE = Path(__file__).resolve().parent
 SECONDS = 300

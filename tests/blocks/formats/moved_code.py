@@ -17,8 +17,8 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder, FlowControl
 
-from pipeline.blocks.formats.archive_file import labels, members
-from pipeline.blocks.formats.document import CodeBlock
+from learned_schedulers.blocks.read.archive_file import labels, members
+from learned_schedulers.blocks.read.document import CodeBlock
 
 _PLACE = re.compile(r"(?:(?P<section>.+)\+)?(?P<offset>0x[0-9a-f]+)(?: .*)?")
 _LOADED, _CODE = 2, 4  # flags of sections

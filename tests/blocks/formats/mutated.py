@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from pipeline.blocks.corpus import cut
-from pipeline.blocks.corpus.elf import read_image
-from pipeline.blocks.corpus.forms import Forms
+from learned_schedulers.blocks.read import cut
+from learned_schedulers.blocks.read.elf import read_image
+from learned_schedulers.blocks.read.forms import Forms
 from tests.blocks.formats.disassembly import by_dynamorio
 
 SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv", "sql": ".sql", "data": ".data"}

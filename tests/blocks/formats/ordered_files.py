@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.blocks.corpus.reorder import reordered
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.dag.conflicts import LONGEST
-from pipeline.blocks.dag.memory_order import BlockConflicts, MemoryDags, linked_by_form
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.assembler import Refused, object_of
-from pipeline.blocks.formats.document import CodeBlock, Document, Fault
-from pipeline.blocks.formats.lines import code_of, with_code
+from learned_schedulers.blocks.dag.conflicts import LONGEST
+from learned_schedulers.blocks.dag.memory_order import BlockConflicts, MemoryDags, linked_by_form
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.read import reading
+from learned_schedulers.blocks.read.assembler import Refused, object_of
+from learned_schedulers.blocks.read.document import CodeBlock, Document, Fault
+from learned_schedulers.blocks.read.lines import code_of, with_code
+from learned_schedulers.blocks.read.reorder import reordered
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats import moved_code
 from tests.blocks.formats.mutated import SUFFIXES
 

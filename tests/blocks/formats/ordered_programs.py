@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.blocks.dag.memory_order import MemoryOrder
-from pipeline.blocks.formats.assembly_file import read
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.read.assembly_file import read
 from tests.blocks.formats import debugger
 from tests.blocks.formats.random_orders import moves, random_orders
 

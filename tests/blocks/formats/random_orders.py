@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.blocks.dag.memory_order import MemoryDags, MemoryOrder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.formats.assembly_file import AssemblyFile
+from learned_schedulers.blocks.dag.memory_order import MemoryDags, MemoryOrder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.read.assembly_file import AssemblyFile
 
 LONGEST = 64
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import elf_file
-from pipeline.blocks.formats.archive_file import MAGIC, members, read
+from learned_schedulers.blocks.read import elf_file
+from learned_schedulers.blocks.read.archive_file import MAGIC, members, read
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.elf_builds import build, run
 
 FUNCTION = ".globl {0}\n.type {0},@function\n{0}: .cfi_startproc\nmovq %rdi, %rax\naddq ${1}, %rsi\nret\n.cfi_endproc\n"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.dag.memory_order import Mark
-from pipeline.blocks.formats import assembly_file
-from pipeline.blocks.formats.assembler import object_of
-from pipeline.blocks.formats.assembly_file import read
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.read import assembly_file
+from learned_schedulers.blocks.read.assembler import object_of
+from learned_schedulers.blocks.read.assembly_file import read
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.assembled import (
     PROGRAMS,
     code,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.dag.memory_order import Mark
 from tests.blocks.formats.assembled import document, needs_as
 
 pytestmark = needs_as

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.blocks.formats.assembler import object_of, parsed
-from pipeline.blocks.formats.assembly_names import names
-from pipeline.blocks.formats.statements import scan
+from learned_schedulers.blocks.read.assembler import object_of, parsed
+from learned_schedulers.blocks.read.assembly_names import names
+from learned_schedulers.blocks.read.statements import scan
 from tests.blocks.formats.assembled import document, needs_as
 
 pytestmark = needs_as

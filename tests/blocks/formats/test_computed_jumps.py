@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.formats import elf_file
+from learned_schedulers.blocks.read import elf_file
 from tests.blocks.formats.assembled import document, needs_gcc
 from tests.blocks.formats.elf_builds import build
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.formats.document import Document
-from pipeline.blocks.formats.elf_file import ElfDocument, read
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.read.document import Document
+from learned_schedulers.blocks.read.elf_file import ElfDocument, read
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.elf_builds import build, disassembled
 
 PROGRAM = Path(__file__).parent / "labels.c"

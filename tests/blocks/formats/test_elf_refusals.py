@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import elf_functions
-from pipeline.blocks.formats.elf_analysis import OVERLAP
-from pipeline.blocks.formats.elf_file import ElfDocument, read
+from learned_schedulers.blocks.read import elf_functions
+from learned_schedulers.blocks.read.elf_analysis import OVERLAP
+from learned_schedulers.blocks.read.elf_file import ElfDocument, read
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.elf_builds import build, with_objcopy
 
 BODY = "movq %rdi, %rax\naddq $1, %rsi\n"

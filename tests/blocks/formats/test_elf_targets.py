@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from iced_x86 import Decoder
 
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.formats.elf_analysis import analyse
-from pipeline.blocks.formats.elf_file import read
-from pipeline.blocks.formats.elf_functions import INDIRECT
-from pipeline.blocks.formats.elf_targets import possible_branches
+from learned_schedulers.blocks.read.elf_analysis import analyse
+from learned_schedulers.blocks.read.elf_file import read
+from learned_schedulers.blocks.read.elf_functions import INDIRECT
+from learned_schedulers.blocks.read.elf_targets import possible_branches
+from learned_schedulers.blocks.read.forms import Forms
 from tests.blocks.formats.elf_builds import build, run
 
 # {here} is at the place, {after} behind the function; `other` refers to the place in the ways that the cases name.

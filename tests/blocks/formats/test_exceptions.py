@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.dag.memory_order import Mark
-from pipeline.blocks.formats import elf_file
-from pipeline.blocks.formats.assembly_exceptions import OF_OPTION
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.read import elf_file
+from learned_schedulers.blocks.read.assembly_exceptions import OF_OPTION
 from tests.blocks.formats.assembled import document, needs_gcc
 
 pytestmark = needs_gcc

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import intel_text
-from pipeline.blocks.formats.intel_text import assembled
+from learned_schedulers.blocks.read import intel_text
+from learned_schedulers.blocks.read.intel_text import assembled
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.disassembly import by_dynamorio, by_objdump, plain
 from tests.blocks.real import table
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import ithemal_data
-from pipeline.blocks.formats.ithemal_data import lines
-from pipeline.blocks.formats.lines import Unconverted
+from learned_schedulers.blocks.read import ithemal_data
+from learned_schedulers.blocks.read.ithemal_data import lines
+from learned_schedulers.blocks.read.lines import Unconverted
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.disassembly import by_dynamorio, plain
 from tests.blocks.real import table
 

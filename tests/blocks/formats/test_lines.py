@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import lines as line_format
-from pipeline.blocks.formats.document import Fault
-from pipeline.blocks.formats.lines import Unconverted, code_of, pieces, with_code
+from learned_schedulers.blocks.read import lines as line_format
+from learned_schedulers.blocks.read.document import Fault
+from learned_schedulers.blocks.read.lines import Unconverted, code_of, pieces, with_code
+from learned_schedulers.blocks.read.unreadable import Unreadable
 
 ROW = b"4183ff0119c083e00885c98945c4b8010000000f4fc139c2,249.000000\n"
 CODE = bytes.fromhex("4183ff0119c083e00885c98945c4b8010000000f4fc139c2")

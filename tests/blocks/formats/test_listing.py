@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import assembler
-from pipeline.blocks.formats.assembler import Refused, assemble, relocation_symbols, relocation_types
-from pipeline.blocks.formats.listing import Listing, NotUnderstood, listing
-from pipeline.blocks.formats.statements import scan
+from learned_schedulers.blocks.read import assembler
+from learned_schedulers.blocks.read.assembler import Refused, assemble, relocation_symbols, relocation_types
+from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listing
+from learned_schedulers.blocks.read.statements import scan
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.assembled import needs_as
 
 pytestmark = needs_as

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from pipeline.blocks.formats.assembler import object_of
-from pipeline.blocks.formats.document import CodeBlock
+from learned_schedulers.blocks.read.assembler import object_of
+from learned_schedulers.blocks.read.document import CodeBlock
 from tests.blocks.formats.moved_code import check, check_archive, check_assembled, compare
 
 pytestmark = pytest.mark.skipif(shutil.which("as") is None, reason="GNU as is not installed")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import reading
-from pipeline.blocks.formats.document import Fault
-from pipeline.blocks.ordering.matching import Order
+from learned_schedulers.blocks.order.matching import Order
+from learned_schedulers.blocks.read import reading
+from learned_schedulers.blocks.read.document import Fault
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests import damaged
 from tests.blocks.formats import ordered_files
 from tests.blocks.formats.mutated import SUFFIXES, inputs, sound_files

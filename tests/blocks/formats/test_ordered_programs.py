@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from pipeline.blocks.formats.assembler import object_of, parsed
+from learned_schedulers.blocks.read.assembler import object_of, parsed
 from tests.blocks.formats import debugger
 from tests.blocks.formats.assembled import PROGRAMS, document, needs_gcc
 from tests.blocks.formats.ordered_programs import run

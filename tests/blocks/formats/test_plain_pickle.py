@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats.plain_pickle import PlainPickle
+from learned_schedulers.blocks.read.plain_pickle import PlainPickle
+from learned_schedulers.blocks.read.unreadable import Unreadable
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
 VALUES = st.recursive(

@@ -17,8 +17,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats.recognise import recognise
+from learned_schedulers.blocks.read.recognise import recognise
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.test_sql_dump import MYSQLDUMP, VERSION_1, VERSION_2
 
 FORMATS = {"assembly", "elf", "archive", "lines", "ithemal_data", "sql_dump"}

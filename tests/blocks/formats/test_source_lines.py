@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.formats.source_lines import (
+from learned_schedulers.blocks.read.source_lines import (
     Location,
     Row,
     Shown,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats import sql_tokens
-from pipeline.blocks.formats.lines import Unconverted
-from pipeline.blocks.formats.sql_dump import lines
-from pipeline.blocks.formats.sql_tokens import tokens
+from learned_schedulers.blocks.read import sql_tokens
+from learned_schedulers.blocks.read.lines import Unconverted
+from learned_schedulers.blocks.read.sql_dump import lines
+from learned_schedulers.blocks.read.sql_tokens import tokens
+from learned_schedulers.blocks.read.unreadable import Unreadable
 
 pytestmark = pytest.mark.skipif(shutil.which("as") is None, reason="GNU as is not installed")
 

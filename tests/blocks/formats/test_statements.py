@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.unreadable import Unreadable
-from pipeline.blocks.formats.assembly_file import read
-from pipeline.blocks.formats.preprocessor import preprocessor_line
-from pipeline.blocks.formats.regions import commented_regions, iaca_regions
-from pipeline.blocks.formats.statements import Kind, scan
+from learned_schedulers.blocks.read.assembly_file import read
+from learned_schedulers.blocks.read.preprocessor import preprocessor_line
+from learned_schedulers.blocks.read.regions import commented_regions, iaca_regions
+from learned_schedulers.blocks.read.statements import Kind, scan
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.formats.assembled import needs_as
 
 

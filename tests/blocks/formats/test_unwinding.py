@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from pipeline.blocks.corpus.eh_frame import DAMAGE
-from pipeline.blocks.formats.line_rows import line_rows
-from pipeline.blocks.formats.unwinding import Functions, overlapping, read_functions
+from learned_schedulers.blocks.read.eh_frame import DAMAGE
+from learned_schedulers.blocks.read.line_rows import line_rows
+from learned_schedulers.blocks.read.unwinding import Functions, overlapping, read_functions
 from tests.blocks.formats.elf_builds import build, run
 
 SOURCE = (Path(__file__).parent / "labels.c").read_text()

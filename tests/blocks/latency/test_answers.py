@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.blocks.latency import answers, llvm_mca
-from pipeline.blocks.latency import simulation as orders
-from pipeline.blocks.latency.llvm_mca import Simulation
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors import answers, llvm_mca
+from learned_schedulers.blocks.processors import simulation as orders
+from learned_schedulers.blocks.processors.llvm_mca import Simulation
+from learned_schedulers.blocks.processors.settings import Judge
 
 ATOM = Judge(cpu="atom", iterations=1)
 REGIONS = [

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder
 
-from pipeline.blocks.latency import class_table, llvm_mca, machine
-from pipeline.blocks.latency.chips import Chip
-from pipeline.blocks.latency.class_table import CLASSES, SHIPPED, ClassTable, shipped_processors
-from pipeline.blocks.latency.costs import Processor, processor_of
-from pipeline.blocks.latency.instruction_classes import class_of
-from pipeline.blocks.latency.llvm_mca import LlvmMcaError
-from pipeline.blocks.problems.instructions import describe, of_described
-from pipeline.blocks.problems.processors import with_costs
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.problems.instructions import describe, of_described
+from learned_schedulers.blocks.problems.processors import with_costs
+from learned_schedulers.blocks.processors import class_table, llvm_mca, machine
+from learned_schedulers.blocks.processors.chips import Chip
+from learned_schedulers.blocks.processors.class_table import CLASSES, SHIPPED, ClassTable, shipped_processors
+from learned_schedulers.blocks.processors.costs import Processor, processor_of
+from learned_schedulers.blocks.processors.instruction_classes import class_of
+from learned_schedulers.blocks.processors.llvm_mca import LlvmMcaError
+from learned_schedulers.blocks.processors.settings import Judge
 from tests.blocks.latency.test_machine import POOL
 
 PROCESSORS = ["atom", "btver2", "haswell", "silvermont", "skylake", "znver4"]

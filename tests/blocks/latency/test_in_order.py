@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.latency.in_order import Costs, simulate
+from learned_schedulers.blocks.processors.in_order import Costs, simulate
 
 WIDTH = 2
 

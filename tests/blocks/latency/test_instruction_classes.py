@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder, Instruction, Mnemonic, OpKind, Register, RegisterExt
 
-from pipeline.blocks.latency.class_table import CLASSES, SHIPPED
-from pipeline.blocks.latency.instruction_classes import (
+from learned_schedulers.blocks.processors.class_table import CLASSES, SHIPPED
+from learned_schedulers.blocks.processors.instruction_classes import (
     MOST_REGISTERS,
     class_of,
     fixed_registers,

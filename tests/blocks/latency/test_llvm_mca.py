@@ -4,10 +4,10 @@ import stat
 
 import pytest
 
-from pipeline.blocks.corpus.assembly import gas
-from pipeline.blocks.latency import llvm_mca
-from pipeline.blocks.latency.llvm_mca import LlvmMcaError, Simulation, simulate
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors import llvm_mca
+from learned_schedulers.blocks.processors.llvm_mca import LlvmMcaError, Simulation, simulate
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas
 
 HASWELL = Judge(cpu="haswell", iterations=100)
 ATOM = Judge(cpu="atom", iterations=1)

@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from iced_x86 import Decoder, Register, RflagsBits
 
-from pipeline import tables
-from pipeline.blocks.corpus.assembly import gas
-from pipeline.blocks.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
-from pipeline.blocks.latency import in_order, llvm_mca, machine
-from pipeline.blocks.latency.costs import Processor, processor, processor_of
-from pipeline.blocks.latency.machine import Units, units
-from pipeline.blocks.latency.registers import register_access
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.dag.resources import FLAGS, LANES, X87, X87_CONTROL, flags
+from learned_schedulers.blocks.processors import in_order, llvm_mca, machine
+from learned_schedulers.blocks.processors.costs import Processor, processor, processor_of
+from learned_schedulers.blocks.processors.machine import Units, units
+from learned_schedulers.blocks.processors.registers import register_access
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas
+from pipeline.lab import tables
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 ATOM = Judge(cpu="atom", iterations=1)
 ADD, LOAD, DIVIDE, MULTIPLY = "4801c3", "488b11", "48f7f6", "f20f59c8"
@@ -112,8 +113,8 @@ def test_unsupported_instructions_keep_their_row(tmp_path, binary: str) -> None:
         assert expected in message
     assert table.latency.tolist() == [1, 0, 0, 0, 1]
     path = tmp_path / "machine.parquet"
-    tables.write(table, "machine_instructions", path)
-    chip = processor(tables.arrow("machine_instructions", path))
+    tables.write(table, MACHINE_INSTRUCTIONS, path)
+    chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, path))
     assert chip.costs(np.array([[0, 4]])).unit_cycles.tolist() == [[[0, 0], [1, 0]]]
     with pytest.raises(ValueError, match="instruction 1 of the table is unsupported"):
         chip.costs(np.array([[0, 1]]))
@@ -129,7 +130,7 @@ def test_one_machine_at_a_time(atom: pd.DataFrame) -> None:
 
 
 def test_nothing_to_read(tmp_path, binary: str) -> None:
-    tables.write(machine.read([], "atom", ATOM, binary), "machine_instructions", tmp_path / "machine.parquet")
+    tables.write(machine.read([], "atom", ATOM, binary), MACHINE_INSTRUCTIONS, tmp_path / "machine.parquet")
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from iced_x86 import Decoder
 
-from pipeline import tables
-from pipeline.blocks.corpus.assembly import gas
-from pipeline.blocks.latency import llvm_mca, machine, model, out_of_order, packing
-from pipeline.blocks.latency.costs import Processor, processor
-from pipeline.blocks.latency.decomposition import candidates, uses
-from pipeline.blocks.latency.operands import advance
-from pipeline.blocks.latency.registers import double_reads
-from pipeline.blocks.latency.renaming import RegisterWords, renamed
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.processors import llvm_mca, machine, model, out_of_order, packing
+from learned_schedulers.blocks.processors.costs import Processor, processor
+from learned_schedulers.blocks.processors.decomposition import candidates, uses
+from learned_schedulers.blocks.processors.operands import advance
+from learned_schedulers.blocks.processors.registers import double_reads
+from learned_schedulers.blocks.processors.renaming import RegisterWords, renamed
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas
+from pipeline.lab import tables
+from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 from tests.blocks.latency.test_machine import POOL
 
 # Memory barriers, moves that renaming may remove, and x87 instructions are not in the model.
@@ -34,8 +35,8 @@ def chip(
     name = request.param
     path = tmp_path_factory.mktemp(name) / "machine.parquet"
     table = machine.read([bytes.fromhex(code) for code in MODELLED], name, settings(name), binary)
-    tables.write(table, "machine_instructions", path)
-    return name, processor(tables.arrow("machine_instructions", path))
+    tables.write(table, MACHINE_INSTRUCTIONS, path)
+    return name, processor(tables.arrow(MACHINE_INSTRUCTIONS, path))
 
 
 def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: tuple[str, Processor]) -> None:

@@ -6,17 +6,17 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.dag.bulk import Builder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.models.decoders import DECODERS
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.relations import relations
-from pipeline.blocks.problems.sample import Sample
-from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
-from pipeline.config.ordering import Encoder, Head, Ordering
+from learned_schedulers.blocks.dag.bulk import Builder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.models.decoders import DECODERS
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.ordering_settings import Encoder, Head, Ordering
+from learned_schedulers.blocks.problems.instructions import Encodings, encoded, tabulate
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.relations import relations
+from learned_schedulers.blocks.problems.sample import Sample
+from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.read.distinct import distinct_instructions
 
 # In the order that the imagined compiler prefers; some of them conflict.
 INSTRUCTIONS = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.token_blocks import Blocks, TokenTrie
-from pipeline.config.pocsnet import Training
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.models.pocsnet_settings import Training
+from learned_schedulers.blocks.problems.problems import Problems
+from pipeline.reproduction.token_blocks import Blocks, TokenTrie
 
 SETTINGS = Training(
     operator="popocs",

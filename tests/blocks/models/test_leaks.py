@@ -10,20 +10,20 @@ import pytest
 import torch
 from iced_x86 import Decoder, Instruction
 
-from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.corpus.elf import CodeSection, Image
-from pipeline.blocks.corpus.following import of_blocks
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.leaks import NOWHERE, masked
-from pipeline.blocks.dag.bulk import Builder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.models.heads.pointer import Pointer
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.problems import instructions
-from pipeline.blocks.problems.instructions import Encodings, encoded, tabulate
-from pipeline.blocks.problems.relations import relations
-from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.dag.bulk import Builder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.models.heads.pointer import Pointer
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.problems import instructions
+from learned_schedulers.blocks.problems.instructions import Encodings, encoded, tabulate
+from learned_schedulers.blocks.problems.relations import relations
+from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.read.distinct import distinct_instructions
+from learned_schedulers.blocks.read.elf import CodeSection, Image
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.leaks import NOWHERE, masked
+from pipeline.corpus.following import of_blocks
 from tests.blocks.models import imitated
 from tests.blocks.models.imitated import settings
 

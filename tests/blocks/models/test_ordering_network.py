@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.problems.batches import by_length
-from pipeline.blocks.problems.instructions import Encodings
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.relations import relations
-from pipeline.blocks.problems.sample import Sample
-from pipeline.blocks.problems.store import BlockStore
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.problems.batches import by_length
+from learned_schedulers.blocks.problems.instructions import Encodings
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.relations import relations
+from learned_schedulers.blocks.problems.sample import Sample
+from learned_schedulers.blocks.problems.store import BlockStore
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(80)

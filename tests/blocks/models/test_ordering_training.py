@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.models.ordering_network import OrderingNetwork
-from pipeline.blocks.models.ordering_training import measure, train
-from pipeline.blocks.problems.batches import by_length
-from pipeline.blocks.problems.relations import relations
-from pipeline.blocks.problems.sample import Sample
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.ordering_training import measure, train
+from learned_schedulers.blocks.problems.batches import by_length
+from learned_schedulers.blocks.problems.relations import relations
+from learned_schedulers.blocks.problems.sample import Sample
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(150)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.blocks.models.pocsnet import InstructionEncoder, POCSNet, assign, constrained
+from learned_schedulers.blocks.models.pocsnet import InstructionEncoder, POCSNet, assign, constrained
 from tests.blocks.models import made
 
 

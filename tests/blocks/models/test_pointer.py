@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.models.decoders import DECODERS
-from pipeline.blocks.models.heads.pointer import Pointer
-from pipeline.blocks.models.issue import STEP_FEATURES, decisions
-from pipeline.blocks.problems.relations import relations
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.models.decoders import DECODERS
+from learned_schedulers.blocks.models.heads.pointer import Pointer
+from learned_schedulers.blocks.models.issue import STEP_FEATURES, decisions
+from learned_schedulers.blocks.problems.relations import relations
 from tests.blocks.models import imitated
 
 N = 6

@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from pipeline.blocks.models.pocsnet_training import train
-from pipeline.learning.loop import Diverged
-from pipeline.operators.losses import cross_entropy, fenchel_young
-from pipeline.operators.popocs import popocs
+from learned_schedulers.blocks.models.pocsnet_training import train
+from learned_schedulers.learning.loop import Diverged
+from learned_schedulers.operators.losses import cross_entropy, fenchel_young
+from learned_schedulers.operators.popocs import popocs
 from tests.blocks.models import made
 
 

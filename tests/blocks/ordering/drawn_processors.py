@@ -8,8 +8,8 @@ from itertools import permutations
 import numpy as np
 from hypothesis import strategies as st
 
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.latency.renaming import RegisterWords
+from learned_schedulers.blocks.processors.costs import Processor
+from learned_schedulers.blocks.processors.renaming import RegisterWords
 
 UNITS = 6  # the first two are used by name, the others in groups, so that every instruction can issue
 _GROUPS = np.array([0b001100, 0b111100, 0b110000], np.int64)

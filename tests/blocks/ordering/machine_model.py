@@ -16,8 +16,8 @@ from functools import cache
 from itertools import permutations
 from typing import NamedTuple
 
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags
-from pipeline.blocks.execution.machine_code import assemble
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags
+from learned_schedulers.blocks.run.machine_code import assemble
 
 Thread = tuple[str, ...]  # instructions in AT&T syntax
 Addresses = Mapping[str, int]  # values of registers that hold addresses

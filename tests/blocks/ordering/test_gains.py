@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.assembly import split
-from pipeline.blocks.formats.document import CodeBlock, Fault
-from pipeline.blocks.ordering.file_orders import Change, Orders
-from pipeline.blocks.ordering.gains import Gain, Gains, LineGains, joined, of_document
-from pipeline.blocks.ordering.orderer import Orderer
+from learned_schedulers.blocks.order.file_orders import Change, Orders
+from learned_schedulers.blocks.order.gains import Gain, Gains, LineGains, joined, of_document
+from learned_schedulers.blocks.order.orderer import Orderer
+from learned_schedulers.blocks.read.assembly import split
+from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from tests.blocks import real
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.forms import Forms
-from pipeline.blocks.corpus.reorder import reordered
-from pipeline.blocks.dag.effects import decode_block
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.dag.topology import adjacency
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.formats.document import CodeBlock, Fault
-from pipeline.blocks.ordering.legality import Difference, Judgement, Legality, compare
+from learned_schedulers.blocks.dag.effects import decode_block
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.dag.topology import adjacency
+from learned_schedulers.blocks.order.legality import Difference, Judgement, Legality, compare
+from learned_schedulers.blocks.read.document import CodeBlock, Fault
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.reorder import reordered
+from learned_schedulers.blocks.run.machine_code import assemble
 from tests.blocks import real
 
 MODELS: tuple[MemoryOrder, ...] = ("tso", "single_thread")

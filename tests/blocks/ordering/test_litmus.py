@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
 from tests.blocks.ordering.machine_model import (
     APART,
     EQUAL,

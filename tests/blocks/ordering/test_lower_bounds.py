@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from pipeline.blocks.latency import model
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.latency.renaming import RegisterWords
-from pipeline.blocks.ordering.lower_bounds import lower_bounds
+from learned_schedulers.blocks.order.lower_bounds import lower_bounds
+from learned_schedulers.blocks.processors import model
+from learned_schedulers.blocks.processors.costs import Processor
+from learned_schedulers.blocks.processors.renaming import RegisterWords
 from tests.blocks.ordering.drawn_processors import UNITS, legal_orders, plain, processors
 
 

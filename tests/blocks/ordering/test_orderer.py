@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
-from pipeline.blocks.ordering.methods import METHODS, WITHOUT_PROCESSOR, By, serves
-from pipeline.blocks.ordering.orderer import UNKNOWN, Orderer, Status
-from pipeline.blocks.ordering.targets import TARGETS
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags, MemoryOrder
+from learned_schedulers.blocks.order.methods import METHODS, WITHOUT_PROCESSOR, By, serves
+from learned_schedulers.blocks.order.orderer import UNKNOWN, Orderer, Status
+from learned_schedulers.blocks.order.targets import TARGETS
 from tests.blocks import real
 
 CODES = real.table()["code"].to_pylist()[::60]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 from tests.blocks.formats.assembled import document, needs_gcc
 from tests.blocks.formats.random_orders import random_orders
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.blocks.ordering.processes import mapped
+from learned_schedulers.blocks.order.processes import mapped
 
 
 @pytest.mark.parametrize("cores", [1, 2])

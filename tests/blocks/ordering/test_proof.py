@@ -7,14 +7,14 @@ from itertools import permutations
 
 import pytest
 
-from pipeline.blocks.dag.effects import decode_block
-from pipeline.blocks.dag.memory_order import Mark
-from pipeline.blocks.execution import layout
-from pipeline.blocks.execution.machine_code import assemble
-from pipeline.blocks.execution.oracle import Execution, Run, Task
-from pipeline.blocks.ordering import proof
-from pipeline.blocks.ordering.legality import Legality
-from pipeline.blocks.ordering.proof import SHARES, Change, Outcome, Prover
+from learned_schedulers.blocks.dag.effects import decode_block
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.order import proof
+from learned_schedulers.blocks.order.legality import Legality
+from learned_schedulers.blocks.order.proof import SHARES, Change, Outcome, Prover
+from learned_schedulers.blocks.run import layout
+from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.oracle import Execution, Run, Task
 from tests.blocks.ordering.test_legality import block as block_of
 from tests.blocks.ordering.test_legality import drawn, permuted
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.corpus.assembly import gas, split
-from pipeline.blocks.latency import machine, model
-from pipeline.blocks.latency.costs import Processor, processor_of
-from pipeline.blocks.ordering import in_order_trace
-from pipeline.blocks.ordering.targets import TARGETS, Target
-from pipeline.blocks.ordering.trace import Cause, Trace, trace
-from pipeline.blocks.ordering.unit_names import UNIT_NAMES, unit_names
-from pipeline.config.processors import Judge
+from learned_schedulers.blocks.order import in_order_trace
+from learned_schedulers.blocks.order.targets import TARGETS, Target
+from learned_schedulers.blocks.order.trace import Cause, Trace, trace
+from learned_schedulers.blocks.order.unit_names import UNIT_NAMES, unit_names
+from learned_schedulers.blocks.processors import machine, model
+from learned_schedulers.blocks.processors.costs import Processor, processor_of
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas, split
 from tests.blocks import real
 from tests.blocks.latency.test_in_order import ALU, DIVIDE, HAND, LOAD, MULTIPLY, Op, costs
 from tests.blocks.ordering.drawn_processors import orders, plain, processors

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from iced_x86 import Decoder
 
-from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.models.inputs import Vocabulary
-from pipeline.blocks.problems.instructions import NO_ADDRESS, RIP_ADDRESS, describe, encoded, tabulate
-from pipeline.blocks.problems.tokens import PADDING, UNKNOWN, block_tokens, token_id, vocabulary
+from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.problems.instructions import NO_ADDRESS, RIP_ADDRESS, describe, encoded, tabulate
+from learned_schedulers.blocks.problems.tokens import PADDING, UNKNOWN, block_tokens, token_id, vocabulary
+from learned_schedulers.blocks.read.distinct import distinct_instructions
 
 
 def described(code: str):  # type: ignore[no-untyped-def]

@@ -12,17 +12,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline import tables
-from pipeline.blocks.corpus import assembly
-from pipeline.blocks.corpus.distinct import distinct_instructions
-from pipeline.blocks.dag.bulk import COLUMNS, Builder
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.problems import token_blocks
-from pipeline.blocks.problems.instructions import encoded, tabulate
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.sample import Sample
-from pipeline.blocks.problems.store import BlockStore, numbered, of_tables
-from pipeline.blocks.problems.tokens import block_tokens
+from learned_schedulers.blocks.dag.bulk import COLUMNS, Builder
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.problems.instructions import encoded, tabulate
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.sample import Sample
+from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.tokens import block_tokens
+from learned_schedulers.blocks.read import assembly
+from learned_schedulers.blocks.read.distinct import distinct_instructions
+from pipeline.lab import tables
+from pipeline.reproduction import token_blocks
+from pipeline.reproduction.tables import TOKENS, VOCABULARY
 from tests.blocks import real
 from tests.blocks.corpus.reordering import reordered
 
@@ -100,8 +101,8 @@ def with_tokens(folder: Path, parts: Stored, shown: list[np.ndarray]) -> tuple[B
         for block_id, block in zip(store.block_ids.to_pylist(), words, strict=True)
     ]
     vocabulary = pd.DataFrame({"token": list(ids), "token_id": list(ids.values()), "count": 1})
-    tables.write(pd.DataFrame(rows, columns=tables.SCHEMAS["tokens"].names), "tokens", folder / "tokens.parquet")
-    tables.write(vocabulary, "vocabulary", folder / "vocabulary.parquet")
+    tables.write(pd.DataFrame(rows, columns=TOKENS.schema.names), TOKENS, folder / "tokens.parquet")
+    tables.write(vocabulary, VOCABULARY, folder / "vocabulary.parquet")
     sample = Sample(store.block_ids, np.arange(len(rows)), shown)
     return token_blocks.with_tokens(store, sample, folder / "tokens.parquet", folder / "vocabulary.parquet")
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.latency.renaming import RegisterWords
-from pipeline.blocks.models import ordering_training as imitation
-from pipeline.blocks.problems.processors import on_processor, with_costs, with_targets
-from pipeline.blocks.problems.sample import Sample
+from learned_schedulers.blocks.models import ordering_training as imitation
+from learned_schedulers.blocks.problems.processors import on_processor, with_costs, with_targets
+from learned_schedulers.blocks.problems.sample import Sample
+from learned_schedulers.blocks.processors.costs import Processor
+from learned_schedulers.blocks.processors.renaming import RegisterWords
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(40, shortest=2, longest=6)

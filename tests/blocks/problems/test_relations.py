@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.blocks.dag.dependencies import Kind
-from pipeline.blocks.dag.topology import closure
-from pipeline.blocks.problems import relations as module
-from pipeline.blocks.problems.relations import NODE, PAIR, independent, relations
+from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.dag.topology import closure
+from learned_schedulers.blocks.problems import relations as module
+from learned_schedulers.blocks.problems.relations import NODE, PAIR, independent, relations
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(120, shortest=6, longest=6)

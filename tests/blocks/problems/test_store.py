@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.blocks.dag.counting import count_orders
-from pipeline.blocks.problems.batches import by_length
+from learned_schedulers.blocks.dag.counting import count_orders
+from learned_schedulers.blocks.problems.batches import by_length
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(100)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.latency import model
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers.list_scheduling import machine_heights
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.methods.list_scheduling import machine_heights
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.processors import model
+from learned_schedulers.blocks.processors.costs import Processor
 from tests.blocks.schedulers.made_up import legal_orders
 
 Orders = list[tuple[np.ndarray, Problems, np.ndarray]]  # of each batch: as shown, the problems, the orders

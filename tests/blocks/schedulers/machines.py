@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from iced_x86 import Decoder, Instruction, Mnemonic, OpKind, RegisterExt
 
-from pipeline.blocks.dag.resources import words
-from pipeline.blocks.latency.costs import Processor, processor_of
-from pipeline.blocks.latency.registers import register_access
+from learned_schedulers.blocks.dag.resources import words
+from learned_schedulers.blocks.processors.costs import Processor, processor_of
+from learned_schedulers.blocks.processors.registers import register_access
 from tests.blocks.models.imitated import INSTRUCTIONS
 
 MULTIPLY = "480fafca"  # imul rcx, rdx, one of imitated.INSTRUCTIONS

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import numpy as np
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.latency import model, packing
-from pipeline.blocks.latency.in_order import Costs
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.processors import model, packing
+from learned_schedulers.blocks.processors.in_order import Costs
 
 
 def random_costs(rng: np.random.Generator, n: int, size: int = 1) -> Costs:

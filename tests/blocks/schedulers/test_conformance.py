@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.blocks.dag.counting import count_orders
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.latency import model
-from pipeline.blocks.models import ordering_network, ordering_training, pocsnet_training
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.problems.token_blocks import Blocks, token_trie
-from pipeline.blocks.schedulers import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
-from pipeline.blocks.schedulers.list_scheduling import Priority
-from pipeline.blocks.schedulers.search import Walk
-from pipeline.config.methods import Entry, entry
+from learned_schedulers.blocks.dag.counting import count_orders
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
+from learned_schedulers.blocks.methods.list_scheduling import Priority
+from learned_schedulers.blocks.methods.search import Walk
+from learned_schedulers.blocks.methods.settings import Entry, entry
+from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.processors import model
+from pipeline.reproduction.token_blocks import Blocks, token_trie
 from tests.blocks import real
 from tests.blocks.models import imitated, made
 from tests.blocks.schedulers import floors
@@ -282,7 +282,7 @@ def test_a_smaller_budget_is_obeyed(variant: str, solve: Solve, method_of: Calla
 def test_the_budgets_of_solvers_are_handed_on(
     monkeypatch: pytest.MonkeyPatch, method_of: Callable[..., Method]
 ) -> None:
-    from pipeline.blocks.schedulers import cp_sat, milp, ordering
+    from learned_schedulers.blocks.methods import cp_sat, milp, ordering
 
     budgets: list[float] = []
     solver, simulate, real_milp = cp_sat.constraints.solve, ordering.model.makespans, milp.milp

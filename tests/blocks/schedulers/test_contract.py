@@ -10,16 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.blocks import schedulers
-from pipeline.blocks.schedulers import Budget, Solution, make, methods
-from pipeline.config.methods import RESOURCES, entry, settings_of
-from pipeline.config.ordering import modules
-from pipeline.wiring import ROOT, closure
+from learned_schedulers.blocks import methods as schedulers
+from learned_schedulers.blocks.methods import Budget, Solution, make, methods
+from learned_schedulers.blocks.methods.settings import RESOURCES, entry, settings_of
+from learned_schedulers.blocks.models.ordering_settings import modules
+from pipeline.lab.wiring import ROOT, closure
 from tests.blocks.models import imitated, made
 
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
-NETWORKS = "pipeline/blocks/models/"
-GENERIC = ["pipeline.blocks.schedulers", "pipeline.config.methods", "pipeline.stages.schedule"]
+NETWORKS = "learned_schedulers/blocks/models/"
+GENERIC = [
+    "learned_schedulers.blocks.methods",
+    "learned_schedulers.blocks.methods.settings",
+    "pipeline.lab.stages.schedule",
+]
 
 
 def test_every_setting_has_a_default() -> None:
@@ -36,7 +40,7 @@ def test_the_label_is_given_to_one_method_alone() -> None:
 def test_a_method_is_given_what_it_asks_for_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     received: dict[str, object] = {}
     monkeypatch.setattr(
-        "pipeline.blocks.schedulers.list_scheduling.make", lambda settings, **more: received.update(more)
+        "learned_schedulers.blocks.methods.list_scheduling.make", lambda settings, **more: received.update(more)
     )
     make(entry("list_scheduling"), dict.fromkeys(RESOURCES, 1))
     assert received == {"machine": 1}
@@ -79,7 +83,7 @@ def test_a_part_that_is_solved_is_put_back_in_its_place() -> None:
 
 
 def sources(stage: str, *more: str) -> set[str]:
-    return set(closure(f"pipeline.stages.{stage}", *more))
+    return set(closure(f"pipeline.lab.stages.{stage}", *more))
 
 
 @pytest.mark.parametrize("module", GENERIC)
@@ -87,13 +91,13 @@ def test_what_all_methods_share_knows_none_of_them(module: str) -> None:
     """An added method, or an added setting, re-runs nothing else."""
     modules = set(closure(module))
     for name in methods():
-        assert f"pipeline/blocks/schedulers/{name}.py" not in modules
+        assert f"learned_schedulers/blocks/methods/{name}.py" not in modules
 
 
 @pytest.mark.parametrize("method", [name for name in methods() if name not in LEARNED])
 def test_who_has_no_network_depends_on_none(method: str) -> None:
     paths = sources("schedule", *entry(method).modules())
-    assert f"pipeline/blocks/schedulers/{method}.py" in paths
+    assert f"learned_schedulers/blocks/methods/{method}.py" in paths
     assert not [path for path in paths if path.startswith(NETWORKS)]
 
 
@@ -107,17 +111,17 @@ def test_an_edited_decoder_schedules_anew_and_trains_nothing(encoder: str, head:
     assert shared <= training & scheduling
     decoding = {f"{NETWORKS}decoders.py", f"{NETWORKS}beam.py"}
     assert decoding <= scheduling and not decoding & training
-    assert not [path for path in training if path.startswith("pipeline/blocks/schedulers/")]
+    assert not [path for path in training if path.startswith("learned_schedulers/blocks/methods/")]
     if head in ("pointer", "pairwise"):
-        assert "pipeline/operators/matching.py" not in training
+        assert "learned_schedulers/operators/matching.py" not in training
 
 
 def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> None:
     training = sources("train")
-    assert "pipeline/operators/matching.py" in training
-    assert not {f"pipeline/operators/{name}.py" for name in ("greedy", "best_order", "decoding")} & training
+    assert "learned_schedulers/operators/matching.py" in training
+    assert not {f"learned_schedulers/operators/{name}.py" for name in ("greedy", "best_order", "decoding")} & training
     scheduling = sources("schedule", *entry("soft_permutation").modules())
-    assert {"pipeline/operators/greedy.py", "pipeline/operators/best_order.py"} <= scheduling
+    assert {"learned_schedulers/operators/greedy.py", "learned_schedulers/operators/best_order.py"} <= scheduling
     assert not [path for path in training if "schedulers" in path]
 
 
@@ -131,7 +135,7 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
     """Modules that call import_module; the closures above receive the names that they import."""
     callers = [
         str(path.relative_to(ROOT / "pipeline"))
-        for path in [*(ROOT / "pipeline/blocks").rglob("*.py"), ROOT / "pipeline/methods.py"]
+        for path in [*(ROOT / "pipeline/blocks").rglob("*.py"), ROOT / "learned_schedulers/methods.py"]
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module"
     ]
@@ -144,9 +148,9 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
 
 METHOD = '''
 """A random legal order, by another name."""
-from pipeline.blocks.dag.sampling import uniform
-from pipeline.blocks.schedulers import Solution
-from pipeline.config.methods import MethodSettings
+from learned_schedulers.blocks.dag.sampling import uniform
+from learned_schedulers.blocks.methods import Solution
+from learned_schedulers.blocks.methods.settings import MethodSettings
 
 class Settings(MethodSettings):
     first: bool = False
@@ -166,8 +170,8 @@ make = AnyLegal
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
     (tmp_path / "any_legal.py").write_text(METHOD)
     monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
-    monkeypatch.setattr("pipeline.config.methods.FOLDER", tmp_path)
-    return lambda: sys.modules.pop("pipeline.blocks.schedulers.any_legal", None)
+    monkeypatch.setattr("learned_schedulers.blocks.methods.settings.FOLDER", tmp_path)
+    return lambda: sys.modules.pop("learned_schedulers.blocks.methods.any_legal", None)
 
 
 def test_adding_a_method_is_adding_its_file(added: Callable[[], object]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.latency.in_order import block_of, simulate
-from pipeline.blocks.schedulers.on_machine import branching, constraints
-from pipeline.blocks.schedulers.on_machine.bounds import root_bound
-from pipeline.blocks.schedulers.on_machine.graph import graph
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.methods.on_machine import branching, constraints
+from learned_schedulers.blocks.methods.on_machine.bounds import root_bound
+from learned_schedulers.blocks.methods.on_machine.graph import graph
+from learned_schedulers.blocks.processors.in_order import block_of, simulate
 from tests.blocks.schedulers.made_up import optima, random_costs, random_precedes
 
 MANY = 60

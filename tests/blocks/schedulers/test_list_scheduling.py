@@ -7,16 +7,16 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag.dependencies import Kind
-from pipeline.blocks.latency.in_order import Costs, simulate
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers import Budget
-from pipeline.blocks.schedulers.haifa import Haifa
-from pipeline.blocks.schedulers.haifa import Settings as HaifaSettings
-from pipeline.blocks.schedulers.list_scheduling import ListScheduling, list_schedule
-from pipeline.blocks.schedulers.list_scheduling import Settings as ListSettings
-from pipeline.blocks.schedulers.milp import assign
-from pipeline.blocks.schedulers.search import WALKS, search_in_order
+from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.methods import Budget
+from learned_schedulers.blocks.methods.haifa import Haifa
+from learned_schedulers.blocks.methods.haifa import Settings as HaifaSettings
+from learned_schedulers.blocks.methods.list_scheduling import ListScheduling, list_schedule
+from learned_schedulers.blocks.methods.list_scheduling import Settings as ListSettings
+from learned_schedulers.blocks.methods.milp import assign
+from learned_schedulers.blocks.methods.search import WALKS, search_in_order
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.processors.in_order import Costs, simulate
 from tests.blocks.schedulers.made_up import legal_orders, random_costs, random_precedes
 
 RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.REGISTER_WAR)

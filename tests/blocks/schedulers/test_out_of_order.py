@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.latency import model
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers.on_machine.graph import closure
-from pipeline.blocks.schedulers.search import WALKS, improve
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.methods.on_machine.graph import closure
+from learned_schedulers.blocks.methods.search import WALKS, improve
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.processors import model
 from tests.blocks.schedulers.made_up import optima, random_out_of_order_costs, random_precedes
 
 MANY, SIZE = 12, 10  # processors, and blocks on each

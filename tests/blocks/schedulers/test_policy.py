@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.latency import model
-from pipeline.blocks.schedulers import Budget, policy
-from pipeline.blocks.schedulers.on_machine.refinement import cost, refine
-from pipeline.blocks.schedulers.on_machine.rollouts import batch, fit, learn
-from pipeline.blocks.schedulers.policy import Settings
-from pipeline.config.processors import Rollouts
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.methods import Budget, policy
+from learned_schedulers.blocks.methods.on_machine.refinement import cost, refine
+from learned_schedulers.blocks.methods.on_machine.rollouts import batch, fit, learn
+from learned_schedulers.blocks.methods.policy import Settings
+from learned_schedulers.blocks.processors import model
+from learned_schedulers.blocks.processors.settings import Rollouts
 from tests.blocks.models import imitated
 from tests.blocks.schedulers.machines import machine
 

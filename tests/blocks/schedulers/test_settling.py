@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pipeline.blocks.dag.sampling import random_ready
-from pipeline.blocks.dag.topology import count_violations
-from pipeline.blocks.latency import model
-from pipeline.blocks.problems.problems import Problems
-from pipeline.blocks.schedulers.on_machine.settling import settle
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.methods.on_machine.settling import settle
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.processors import model
 from tests.blocks.schedulers.made_up import random_costs, random_out_of_order_costs, random_precedes
 
 SIZE = 30

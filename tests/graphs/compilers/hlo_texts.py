@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.graphs.compilers.hlo import Computation, parse
-from pipeline.graphs.compilers.xla_cpu import fusions
-from pipeline.graphs.compilers.xla_decisions import Answer, answers
+from learned_schedulers.graphs.compilers.hlo import Computation, parse
+from learned_schedulers.graphs.compilers.xla_cpu import fusions
+from learned_schedulers.graphs.compilers.xla_decisions import Answer, answers
 
 FUSED, SEPARATE, BOTH = "fused", "separate", "both"
 ADDITION = "sum {\n  l = f32[] parameter(0)\n  r = f32[] parameter(1)\n  ROOT s = f32[] add(l, r)\n}\n"

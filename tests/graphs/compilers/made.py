@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
-from pipeline.graphs.compilers.rates import Rates
-from pipeline.graphs.corpus.graph import Operations, graph
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
+from learned_schedulers.graphs.compilers.rates import Rates
+from learned_schedulers.graphs.read.graph import Operations, graph
 
 # A launch takes a second, a byte in memory or cache takes a second, and arithmetic is nearly free.
 UNIT = Rates(1.0, 0.0, 1.0, 1.0, 1e9, 1e9, 1e9, 1e9, 1e9)

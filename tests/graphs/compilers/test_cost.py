@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.compilers.cost import kernel_costs, kernel_seconds, seconds
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.levels import LEVELS, plan_of
-from pipeline.graphs.compilers.plan import Plan, members, separate
-from pipeline.graphs.compilers.rates import Rates, frozen_rates
+from learned_schedulers.graphs.compilers.cost import kernel_costs, kernel_seconds, seconds
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.levels import LEVELS, plan_of
+from learned_schedulers.graphs.compilers.plan import Plan, members, separate
+from learned_schedulers.graphs.compilers.rates import Rates, frozen_rates
 from tests.graphs.compilers.made import UNIT, drawn, problem
 
 
@@ -63,8 +63,8 @@ def test_siblings_read_what_they_share_once() -> None:
 
 def test_a_view_of_a_part_reads_a_part() -> None:
     """The reader reads half of what its parent wrote."""
-    from pipeline.graphs.compilers.fusion_problem import fusion_problem
-    from pipeline.graphs.corpus.graph import Operations, graph
+    from learned_schedulers.graphs.compilers.fusion_problem import fusion_problem
+    from learned_schedulers.graphs.read.graph import Operations, graph
 
     listed = Operations(["mm", "relu"], np.ones(2), np.array([0, 8]), np.array([16, 8]), np.zeros(2, np.int64))
     fusion = fusion_problem(graph("g", "f", "v", listed, np.array([0]), np.array([1]))[0], UNIT)

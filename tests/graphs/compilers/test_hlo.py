@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.graphs.compilers.hlo import Shape, parse
+from learned_schedulers.graphs.compilers.hlo import Shape, parse
 from tests.graphs.compilers.hlo_texts import entry, text
 
 

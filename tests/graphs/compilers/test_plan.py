@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pipeline.graphs.compilers.levels import FUSED, LEVELS, levels_of, plan_of
-from pipeline.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN, Plan, members, separate, violations
+from learned_schedulers.graphs.compilers.levels import FUSED, LEVELS, levels_of, plan_of
+from learned_schedulers.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN, Plan, members, separate, violations
 from tests.graphs.compilers.made import drawn, problem
 
 GROUPINGS = 100_000

@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pipeline.graphs.compilers import loop_fusion, priority_fusion, xla_2023
-from pipeline.graphs.compilers.cost import seconds
-from pipeline.graphs.compilers.fusion_problem import FusionProblem
-from pipeline.graphs.compilers.optimum import MOST_CHOICES, Unsupported, optimum
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, violations
-from pipeline.graphs.compilers.rates import Rates
+from learned_schedulers.graphs.compilers import loop_fusion, priority_fusion, xla_2023
+from learned_schedulers.graphs.compilers.cost import seconds
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.optimum import MOST_CHOICES, Unsupported, optimum
+from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, violations
+from learned_schedulers.graphs.compilers.rates import Rates
 from tests.graphs.compilers.made import drawn, problem
 
 RULES = (loop_fusion.plan_of, xla_2023.plan_of, priority_fusion.plan_of)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.graphs.compilers.xla_decisions import Answer
+from learned_schedulers.graphs.compilers.xla_decisions import Answer
 from tests.graphs.compilers.hlo_texts import FUSED, SEPARATE, decided, refused
 
 

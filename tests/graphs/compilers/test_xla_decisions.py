@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.graphs.compilers.hlo import parse
-from pipeline.graphs.compilers.xla_cpu import fusions
-from pipeline.graphs.compilers.xla_decisions import answers, compare, fused_computations, read_fusions
+from learned_schedulers.graphs.compilers.hlo import parse
+from learned_schedulers.graphs.compilers.xla_cpu import fusions
+from learned_schedulers.graphs.compilers.xla_decisions import answers, compare, fused_computations, read_fusions
 from tests.graphs.compilers.hlo_texts import BOTH, FUSED, SEPARATE, entry, text
 
 WHILE = """HloModule looping

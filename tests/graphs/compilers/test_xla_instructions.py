@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.graphs.compilers.xla_decisions import Answer
-from pipeline.graphs.compilers.xla_instructions import is_expensive
+from learned_schedulers.graphs.compilers.xla_decisions import Answer
+from learned_schedulers.graphs.compilers.xla_instructions import is_expensive
 from tests.graphs.compilers.hlo_texts import FUSED, SEPARATE, decided, entry
 
 

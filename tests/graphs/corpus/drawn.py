@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.graphs.corpus.graph import Graph, Operations, graph
+from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 
 
 def operations(n: int, rng: np.random.Generator) -> Operations:

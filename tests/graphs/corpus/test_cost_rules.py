@@ -11,9 +11,9 @@ import torch
 from onnx import TensorProto, helper
 from torch import Tensor, nn
 
-from pipeline.graphs.corpus.cost_rules import unpriced_text
-from pipeline.graphs.corpus.export import traced, unpriced
-from pipeline.graphs.corpus.onnx_files import read_with_names
+from learned_schedulers.graphs.read.cost_rules import unpriced_text
+from learned_schedulers.graphs.read.export import traced, unpriced
+from learned_schedulers.graphs.read.onnx_files import read_with_names
 
 
 @torch.library.custom_op("cost_rules::product", mutates_args=())

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.graphs.corpus.export import graph_of_module
-from pipeline.graphs.corpus.graph import Graph
+from learned_schedulers.graphs.read.export import graph_of_module
+from learned_schedulers.graphs.read.graph import Graph
 
 
 class Net(nn.Module):

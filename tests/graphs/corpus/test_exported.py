@@ -8,10 +8,10 @@ import sys
 import pytest
 import torch
 
-from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.architectures import ARCHITECTURES, Repeated
-from pipeline.graphs.corpus.graph_table import read_graphs
-from pipeline.graphs.corpus.unroll import CARRIED_IN
+from learned_schedulers.graphs.read.unroll import CARRIED_IN
+from pipeline.graph_sets import exported
+from pipeline.graph_sets.architectures import ARCHITECTURES, Repeated
+from pipeline.graph_sets.graph_table import read_graphs
 
 
 def test_every_architecture_is_cached_and_nothing_else() -> None:
@@ -90,7 +90,7 @@ def test_what_is_not_cached_is_named() -> None:
 
 def test_reading_needs_neither_torch_nor_the_extras() -> None:
     code = (
-        "import sys; from pipeline.graphs.corpus.exported import load; load('resnet50', 'forward'); "
+        "import sys; from pipeline.graph_sets.exported import load; load('resnet50', 'forward'); "
         "print(sorted({'torch', 'torchvision', 'timm', 'transformers', 'onnx'} & set(sys.modules)))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

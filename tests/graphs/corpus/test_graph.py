@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.corpus.graph import Graph, Operations, graph
-from pipeline.graphs.corpus.graph_table import read_graphs, write_graphs
-from pipeline.graphs.problems.problem import Edges
-from pipeline.tables import TableError
+from learned_schedulers.graphs.problems.problem import Edges
+from learned_schedulers.graphs.read.graph import Graph, Operations, graph
+from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.lab.tables import TableError
 from tests.graphs.corpus import drawn
 
 

@@ -9,8 +9,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from pipeline.graphs.corpus.latency_objective import latency
-from pipeline.graphs.corpus.workloads import CPU, Workload, read_split, read_workload
+from learned_schedulers.graphs.read.latency_objective import latency
+from learned_schedulers.graphs.read.workloads import CPU, Workload, read_split, read_workload
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
 

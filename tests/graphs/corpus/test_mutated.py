@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from pipeline.graphs.plans.hardware import on_devices
+from learned_schedulers.graphs.plans.hardware import on_devices
 
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.plans.sources import read_file
-from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.methods.rules.listing import by_critical_path
+from learned_schedulers.graphs.plans.sources import read_file
 from tests import damaged
 from tests.graphs.corpus import mutated
 

@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 import pytest
 
-from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.onnx_files import OnnxError, read_onnx, read_with_names
+from learned_schedulers.graphs.read.onnx_files import OnnxError, read_onnx, read_with_names
+from pipeline.graph_sets import exported
 from tests.graphs.corpus import mutated
 
 FLOAT = 1

@@ -6,9 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from pipeline.graphs.corpus import exported, synthetic
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.corpus.parts import drawn, part
+from learned_schedulers.graphs.read import synthetic
+from learned_schedulers.graphs.read.graph import Graph
+from pipeline.graph_sets import exported
+from pipeline.graph_sets.parts import drawn, part
 
 
 def as_networkx(graph: Graph) -> nx.DiGraph:

@@ -8,16 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pipeline import tables
-from pipeline.config.params import load
-from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.placed import EXPERTS, PLACEMENTS, chosen, expert_placement, frozen_placement
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.devices import worth
-from pipeline.graphs.devices.judging import FROZEN
-from pipeline.graphs.devices.limits import SHARE, WORKING_SET, memory_limit, working_sets
-from pipeline.graphs.devices.simulator import peaks
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.devices import worth
+from learned_schedulers.graphs.devices.judging import FROZEN
+from learned_schedulers.graphs.devices.limits import SHARE, WORKING_SET, memory_limit, working_sets
+from learned_schedulers.graphs.devices.simulator import peaks
+from learned_schedulers.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.read.roofline import problem_of
+from pipeline.graph_sets import exported
+from pipeline.graph_sets.placed import EXPERTS, PLACEMENTS, chosen, expert_placement, frozen_placement
+from pipeline.graph_sets.tables import EXPERT_PLACEMENTS, PLACEMENT_PROBLEMS
+from pipeline.lab import tables
+from pipeline.lab.config.params import load
 
 PROBLEMS = FROZEN / "placement_problems.parquet"
 UNSEEN = {"placement_unseen", "placement_unseen_larger"}
@@ -26,8 +27,8 @@ UNSEEN = {"placement_unseen", "placement_unseen_larger"}
 def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
     """Every graph with the first set that it is in, for every number of devices, in the sequence of the tables."""
     params = load()
-    frozen = iter(tables.read("placement_problems", PROBLEMS).to_dict("records"))
-    then = iter(tables.read("expert_placements", PLACEMENTS).to_dict("records"))
+    frozen = iter(tables.read(PLACEMENT_PROBLEMS, PROBLEMS).to_dict("records"))
+    then = iter(tables.read(EXPERT_PLACEMENTS, PLACEMENTS).to_dict("records"))
     graphs = {}
     for settings in params.placement_sets.values():
         for graph in chosen(settings):
@@ -47,7 +48,7 @@ def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
 
 
 def test_families_of_the_test_are_learned_from_and_tuned_on_by_nobody() -> None:
-    frozen = tables.read("placement_problems", PROBLEMS)
+    frozen = tables.read(PLACEMENT_PROBLEMS, PROBLEMS)
     families = {name: set(group["family"]) for name, group in frozen.groupby("set")}
     tested = families["placement_unseen"] | families["placement_unseen_larger"]
     assert not tested & families["placement_training"] and not tested & families["placement_development"]
@@ -55,7 +56,7 @@ def test_families_of_the_test_are_learned_from_and_tuned_on_by_nobody() -> None:
 
 
 def test_there_are_enough_test_graphs_and_each_is_worth_placing() -> None:
-    frozen = tables.read("placement_problems", PROBLEMS)
+    frozen = tables.read(PLACEMENT_PROBLEMS, PROBLEMS)
     tested = frozen[frozen["set"].isin(UNSEEN) & (frozen["devices"] == 4)]
     assert len(tested) >= 12 and (tested["operations"] > 300).sum() >= 6
     forbidden = tested["one_device_bytes"] > tested["memory_bytes"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.config.devices import Device
-from pipeline.graphs.corpus.graph import Graph, Operations, graph
-from pipeline.graphs.corpus.roofline import problem_of, seconds
+from learned_schedulers.graphs.devices.settings import Device
+from learned_schedulers.graphs.read.graph import Graph, Operations, graph
+from learned_schedulers.graphs.read.roofline import problem_of, seconds
 
 DEVICE = Device(flops_per_second=100.0, bytes_per_second=10.0, launch_seconds=0.5, memory_bytes=50.0)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.config.graph_sets import GraphSet
-from pipeline.config.params import Params, load
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.corpus.sets import DRAWS, PART, Candidate, candidates
-from pipeline.graphs.devices import worth
-from pipeline.graphs.devices.judging import FROZEN
+from learned_schedulers.graphs.devices import worth
+from learned_schedulers.graphs.devices.judging import FROZEN
+from learned_schedulers.graphs.read.roofline import problem_of
+from pipeline.graph_sets.sets import DRAWS, PART, Candidate, candidates
+from pipeline.lab.config.graph_sets import GraphSet
+from pipeline.lab.config.params import Params, load
 
 ROOT = Path(__file__).parents[3]
 

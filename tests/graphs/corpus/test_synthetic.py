@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.corpus.synthetic import FAMILIES, draw, stochastic_block
+from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.read.synthetic import FAMILIES, draw, stochastic_block
 
 
 def drawn(family: str, n: int, seed: int = 0) -> Graph:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.graphs.corpus import exported
-from pipeline.graphs.corpus.export import graph_of_module
-from pipeline.graphs.corpus.graph import Graph, Operations, graph
-from pipeline.graphs.corpus.modules.rnnlm import RNNLM, RNNLMStep
-from pipeline.graphs.corpus.unroll import unroll, without_states
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.export import graph_of_module
+from learned_schedulers.graphs.read.graph import Graph, Operations, graph
+from learned_schedulers.graphs.read.unroll import unroll, without_states
+from pipeline.graph_sets import exported
+from pipeline.graph_sets.modules.rnnlm import RNNLM, RNNLMStep
 
 
 def cell() -> Graph:

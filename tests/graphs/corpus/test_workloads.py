@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.graphs.corpus.workloads import CPU, Workload, WorkloadError, read_split, read_workload, write_split
+from learned_schedulers.graphs.read.workloads import (
+    CPU,
+    Workload,
+    WorkloadError,
+    read_split,
+    read_workload,
+    write_split,
+)
 
 FILES = Path(__file__).parents[2] / "fixtures/graphs"
 NAMES = ["bert_l-3_inference", "bert_l-3_training", "resnet50_inference"]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import Problem
 
 
 def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGraph:

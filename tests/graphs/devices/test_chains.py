@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from pipeline.graphs.devices.distances import chains, diversity
+from learned_schedulers.graphs.devices.distances import chains, diversity
 from tests.graphs.problems import drawn
 
 ORDERS = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [1, 0, 2, 3]], np.int32)

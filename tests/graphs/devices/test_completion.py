@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices.completion import LEVELS, OFFSETS, OPEN, PLAIN, Completion, Decisions, earliest_finish
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.devices.completion import (
+    LEVELS,
+    OFFSETS,
+    OPEN,
+    PLAIN,
+    Completion,
+    Decisions,
+    earliest_finish,
+)
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
 Sizes = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 5), st.floats(0, 0.5))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices.distances import start_distances
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.devices.distances import start_distances
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.devices.simulator import makespans, peaks, starts
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.devices.evaluation import evaluated
+from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
+from learned_schedulers.graphs.problems.problem import Problem
 from tests.graphs.problems import drawn
 
 

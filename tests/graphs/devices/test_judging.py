@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config.devices import Link
-from pipeline.config.params import load
-from pipeline.graphs.corpus.roofline import problem_of
-from pipeline.graphs.corpus.sets import candidates
-from pipeline.graphs.devices import judging, targets, worth
-from pipeline.graphs.problems.problem import Problem
-from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from learned_schedulers.graphs.devices import judging, targets, worth
+from learned_schedulers.graphs.devices.settings import Link
+from learned_schedulers.graphs.methods.rules.listing import by_critical_path
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.roofline import problem_of
+from pipeline.graph_sets.sets import candidates
+from pipeline.lab.config.params import load
 from tests.graphs.problems import drawn
 
 ROOT = Path(__file__).parents[3]

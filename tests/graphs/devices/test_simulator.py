@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.graphs.devices.simulator import makespans, peaks, starts
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 PAIR = Problem(  # 0 -> 1

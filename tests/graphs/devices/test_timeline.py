@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.graphs.devices.simulator import makespans, peaks
-from pipeline.graphs.devices.timeline import timeline, usage
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.devices.timeline import timeline, usage
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.graphs.devices import worth
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.devices import worth
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 
 CHAIN = Problem(
     np.array([1.0, 1.0, 1.0]), np.ones(3), Edges(np.array([0, 1, 2, 2], np.int32), np.array([1, 2], np.int32)), 2

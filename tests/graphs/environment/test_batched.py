@@ -12,10 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.environment.batched import Environment, Sequence
-from pipeline.graphs.environment.single import ScheduleEnv
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.environment.batched import Environment, Sequence
+from learned_schedulers.graphs.environment.single import ScheduleEnv
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 SEQUENCES: tuple[Sequence, ...] = ("any", "by_start")

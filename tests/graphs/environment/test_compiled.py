@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.environment.batched import Environment, Sequence
-from pipeline.graphs.environment.compiled import CompiledEnvironment
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.environment.batched import Environment, Sequence
+from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
+from learned_schedulers.graphs.problems.problem import Problem
 from tests.graphs.environment.test_batched import SEEDS, SEQUENCES, SMALL, STATE, problems
 from tests.graphs.problems import drawn
 

@@ -11,9 +11,9 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.environment.batched import Sequence
-from pipeline.graphs.environment.single import Observation, ScheduleEnv
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.environment.batched import Sequence
+from learned_schedulers.graphs.environment.single import Observation, ScheduleEnv
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 # 0 -> 1, 0 -> 2, both -> 3; a result takes 0.5 s to another device

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config.execution import Coarsening, Machine
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.execution.executable import executable
+from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.run.executable import executable
+from learned_schedulers.graphs.run.settings import Coarsening, Machine
 from tests.graphs.corpus.drawn import shuffled
 
 MACHINE = Machine(flops_per_second=2e10, bytes_per_second=8e9, copied_bytes_per_second=5e9, operation_seconds=1e-5)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.execution.chosen_schedules import collect
-from pipeline.graphs.execution.executable import problem
+from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.run.executable import problem
+from pipeline.execution.chosen_schedules import collect
 from tests.graphs.execution.made import tiny
 from tests.graphs.problems import drawn
 

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.execution.coarsening import groups
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.run.coarsening import groups
 from tests.graphs.problems import drawn
 
 drawn_problems = st.builds(

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.execution import computations
-from pipeline.graphs.execution.computations import FLOPS_OF_A_ROW, Computations, Costs
-from pipeline.graphs.execution.shared_memory import Layout, SharedMemory
+from learned_schedulers.graphs.run import computations
+from learned_schedulers.graphs.run.computations import FLOPS_OF_A_ROW, Computations, Costs
+from learned_schedulers.graphs.run.shared_memory import Layout, SharedMemory
 
 
 class Counted(torch.utils._python_dispatch.TorchDispatchMode):

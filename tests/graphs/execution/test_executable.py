@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.execution import Coarsening
-from pipeline.graphs.corpus.exported import load
-from pipeline.graphs.corpus.graph import Operations, graph
-from pipeline.graphs.execution.executable import KIND, executable, problem
+from learned_schedulers.graphs.read.graph import Operations, graph
+from learned_schedulers.graphs.run.executable import KIND, executable, problem
+from learned_schedulers.graphs.run.settings import Coarsening
+from pipeline.graph_sets.exported import load
 from tests.graphs.corpus.drawn import shuffled
 from tests.graphs.execution.made import COARSENING, MACHINE
 

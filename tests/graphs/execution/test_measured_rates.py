@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.graphs.execution.executable import problem
-from pipeline.graphs.execution.measured_rates import Observed, observed, rates
-from pipeline.graphs.execution.pair import Record
+from learned_schedulers.graphs.run.executable import problem
+from learned_schedulers.graphs.run.measured_rates import Observed, observed, rates
+from learned_schedulers.graphs.run.pair import Record
 from tests.graphs.execution.made import tiny
 from tests.graphs.problems import drawn
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.execution import pair as pair_module
-from pipeline.graphs.execution.executable import problem
-from pipeline.graphs.execution.pair import ExecutionError, Pair, Record, two_cores
+from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.run import pair as pair_module
+from learned_schedulers.graphs.run.executable import problem
+from learned_schedulers.graphs.run.pair import ExecutionError, Pair, Record, two_cores
 from tests.graphs.corpus.drawn import shuffled
 from tests.graphs.execution.made import tiny
 from tests.graphs.problems import drawn

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.execution.programs import Step, chains, program, stamp, stamps
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.run.programs import Step, chains, program, stamp, stamps
 from tests.graphs.problems import drawn
 
 

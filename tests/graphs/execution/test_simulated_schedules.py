@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pipeline.graphs.corpus.graph import Graph
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.execution.chosen_schedules import collect
-from pipeline.graphs.execution.executable import problem
-from pipeline.graphs.execution.simulated_schedules import simulate
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.run.executable import problem
+from learned_schedulers.graphs.run.simulated_schedules import simulate
+from pipeline.execution.chosen_schedules import collect
 from tests.graphs.execution.made import tiny
 from tests.graphs.execution.test_chosen_schedules import schedules
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from pipeline.config.policy import Policy as Settings
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models.conditions import Strengths, condition
-from pipeline.graphs.models.policy import Policy, make
-from pipeline.graphs.models.rollout import schedules
-from pipeline.graphs.models.topoformer import graph_view
-from pipeline.graphs.problems.problem import Problem, Transfers
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models.conditions import Strengths, condition
+from learned_schedulers.graphs.models.policy import Policy, make
+from learned_schedulers.graphs.models.policy_settings import Policy as Settings
+from learned_schedulers.graphs.models.rollout import schedules
+from learned_schedulers.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.problems.problem import Problem, Transfers
 from tests.graphs.problems import drawn
 
 SETTINGS = Settings(

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices import targets
-from pipeline.graphs.models.conditions import (
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.models.conditions import (
     LEAST,
     MOST,
     N_CONDITIONS,
@@ -23,7 +23,7 @@ from pipeline.graphs.models.conditions import (
     draw_strengths_between,
     temperature,
 )
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
 PAIR = Problem(  # 0 -> 1

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models.conditions import PLAIN, Strengths, condition
-from pipeline.graphs.models.exact_flow import distribution, levels
-from pipeline.graphs.models.flow_loss import estimated_log_z, log_partition, log_partition_variance
-from pipeline.graphs.models.policy import Policy
-from pipeline.graphs.models.rollout import LogProbabilities, Trajectories, log_probabilities
-from pipeline.graphs.models.topoformer import graph_view
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, condition
+from learned_schedulers.graphs.models.exact_flow import distribution, levels
+from learned_schedulers.graphs.models.flow_loss import estimated_log_z, log_partition, log_partition_variance
+from learned_schedulers.graphs.models.policy import Policy
+from learned_schedulers.graphs.models.rollout import LogProbabilities, Trajectories, log_probabilities
+from learned_schedulers.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.models.small_policies import SIGMA, policy
 
 Way = tuple[tuple[int, ...], tuple[int, ...]]  # order, placement: devices are numbered as they are first used

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.models.flow_loss import estimated_log_z, log_partition, log_partition_variance
+from learned_schedulers.graphs.models.flow_loss import estimated_log_z, log_partition, log_partition_variance
 
 # Three trajectories of two steps.
 LOG_REWARDS = torch.tensor([1.0, 2.0, 0.0])

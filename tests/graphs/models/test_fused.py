@@ -7,13 +7,13 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.environment.batched import Environment, Sequence
-from pipeline.graphs.models import fused
-from pipeline.graphs.models.conditions import Strengths, condition
-from pipeline.graphs.models.observation import Observer
-from pipeline.graphs.models.reads_once import ReadsOnce
-from pipeline.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.environment.batched import Environment, Sequence
+from learned_schedulers.graphs.models import fused
+from learned_schedulers.graphs.models.conditions import Strengths, condition
+from learned_schedulers.graphs.models.observation import Observer
+from learned_schedulers.graphs.models.reads_once import ReadsOnce
+from learned_schedulers.graphs.models.topoformer import graph_view
 from tests.graphs.models.small_policies import policy
 from tests.graphs.problems import drawn
 

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.config.fusion import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.compilers.cost import seconds
-from pipeline.graphs.compilers.fusion_problem import FusionProblem, MachineCosts
-from pipeline.graphs.compilers.kernel_graph import kernel_graph
-from pipeline.graphs.compilers.levels import LEVELS, plan_of
-from pipeline.graphs.compilers.optimum import optimum
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, violations
-from pipeline.graphs.compilers.producers import savings
-from pipeline.graphs.compilers.rates import Rates
-from pipeline.graphs.devices.evaluation import evaluated
-from pipeline.graphs.models.fusing.fusing_search import best_default
-from pipeline.graphs.models.fusing.fusing_training import train
-from pipeline.graphs.models.fusing.joint import Machine
-from pipeline.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
-from pipeline.graphs.problems.problem import Transfers
-from pipeline.graphs.schedulers.fusing import fusion_of, make
-from pipeline.methods import Unsupported, names
+from learned_schedulers.graphs.compilers.cost import seconds
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, MachineCosts
+from learned_schedulers.graphs.compilers.kernel_graph import kernel_graph
+from learned_schedulers.graphs.compilers.levels import LEVELS, plan_of
+from learned_schedulers.graphs.compilers.optimum import optimum
+from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, members, violations
+from learned_schedulers.graphs.compilers.producers import savings
+from learned_schedulers.graphs.compilers.rates import Rates
+from learned_schedulers.graphs.devices.evaluation import evaluated
+from learned_schedulers.graphs.methods.fusing import fusion_of, make
+from learned_schedulers.graphs.models.fusing.fusing_search import best_default
+from learned_schedulers.graphs.models.fusing.fusing_training import train
+from learned_schedulers.graphs.models.fusing.joint import Machine
+from learned_schedulers.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
+from learned_schedulers.graphs.models.fusing.settings import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
+from learned_schedulers.graphs.problems.problem import Transfers
+from learned_schedulers.methods import Unsupported, names
 from tests.graphs.compilers.made import drawn
 
 RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.compilers.inductor.nodes import Node
-from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.models.fusing.inductor import Compiler, Proposal, learned_from_nothing
+from learned_schedulers.graphs.compilers.inductor.nodes import Node
+from learned_schedulers.graphs.compilers.kinds import Loop
+from learned_schedulers.graphs.models.fusing.inductor import Compiler, Proposal, learned_from_nothing
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 
 SMALL = Settings(width=16, heads=2, graph_layers=1, attention_layers=1)
 

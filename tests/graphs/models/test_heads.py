@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.models.conditions import N_CONDITIONS
-from pipeline.graphs.models.heads import Film, Score, log_sums
+from learned_schedulers.graphs.models.conditions import N_CONDITIONS
+from learned_schedulers.graphs.models.heads import Film, Score, log_sums
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1.0, 1000.0]))

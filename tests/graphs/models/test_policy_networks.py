@@ -13,15 +13,15 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models import ppo_loss
-from pipeline.graphs.models.conditions import PLAIN, condition
-from pipeline.graphs.models.flow_loss import log_partition_variance
-from pipeline.graphs.models.policy import Policy, make
-from pipeline.graphs.models.rollout import Trajectories, log_probabilities, schedules, trajectories
-from pipeline.graphs.models.topoformer import GraphView, graph_view
-from pipeline.graphs.problems.problem import Problem
-from pipeline.graphs.schedulers.rules.listing import by_critical_path
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.methods.rules.listing import by_critical_path
+from learned_schedulers.graphs.models import ppo_loss
+from learned_schedulers.graphs.models.conditions import PLAIN, condition
+from learned_schedulers.graphs.models.flow_loss import log_partition_variance
+from learned_schedulers.graphs.models.policy import Policy, make
+from learned_schedulers.graphs.models.rollout import Trajectories, log_probabilities, schedules, trajectories
+from learned_schedulers.graphs.models.topoformer import GraphView, graph_view
+from learned_schedulers.graphs.problems.problem import Problem
 from tests.graphs.models import small_policies
 from tests.graphs.models.small_policies import SIGMA, TOLD, Steps, policy, probabilities, problem, steps
 from tests.graphs.problems import drawn

@@ -12,17 +12,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import tables
-from pipeline.config.policy import Policy as Settings
-from pipeline.graphs.devices.targets import Target, noisy
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models import policy_training
-from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake
-from pipeline.graphs.models.policy import make
-from pipeline.graphs.models.policy_training import State, StepInput, measure, train
-from pipeline.graphs.models.topoformer import graph_view
-from pipeline.graphs.problems.problem import Problem
-from pipeline.learning.loop import Diverged
+from learned_schedulers.graphs.devices.targets import Target, noisy
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import policy_training
+from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, at_stake
+from learned_schedulers.graphs.models.policy import make
+from learned_schedulers.graphs.models.policy_settings import Policy as Settings
+from learned_schedulers.graphs.models.policy_training import State, StepInput, measure, train
+from learned_schedulers.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.learning.loop import Diverged
+from pipeline.lab.shared_tables import POLICY_HISTORY
 from tests.graphs.models.small_policies import policy, problem, settings
 from tests.graphs.problems import drawn
 
@@ -49,7 +49,7 @@ def test_a_short_training_lowers_the_loss_on_development_graphs(change: dict[str
 def test_the_history_is_its_table() -> None:
     chosen = settings(steps=7, measurements=3, trajectories=4)
     _, history = train(TRAINING, DEVELOPMENT, chosen, 0)
-    assert all(set(row) == set(tables.SCHEMAS["policy_history"].names) for row in history)
+    assert all(set(row) == set(POLICY_HISTORY.schema.names) for row in history)
     assert [row["step"] for row in history if row["split"] == "development"] == [2, 4, 6, 7]
     assert [row["split"] for row in history[:2]] == ["training", "development"]
     for row in history:

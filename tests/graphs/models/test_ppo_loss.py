@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.graphs.environment.batched import Environment
-from pipeline.graphs.models import ppo_loss
-from pipeline.graphs.models.conditions import condition
-from pipeline.graphs.models.policy import make
-from pipeline.graphs.models.policy_training import measure, train
-from pipeline.graphs.models.rollout import LogProbabilities, log_probabilities, trajectories
-from pipeline.graphs.models.topoformer import graph_view
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import ppo_loss
+from learned_schedulers.graphs.models.conditions import condition
+from learned_schedulers.graphs.models.policy import make
+from learned_schedulers.graphs.models.policy_training import measure, train
+from learned_schedulers.graphs.models.rollout import LogProbabilities, log_probabilities, trajectories
+from learned_schedulers.graphs.models.topoformer import graph_view
 from tests.graphs.models.small_policies import SIGMA, TOLD, policy, problem, settings
 
 # Two steps of two trajectories, whose speedups are 1 more and 1 less than their mean.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from pipeline.graphs.models.products import Linear
+from learned_schedulers.graphs.models.products import Linear
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 

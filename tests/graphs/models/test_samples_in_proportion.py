@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.graphs.models import rollout
-from pipeline.graphs.models.exact_flow import ExactFlow, distribution, draw_schedules
-from pipeline.graphs.models.policy import Policy
-from pipeline.graphs.models.policy_training import train
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.models import rollout
+from learned_schedulers.graphs.models.exact_flow import ExactFlow, distribution, draw_schedules
+from learned_schedulers.graphs.models.policy import Policy
+from learned_schedulers.graphs.models.policy_training import train
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.models.small_policies import settings
 
 SECONDS = np.array([0.31, 0.52, 0.17, 0.44])
@@ -64,7 +64,7 @@ def test_leaving_out_the_backward_policy_is_noticed(monkeypatch: pytest.MonkeyPa
         logs = right(*arguments)  # type: ignore[arg-type]
         return logs._replace(backward=torch.zeros_like(logs.backward))
 
-    monkeypatch.setattr("pipeline.graphs.models.policy_training.log_probabilities", without)
+    monkeypatch.setattr("learned_schedulers.graphs.models.policy_training.log_probabilities", without)
     assert distribution(trained(), JOB, SIGMA).total_variation > 2 * MOST
 
 

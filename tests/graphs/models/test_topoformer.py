@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.graphs.models.topoformer import HEADS, N_INPUTS, Topoformer, bumps, graph_view, priority_places
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.models.topoformer import HEADS, N_INPUTS, Topoformer, bumps, graph_view, priority_places
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.graphs.models.flow_loss import log_partition_variance
+from learned_schedulers.graphs.models.flow_loss import log_partition_variance
 
 STORED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "torchgfn_loss.json").read_text())
 KEYS = ("log_rewards", "forward", "backward")

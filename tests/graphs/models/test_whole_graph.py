@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions
-from pipeline.graphs.models.whole_graph import moves
-from pipeline.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
-from pipeline.graphs.models.whole_graph.search import Learner, State, advantages, better, draw_round, losses, search
-from pipeline.graphs.models.whole_graph.surroundings import Standing, standing
-from pipeline.graphs.problems.problem import Edges, Problem
+from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions
+from learned_schedulers.graphs.models.whole_graph import moves
+from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
+from learned_schedulers.graphs.models.whole_graph.search import (
+    Learner,
+    State,
+    advantages,
+    better,
+    draw_round,
+    losses,
+    search,
+)
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
+from learned_schedulers.graphs.models.whole_graph.surroundings import Standing, standing
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
 SMALL = Settings(width=16, heads=2, segment=8, samples=10)
@@ -64,7 +72,7 @@ def test_slack_and_arrivals_are_those_of_the_schedule(seed: int) -> None:
 
 
 def _run(problem: Problem, order: np.ndarray, placement: np.ndarray) -> float:
-    from pipeline.graphs.devices.simulator import makespans
+    from learned_schedulers.graphs.devices.simulator import makespans
 
     return float(makespans(problem, order[None], placement[None])[0])
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.devices.simulator import makespans, peaks
-from pipeline.graphs.models.whole_graph.network import WholeGraph, save
-from pipeline.graphs.plans import best
-from pipeline.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_fits
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, save
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
+from learned_schedulers.graphs.plans import best
+from learned_schedulers.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_fits
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 

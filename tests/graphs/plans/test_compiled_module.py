@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.graphs.compilers.inductor.nodes import Node
-from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.plans import compiled_module
-from pipeline.graphs.plans.compiled_module import (
+from learned_schedulers.graphs.compilers.inductor.nodes import Node
+from learned_schedulers.graphs.compilers.kinds import Loop
+from learned_schedulers.graphs.plans import compiled_module
+from learned_schedulers.graphs.plans.compiled_module import (
     DIFFERENT,
     FASTER,
     SAME,
@@ -21,8 +21,8 @@ from pipeline.graphs.plans.compiled_module import (
     compared,
     reason_in,
 )
-from pipeline.graphs.plans.compiled_summary import comparison_text, verdict
-from pipeline.graphs.plans.named_module import NamedModule
+from learned_schedulers.graphs.plans.compiled_summary import comparison_text, verdict
+from learned_schedulers.graphs.plans.named_module import NamedModule
 
 MODEL = NamedModule("no_module:Class", ("2,2",))
 

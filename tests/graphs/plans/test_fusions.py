@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.graphs.compilers.cost import seconds
-from pipeline.graphs.compilers.levels import LEVELS, plan_of
-from pipeline.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate, violations
-from pipeline.graphs.plans.fusion_summary import fusions_text, kernels_text, unknown_kinds_text
-from pipeline.graphs.plans.fusions import best_of, best_rule, evaluations, fusions, kernels_of
+from learned_schedulers.graphs.compilers.cost import seconds
+from learned_schedulers.graphs.compilers.levels import LEVELS, plan_of
+from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, members, separate, violations
+from learned_schedulers.graphs.plans.fusion_summary import fusions_text, kernels_text, unknown_kinds_text
+from learned_schedulers.graphs.plans.fusions import best_of, best_rule, evaluations, fusions, kernels_of
 from tests.graphs.compilers.made import drawn, problem
 
 

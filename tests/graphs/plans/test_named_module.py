@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.graphs.plans.named_module import NamedModule
+from learned_schedulers.graphs.plans.named_module import NamedModule
 from tests.graphs.plans.test_sources import MODULE
 
 

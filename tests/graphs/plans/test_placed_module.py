@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
-from pipeline.graphs.corpus.export import graph_of_module
-from pipeline.graphs.corpus.workloads import WorkloadError, split_of
-from pipeline.graphs.plans.call_form import NotPlaceable, call_of
-from pipeline.graphs.plans.placed_module import PlacedModule, operation_kinds
-from pipeline.graphs.plans.placed_run import PlacedRun
+from learned_schedulers.graphs.plans.call_form import NotPlaceable, call_of
+from learned_schedulers.graphs.plans.placed_module import PlacedModule, operation_kinds
+from learned_schedulers.graphs.plans.placed_run import PlacedRun
+from learned_schedulers.graphs.read.export import graph_of_module
+from learned_schedulers.graphs.read.workloads import WorkloadError, split_of
 
 
 class Net(nn.Module):

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.config.devices import DEVICES, LINKS
-from pipeline.config.params import load
-from pipeline.graphs.corpus.workloads import read_workload
-from pipeline.graphs.plans.sources import export_module, on_devices, read_file
-from pipeline.wiring import ROOT
+from learned_schedulers.graphs.devices.settings import DEVICES, LINKS
+from learned_schedulers.graphs.plans.sources import export_module, on_devices, read_file
+from learned_schedulers.graphs.read.workloads import read_workload
+from pipeline.lab.config.params import load
+from pipeline.lab.wiring import ROOT
 from tests.graphs.corpus.test_workloads import FILES, content, edge, node
 
 MODULE = """

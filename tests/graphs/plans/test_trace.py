@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.devices.timeline import timeline
-from pipeline.graphs.plans.trace import trace
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.devices.timeline import timeline
+from learned_schedulers.graphs.plans.trace import trace
 from tests.graphs.problems import drawn
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.graphs.problems.groups import drawn_groups
+from learned_schedulers.graphs.problems.groups import drawn_groups
 from tests.graphs.problems import drawn
 
 

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from pipeline.graphs.devices.simulator import makespans
-from pipeline.graphs.problems.problem import Problem
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.problems.problem import Problem
 
 
 def shortest(problem: Problem) -> float:

@@ -10,17 +10,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from pipeline.config.graph_methods import GraphMethodSettings, graph_entry
-from pipeline.config.whole_graph import WholeGraph as WholeGraphSettings
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.simulator import makespans, peaks
-from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.models.policy import save
-from pipeline.graphs.models.whole_graph.network import WholeGraph
-from pipeline.graphs.models.whole_graph.network import save as save_whole_graph
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
-from pipeline.graphs.schedulers.rules.keeping import keep
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
+from learned_schedulers.graphs.methods.rules.keeping import keep
+from learned_schedulers.graphs.methods.settings import GraphMethodSettings, graph_entry
+from learned_schedulers.graphs.models.policy import save
+from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
+from learned_schedulers.graphs.models.whole_graph.network import save as save_whole_graph
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as WholeGraphSettings
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 from tests.graphs.schedulers.exhaustive import shortest

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.graphs.devices.targets import Target, latency, proxy
-from pipeline.graphs.problems.problem import Edges, Problem
-from pipeline.graphs.schedulers import Proposals
-from pipeline.graphs.schedulers.rules.keeping import keep
+from learned_schedulers.graphs.devices.targets import Target, latency, proxy
+from learned_schedulers.graphs.methods import Proposals
+from learned_schedulers.graphs.methods.rules.keeping import keep
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 
 FORK = Problem(
     np.array([1.0, 2.0, 2.0]), np.ones(3), Edges(np.array([0, 2, 2, 2], np.int32), np.array([1, 2], np.int32)), 2

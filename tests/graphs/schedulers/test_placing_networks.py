@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.config.graph_methods import graph_entry
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.evaluation import Evaluated, evaluated
-from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals, make, node_by_node
-from pipeline.graphs.schedulers.hdp import Network, advantages
-from pipeline.graphs.schedulers.hdp import Settings as HdpSettings
-from pipeline.graphs.schedulers.rules.ordering import ordered
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make, node_by_node
+from learned_schedulers.graphs.methods.hdp import Network, advantages
+from learned_schedulers.graphs.methods.hdp import Settings as HdpSettings
+from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.methods.settings import graph_entry
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 HDP: dict[str, Any] = {"evaluations": 600, "groups": 16, "width": 16, "stay": 0.0}

@@ -12,16 +12,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config.graph_methods import graph_entry
-from pipeline.graphs.devices import targets
-from pipeline.graphs.devices.targets import Target
-from pipeline.graphs.models.conditions import PLAIN, Strengths, at_stake
-from pipeline.graphs.models.policy import make as make_policy
-from pipeline.graphs.models.policy import save
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers import UNSUPPORTED, Budget, Proposals, make
-from pipeline.graphs.schedulers.gflownet import strengths_of
-from pipeline.graphs.schedulers.rules import sampling
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
+from learned_schedulers.graphs.methods.gflownet import strengths_of
+from learned_schedulers.graphs.methods.rules import sampling
+from learned_schedulers.graphs.methods.settings import graph_entry
+from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, at_stake
+from learned_schedulers.graphs.models.policy import make as make_policy
+from learned_schedulers.graphs.models.policy import save
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.graphs.devices.completion import earliest_finish
-from pipeline.graphs.devices.simulator import makespans, peaks, starts
-from pipeline.graphs.problems.problem import Edges, Problem, Transfers
-from pipeline.graphs.schedulers.contiguous import split
-from pipeline.graphs.schedulers.rules.listing import listed
-from pipeline.graphs.schedulers.rules.ordering import by_times, ordered
-from pipeline.graphs.schedulers.rules.proposing import curve
-from pipeline.graphs.schedulers.rules.repair import fits, repaired
+from learned_schedulers.graphs.devices.completion import earliest_finish
+from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
+from learned_schedulers.graphs.methods.contiguous import split
+from learned_schedulers.graphs.methods.rules.listing import listed
+from learned_schedulers.graphs.methods.rules.ordering import by_times, ordered
+from learned_schedulers.graphs.methods.rules.proposing import curve
+from learned_schedulers.graphs.methods.rules.repair import fits, repaired
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 

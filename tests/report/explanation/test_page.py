@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.blocks.latency.chips import Chip
-from pipeline.blocks.latency.costs import Processor
-from pipeline.blocks.ordering.gains import Gain, Gains, LineGains
-from pipeline.blocks.ordering.lower_bounds import lower_bounds
-from pipeline.blocks.ordering.orderer import Orderer
-from pipeline.blocks.ordering.targets import Target
-from pipeline.blocks.ordering.trace import trace
-from pipeline.report.explanation.explained import Explained, explained, instructions
-from pipeline.report.explanation.page import _staying, page
+from learned_schedulers.blocks.order.gains import Gain, Gains, LineGains
+from learned_schedulers.blocks.order.lower_bounds import lower_bounds
+from learned_schedulers.blocks.order.orderer import Orderer
+from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.order.trace import trace
+from learned_schedulers.blocks.processors.chips import Chip
+from learned_schedulers.blocks.processors.costs import Processor
+from learned_schedulers.command.explanation.explained import Explained, explained, instructions
+from learned_schedulers.command.explanation.page import _staying, page
 from tests.blocks import real
 from tests.blocks.ordering.drawn_processors import orders, plain, processors
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.compilers.inductor.available import missing
-from pipeline.graphs.compilers.inductor.candidate import difference
-from pipeline.graphs.compilers.inductor.levelled_choices import Levels
-from pipeline.graphs.compilers.inductor.models import MODELS, Model, Optimiser
-from pipeline.graphs.compilers.inductor.nodes import Node, grouped
-from pipeline.graphs.compilers.inductor.nodes_problem import levels_of_plan
-from pipeline.graphs.compilers.inductor.processes import Candidate, over_default, timed_in_turns
-from pipeline.graphs.compilers.kinds import Loop
-from pipeline.graphs.compilers.plan import members
-from pipeline.graphs.models.fusing.fusing_network import Fusing
-from pipeline.graphs.models.fusing.inductor import Compiler, Proposal, learned
+from learned_schedulers.graphs.compilers.inductor.available import missing
+from learned_schedulers.graphs.compilers.inductor.candidate import difference
+from learned_schedulers.graphs.compilers.inductor.levelled_choices import Levels
+from learned_schedulers.graphs.compilers.inductor.models import MODELS, Model, Optimiser
+from learned_schedulers.graphs.compilers.inductor.nodes import Node, grouped
+from learned_schedulers.graphs.compilers.inductor.nodes_problem import levels_of_plan
+from learned_schedulers.graphs.compilers.inductor.processes import Candidate, over_default, timed_in_turns
+from learned_schedulers.graphs.compilers.kinds import Loop
+from learned_schedulers.graphs.compilers.plan import members
+from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
+from learned_schedulers.graphs.models.fusing.inductor import Compiler, Proposal, learned
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.config.whole_graph import WholeGraph as Settings
-from pipeline.graphs.corpus.workloads import Workload, WorkloadError, read_workload
-from pipeline.graphs.plans.splits import split_files
-from pipeline.graphs.plans.splits.by_go import searched
-from pipeline.graphs.plans.splits.judging_splits import OBJECTIVES, broken, cost, loads
-from pipeline.graphs.plans.splits.programme import along, least
-from pipeline.graphs.plans.splits.units import units_of
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
+from learned_schedulers.graphs.plans.splits import split_files
+from learned_schedulers.graphs.plans.splits.by_go import searched
+from learned_schedulers.graphs.plans.splits.judging_splits import OBJECTIVES, broken, cost, loads
+from learned_schedulers.graphs.plans.splits.programme import along, least
+from learned_schedulers.graphs.plans.splits.units import units_of
+from learned_schedulers.graphs.read.workloads import Workload, WorkloadError, read_workload
 from tests.graphs.corpus.test_workloads import content, edge, node
 from tests.graphs.plans.splits.drawn_files import drawn
 from tests.graphs.plans.splits.oracle import judged, shortest

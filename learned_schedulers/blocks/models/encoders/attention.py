@@ -1,0 +1,141 @@
+"""Attention between the instructions of a block, with a bias for the relation of each pair in the dependency DAG.
+
+A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not read the order in which the
+instructions are shown, unless a setting says so. Relations enter as in Graphormer (Ying et al. 2021): as a learned
+bias for each category of each pair, head and layer.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from learned_schedulers.blocks.models.inputs import Inputs
+from learned_schedulers.blocks.models.ordering_settings import Encoder as Settings
+from learned_schedulers.blocks.problems.relations import N_NODE, N_PAIR
+from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
+
+_LONGEST = 64  # instructions of a block, if the network reads positions
+_WITHIN = 0  # category of a pair within the block, for which `Following` has no bias
+
+
+class Layer(nn.Module):
+    """Attention, then a perceptron for each instruction; the input of both is added to their output.
+
+    Dropout removes the whole output for an instruction (as in stochastic depth, Huang et al. 2016), because dropout
+    of single numbers took a tenth of the training's time on a CPU.
+    """
+
+    def __init__(self, width: int, heads: int, expansion: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.drop = heads, nn.Dropout1d(dropout)
+        self.norm, self.norm_wide = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.queries_keys_values, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.widen, self.narrow = nn.Linear(width, expansion * width), nn.Linear(expansion * width, width)
+
+    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """x: (B, n, width); bias: (B, heads, n, n)."""
+        size, n, width = x.shape
+        parts = self.queries_keys_values(self.norm(x)).view(size, n, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)  # (B, heads, n, width / heads)
+        weights = (query * (width // self.heads) ** -0.5 @ key.mT + bias).softmax(-1).to(value.dtype)
+        x = x + self.drop(self.mix((weights @ value).transpose(1, 2).reshape(size, n, width)))
+        return x + self.drop(self.narrow(functional.relu(self.widen(self.norm_wide(x)))))
+
+
+class Following(nn.Module):
+    """The instructions that follow a block, as further nodes of the attention. Their input is constant for the block.
+
+    Their distance from the block distinguishes them; so it does with pairs of two of them, and with pairs of one of
+    them and any instruction of the block.
+    """
+
+    def __init__(self, width: int, layers: int, heads: int) -> None:
+        super().__init__()
+        self.slots, self.none = nn.Embedding(MOST, width), nn.Parameter(torch.empty(width))
+        self.pairs = nn.Embedding(1 + 2 * MOST + MOST**2, layers * heads, padding_idx=_WITHIN)
+        self.layers = layers
+        nn.init.normal_(self.slots.weight, std=0.1)
+        nn.init.normal_(self.none, std=0.1)
+        nn.init.zeros_(self.pairs.weight)
+
+    def nodes(self, instructions: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+        """instructions: (V, width), embedded; following: (B, MOST) in 0..V, -1 for none. Returns (B, MOST, width)."""
+        embedded = functional.embedding(following.clamp_min(0), instructions)
+        return torch.where((following < 0)[..., None], self.none, embedded) + self.slots.weight
+
+    def bias(self, within: torch.Tensor, n: int) -> torch.Tensor:
+        """within: (layers, B or 1, heads or 1, n or 1, n or 1). Returns (layers, B or 1, heads, n + MOST, n + MOST)."""
+        behind = torch.arange(MOST, device=within.device)
+        kinds = torch.full((n + MOST, n + MOST), _WITHIN, device=within.device)
+        kinds[:n, n:] = 1 + behind
+        kinds[n:, :n] = 1 + MOST + behind[:, None]
+        kinds[n:, n:] = 1 + 2 * MOST + MOST * behind[:, None] + behind
+        learned = self.pairs(kinds).view(n + MOST, n + MOST, self.layers, -1).permute(2, 3, 0, 1).unsqueeze(1)
+        return functional.pad(within.expand(-1, -1, -1, n, n), (0, MOST, 0, MOST)) + learned
+
+
+class Attention(nn.Module):
+    """The encoder. Without settings.relations, it reads the instructions alone, not the DAG between them.
+
+    With settings.positions, it also reads the order in which they are shown, of at most 64 instructions; with
+    settings.following, also the instructions that follow the block.
+    """
+
+    def __init__(self, n_tokens: int, settings: Settings) -> None:
+        super().__init__()
+        width, layers, heads, expansion = settings.width, settings.layers, settings.heads, settings.expansion
+        self.tokens = nn.EmbeddingBag(n_tokens, width, mode="sum")
+        nn.init.normal_(self.tokens.weight, std=0.1)
+        if settings.relations:
+            self.nodes = nn.EmbeddingBag(N_NODE, width, mode="sum")
+            self.pairs = nn.EmbeddingBag(N_PAIR, layers * heads, mode="sum")
+            nn.init.normal_(self.nodes.weight, std=0.1)
+            nn.init.zeros_(self.pairs.weight)
+        if settings.positions:
+            self.slots = nn.Embedding(_LONGEST, width)
+            self.shown = nn.Embedding(3, layers * heads)  # of a pair: shown before, itself, after
+            nn.init.normal_(self.slots.weight, std=0.1)
+            nn.init.zeros_(self.shown.weight)
+        self.following = Following(width, layers, heads) if settings.following else None
+        self.relations, self.positions = settings.relations, settings.positions
+        self.token_dropout = settings.token_dropout
+        self.enter = nn.Sequential(
+            nn.LayerNorm(width),
+            nn.Linear(width, expansion * width),
+            nn.ReLU(),
+            nn.Linear(expansion * width, width),
+        )
+        self.layers = nn.ModuleList(Layer(width, heads, expansion, settings.dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, batch: Inputs) -> torch.Tensor:
+        """Returns (B, n, width)."""
+        size, n = batch.instructions.shape
+        token_weights = torch.ones_like(batch.tokens, dtype=self.tokens.weight.dtype)
+        token_weights = functional.dropout(token_weights, self.token_dropout, self.training)
+        instructions = self.tokens(batch.tokens, batch.starts, per_sample_weights=token_weights)
+        # Plain indexing would add gradients in the order of the threads.
+        x = functional.embedding(batch.instructions, instructions)
+        bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
+        if self.relations:
+            x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
+            learned = self.pairs(batch.pairs.flatten(0, 2)).view(size, n, n, len(self.layers), -1)
+            bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
+        if self.positions:
+            slot = torch.arange(n, device=x.device)
+            x = x + self.slots(slot)
+            order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
+            bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
+        if self.following is not None:
+            x = torch.cat([x, self.following.nodes(instructions, batch.following)], 1)
+            bias = self.following.bias(bias, n)
+        x = x + self.enter(x)
+        for layer, layer_bias in zip(self.layers, bias, strict=True):
+            x = layer(x, layer_bias)
+        embedded: torch.Tensor = self.norm(x[:, :n])
+        return embedded
+
+
+make = Attention

@@ -1,0 +1,81 @@
+"""A document -> new orders of its blocks, chosen, compared and, where asked for, executed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from learned_schedulers.blocks.order.orderer import Ordered, Orderer, Status
+from learned_schedulers.blocks.order.processes import mapped
+from learned_schedulers.blocks.read.document import CodeBlock, Document, Fault
+
+_BLOCKS = 2000  # in a piece
+_WARM_UP = (0, [CodeBlock("", bytes.fromhex("4889d84889f1"), bytes(2))])  # mov rax, rbx; mov rcx, rsi
+
+
+class Change(NamedTuple):
+    """A block's new order."""
+
+    block: int  # index in the document
+    place: str
+    order: tuple[int, ...]  # index of the instruction in each slot
+    before: int  # cycles in the model of the processor; -1: it does not know the block
+    after: int
+
+
+class Orders(NamedTuple):
+    """What is to become of a document's blocks."""
+
+    changes: list[Change]
+    statuses: Counter[str]  # changed | best | single | unsupported
+    faults: list[Fault]
+
+    def as_mapping(self) -> dict[int, tuple[int, ...]]:
+        """Orders as `Document.rewritten` takes them."""
+        return {change.block: change.order for change in self.changes}
+
+
+def propose(document: Document, orderer: Orderer) -> Iterator[tuple[int, Orders]]:
+    """Number of blocks, and their new orders, piece by piece, by one process per core."""
+
+    def ordered(piece: tuple[int, Sequence[CodeBlock]]) -> Ordered:
+        begin, blocks = piece
+        return orderer.order([block.code for block in blocks], [block.marks for block in blocks], begin)
+
+    blocks = document.blocks
+    pieces = ((begin, blocks[begin : begin + _BLOCKS]) for begin in range(0, len(blocks), _BLOCKS))
+    for number, answer in enumerate(mapped(ordered, pieces, _WARM_UP)):
+        yield len(answer.status), _described(document, answer, number * _BLOCKS, orderer)
+
+
+def _described(document: Document, answer: Ordered, begin: int, orderer: Orderer) -> Orders:
+    changes: list[Change] = []
+    faults: list[Fault] = []
+    for k in (answer.status == Status.CHANGED).nonzero()[0].tolist():
+        order = tuple(answer.of(k).tolist())
+        place = document.blocks[begin + k].place
+        changes.append(Change(begin + k, place, order, int(answer.before[k]), int(answer.after[k])))
+    for k, instruction in answer.unsupported.items():
+        reason = f"the model of {orderer.target} does not know {instruction.hex()}"
+        faults.append(Fault(document.blocks[begin + k].place, reason, "install llvm-mca 19, or take --by imitator"))
+    statuses = Counter(Status(number).name.lower() for number in answer.status.tolist())
+    return Orders(changes, statuses, faults)
+
+
+def joined(parts: Sequence[Orders]) -> Orders:
+    """Orders of all pieces of a document."""
+    statuses: Counter[str] = Counter()
+    for part in parts:
+        statuses += part.statuses
+    return Orders([c for part in parts for c in part.changes], statuses, [f for part in parts for f in part.faults])
+
+
+def limited(orders: Orders, only_blocks: Sequence[str] = (), limit: int | None = None) -> Orders:
+    """The changes of some blocks alone, and the first `limit` of them. Raises ValueError for a block without change."""
+    places = {change.place for change in orders.changes}
+    if missing := [place for place in only_blocks if place not in places]:
+        some = ", ".join(repr(place) for place in sorted(places)[:3])
+        raise ValueError(f"--only-block {missing[0]!r}: no changed block has this place; --diff lists them, as {some}")
+    changes = [change for change in orders.changes if not only_blocks or change.place in only_blocks][:limit]
+    return Orders(changes, orders.statuses, orders.faults)

@@ -1,0 +1,146 @@
+"""Methods for users' blocks: which there are, which processors each of them serves, and how each proposes orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+from iced_x86 import Decoder
+
+from learned_schedulers.blocks import models
+from learned_schedulers.blocks.methods import Budget, make
+from learned_schedulers.blocks.methods.settings import Entry
+from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.problems.instructions import Described, Encodings, describe, of_described
+from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.processors import on_processor, with_costs
+from learned_schedulers.blocks.processors.costs import Processor
+
+if TYPE_CHECKING:  # torch is slow to import, and only networks need it
+    from learned_schedulers.blocks.models.inputs import Bags
+    from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+
+By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
+METHODS: tuple[By, ...] = get_args(By)
+WITHOUT_PROCESSOR: tuple[By, ...] = ("imitator", "random_legal")  # their orders are taken, faster or not
+MEASURED: tuple[By, ...] = tuple(by for by in METHODS if by != "random_legal")  # it is for tests, and makes code slower
+SHIPPED = Path(models.__file__).parent / "shipped_schedulers"  # from the rule `ship_schedulers`
+NETWORK = SHIPPED / "learned.safetensors"
+IMITATOR = Path(models.__file__).parent / "shipped" / "imitator.safetensors"
+IN_ORDER: tuple[Target, ...] = ("atom",)  # processors whose optimum CP-SAT can prove
+LEARNED: tuple[Target, ...] = ("atom", "silvermont", "btver2", "haswell")  # that the shipped network learned
+# Settings of methods without a network, as in params.yaml.
+_SETTINGS = {
+    "search": {"method": "search", "walk": "annealing", "evaluations": 300},
+    "list": {"method": "list_scheduling", "priority": "weighted_height"},
+    "policy": {"method": "policy"},
+    "cp_sat": {"method": "cp_sat", "evaluations": 300, "seconds": 1.0},
+    "random_legal": {"method": "random_legal"},
+}
+
+
+class Batch(NamedTuple):
+    """Blocks of one length on a processor, as methods see them."""
+
+    problems: Problems  # instructions are rows of `chip`
+    chip: Processor
+    distinct: np.ndarray  # (B, n): rows of `Piece.encodings`, for networks
+
+
+class Piece(NamedTuple):
+    """What networks need of all instructions of a call: the distinct ones, masked."""
+
+    codes: list[bytes]
+    rows: np.ndarray  # (U,): row of `chip` of each
+
+
+Propose = Callable[[Batch, np.random.Generator], np.ndarray]  # orders (B, n) of a batch
+
+
+def policy_file(target: Target | str) -> Path:
+    """The shipped weights of the policy of a processor."""
+    return SHIPPED / f"policy_{target}.safetensors"
+
+
+def serves(by: By, target: Target) -> None:
+    """Raise ValueError, which names a method that does, if a method does not serve a processor."""
+    if by == "cp_sat" and target not in IN_ORDER:
+        raise ValueError(
+            f"--by cp_sat: it proves optima of processors that issue in order ({', '.join(IN_ORDER)}); "
+            f"for {target} take --by search"
+        )
+    if by == "learned" and target not in LEARNED:
+        raise ValueError(
+            f"--by learned: the network in the package learned {', '.join(LEARNED)}; for {target} take --by search, "
+            "or --by policy, which is faster"
+        )
+
+
+class Classical:
+    """A method that needs the processor's model alone, and perhaps weights of a policy."""
+
+    instructions = 1 << 16  # of a batch
+
+    def __init__(self, by: By, target: Target) -> None:
+        self._entry = Entry.model_validate(_SETTINGS[by])
+        self._budget = Budget.of(self._entry.settings)
+        self._weights = {"weights": policy_file(target)} if by == "policy" else {}
+
+    def begin(self, piece: Piece, chip: Processor) -> Propose:
+        """The proposer for the blocks of a call."""
+
+        def propose(batch: Batch, rng: np.random.Generator) -> np.ndarray:
+            method = make(self._entry, {"machine": batch.chip, **self._weights})
+            solution = method.solve(batch.problems, rng, self._budget)
+            order: np.ndarray = next(iter(solution.orders.values()))
+            return order
+
+        return propose
+
+
+class Learned:
+    """A network: the imitator of GCC, or the one that learned the best orders for processors."""
+
+    instructions = 2048  # of a batch, so that its intermediate results stay in a core's cache
+
+    def __init__(self, weights: Path) -> None:
+        import torch
+
+        from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+
+        torch.set_num_threads(1)  # processes share the work, and a fork of a process with threads may wait for ever
+        self._network: OrderingNetwork = OrderingNetwork.load(weights)
+        self._described: dict[bytes, Described] = {}
+
+    def begin(self, piece: Piece, chip: Processor) -> Propose:
+        """The proposer for the blocks of a call."""
+        for code in piece.codes:
+            if code not in self._described:
+                self._described[code] = describe(Decoder(64, code).decode())
+        encodings: Encodings = of_described([self._described[code] for code in piece.codes])
+        latencies = None
+        if self._network.settings.machines:
+            selected = chip.restricted_to(piece.rows)
+            encodings, latencies = with_costs(encodings, [selected]), selected.latencies
+        bags: Bags = self._network.vocabulary.bags(encodings)
+
+        def propose(batch: Batch, rng: np.random.Generator) -> np.ndarray:
+            problems = replace(batch.problems, instructions=batch.distinct)
+            if latencies is not None:
+                problems = on_processor(problems, latencies)
+            return self._network.schedule(problems, encodings, bags)[0]
+
+        return propose
+
+
+def proposer(by: By, target: Target, weights: Path | None = None) -> Classical | Learned:
+    """The method of a name for a processor. weights: another file for a network. Raises ValueError as `serves` does."""
+    if by in ("imitator", "learned"):
+        if by == "learned" and weights is None:
+            serves(by, target)
+        return Learned(weights or (NETWORK if by == "learned" else IMITATOR))
+    serves(by, target)
+    return Classical(by, target)

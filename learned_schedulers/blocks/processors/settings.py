@@ -1,0 +1,39 @@
+"""Processors as targets of orders, the models of them that judge, and what a policy learns of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from learned_schedulers.section import Positive, Section
+
+
+class Judge(Section):
+    """llvm-mca's model of a processor."""
+
+    cpu: str  # llvm-mca's name of it
+    iterations: Positive  # of the block in sequence; 1 is a single pass
+
+
+class Processor(Section):
+    """A processor as a target of orders."""
+
+    cpu: str  # llvm-mca's name of it
+    best: str  # method that finds the best orders to learn
+
+    @property
+    def judge(self) -> Judge:
+        """A single pass by llvm-mca's model of it."""
+        return Judge(cpu=self.cpu, iterations=1)
+
+
+class Rollouts(Section):
+    """Settings for learning the preference of a policy (schedulers/on_machine/rollouts.py)."""
+
+    training: str  # name of a set of blocks
+    blocks: Positive  # number of blocks drawn from that set by the seed
+    rollouts: Positive  # number for each ready instruction
+    rounds: Positive  # after the first round, rollouts follow the preference learned so far
+    randomness: Annotated[float, Field(ge=0, le=1)]  # share of random choices in rollouts after the first round
+    changes: Annotated[int, Field(ge=0)] = 0  # of the weights, tried one after another (on_machine/refinement.py)

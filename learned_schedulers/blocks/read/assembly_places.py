@@ -1,0 +1,240 @@
+"""Places in the code of an assembly file that are named, entered, or that nobody can list.
+
+Control *enters* at the targets of direct branches, of tables and of pointers to functions: a block is cut there. A
+place is *named* if data, an alias or an operand holds its address, or one inside of an instruction: the instruction
+there and the one that ends there stay where they are, and so does everything on its side. If control may arrive at
+places that cannot be listed, the functions that it can reach are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from learned_schedulers.blocks.read.assembler import relocation_symbols, relocation_types
+from learned_schedulers.blocks.read.assembly_areas import Areas, components, entered_anywhere
+from learned_schedulers.blocks.read.assembly_keys import SHIFT, Addresses, Finder, ends_of, joined
+from learned_schedulers.blocks.read.assembly_names import Names
+from learned_schedulers.blocks.read.listing import Listing, branches
+from learned_schedulers.blocks.read.statements import DEBUG_SECTION, Kind, Source
+
+_FUNCTIONS = (2, 10)  # types of symbols: functions, and resolvers of indirect functions
+_NO_PLACES = (3, 4, 6)  # sections, files, variables of threads
+_RELATIVE = (2, 4, 9, 13, 15, 22, 24, 41, 42)  # relocations that hold a distance, or the place of an address in a table
+_SKIPPED = (".eh_frame", ".gcc_except_table")
+_TO_THE_END = (4, 5, 6, 8)  # bytes from a distance in an instruction that is not understood to the instruction's end
+COMPUTED = "control may arrive at an address that the code computes, which nobody can list"
+MIDDLE = "a branch, a symbol or a table leads into the middle of an instruction"
+UNCLEAR = "an expression names a place in it that only the assembler knows"
+
+
+_LAST = re.compile(
+    r"(?:^|[\s;])(?:l?ret[qw]?|jmpq?|ud2|hlt|iretq?)(?![\w.])[^;]*$", re.IGNORECASE
+)  # control never goes on
+
+
+class Places(NamedTuple):
+    """What is known of the C instructions of a listing."""
+
+    entered: np.ndarray  # (C,) bool: control may arrive at it from elsewhere
+    named: np.ndarray  # (C,) bool: it stays where it is
+    begins: np.ndarray  # (C,) bool: a symbol says that a function begins here, or an alias of one leads here
+    first: np.ndarray  # (C,) bool: it stays the first of its block, because data hold its function's address
+    alone: list[str]  # (C,) why its function is left alone; empty if it is not
+
+
+def places(source: Source, part: Listing, names: Names) -> Places:
+    """Where code is entered and named, and which functions are left alone."""
+    finder, symbols = Finder(part), part.object.symbols
+    size = len(part.line)
+    types, sections = symbols["info"] & 15, symbols["section"].astype(np.int64)
+    is_code = np.zeros(1 << 16, bool)
+    is_code[[index for index, section in part.object.sections.items() if section.executable]] = True
+    keys_of_symbols = (sections << SHIFT) + symbols["value"].astype(np.int64)
+    is_function = np.isin(types, _FUNCTIONS) | _begins_like_function(source, part, types)
+    begins = np.unique(keys_of_symbols[is_function & is_code[sections]])
+
+    transfers, holding, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
+    unread = [(index << SHIFT) + targets for index, (_, targets) in branches(part).items()]
+    arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, *unread]))
+    addresses = joined([
+        *holding, _of_operands(part),
+        Addresses.of(_of_symbols(source, part, keys_of_symbols, types, is_code)),
+        Addresses.of(_of_names(part, names, is_code)),
+    ])  # fmt: skip
+    inner = np.flatnonzero(~np.isin(addresses.key, begins))
+    index, offset = finder.inside(addresses.key)
+
+    entered, named, begun, first, in_middle, unclear = np.zeros((6, size), bool)
+    first[index[(addresses.holder == -1) & (offset == 0) & np.isin(addresses.key, begins)]] = True
+    begun[finder.at(begins)[finder.inside(begins)[1] == 0]] = True
+    for keys in (arrivals, addresses.key):
+        entered[finder.at(keys)[finder.inside(keys)[1] == 0]] = True
+    arrived, distance = finder.inside(arrivals)
+    in_middle[arrived[distance > 0]] = True
+    named[index[inner][offset[inner] >= 0]] = True
+    before, _ = finder.inside(addresses.key[inner] - 1)
+    named[before[(before >= 0) & (before != index[inner])]] = True
+    beyond = inner[offset[inner] > 0]
+    in_middle[index[beyond[~_at_field(part, index[beyond], offset[beyond])]]] = True
+    guesses = np.concatenate([guessed, guessed - 1])
+    named[finder.at(guesses)[finder.at(guesses) >= 0]] = True
+    unclear[_instructions_at(part, finder, names.unclear)] = True
+    if names.hidden and size:
+        following = np.searchsorted(part.line, names.hidden)
+        named[following.clip(max=size - 1)] = named[(following - 1).clip(min=0)] = True
+
+    areas = Areas(source, part)
+    component = components(part, finder, areas, transfers, begins)
+    inner_holds = Addresses(index[inner], addresses.holder[inner])
+    by_code = (index >= 0) & (addresses.holder >= 0)
+    by_operands = Addresses(index[by_code], addresses.holder[by_code])
+    wild = entered_anywhere(source, part, finder, areas, component, transfers, inner_holds, by_operands)
+    number = component[areas.of] if size else areas.of
+    alone = [""] * size
+    for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
+        for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
+            alone[k] = alone[k] or reason
+    return Places(entered, named, begun, first, alone)
+
+
+def _begins_like_function(source: Source, part: Listing, types: np.ndarray) -> np.ndarray:
+    """Symbols without a type that are labels for other files, into which control does not run from above; (s,) bool."""
+    ends = set()
+    running = False
+    for line, statement in enumerate(source.statements):
+        if line and source.sections[line] != source.sections[line - 1]:
+            running = False
+        if statement.kind == Kind.LABEL and not running:
+            ends.add(statement.word)
+        elif statement.kind == Kind.INSTRUCTION or (statement.kind == Kind.OPAQUE and statement.text):
+            running = not _LAST.search(statement.text)
+    content = part.object
+    rows = np.flatnonzero((types == 0) & (content.symbols["info"] >> 4 > 0)).tolist()
+    flags = np.zeros(len(types), bool)
+    flags[[k for k in rows if content.name(k) in ends]] = True
+    return flags
+
+
+def _instructions_at(part: Listing, finder: Finder, lines: list[int]) -> np.ndarray:
+    """The instructions at the labels of some lines."""
+    keys = [(section << SHIFT) + offset for section, offset in (part.places.get(line, (0, 0)) for line in lines)]
+    index = finder.at(np.array(keys, np.int64))
+    return index[index >= 0]
+
+
+def _at_field(part: Listing, index: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Whether an offset in an instruction is where its displacement or its immediate begins, bool."""
+    facts = part.forms.facts[part.form[index]]
+    at_displacement = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
+    at_immediate = (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
+    return at_displacement | at_immediate
+
+
+def _of_relocations(
+    part: Listing, finder: Finder, keys_of_symbols: np.ndarray, is_code: np.ndarray, names: Names
+) -> tuple[Addresses, list[Addresses], np.ndarray, np.ndarray]:
+    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables; guesses.
+
+    A guess is where a distance in data may lead.
+    """
+    facts = part.forms.facts[part.form]
+    direct = np.flatnonzero((facts["branch_bytes"] > 0) & ~part.relocated)
+    transfers = [Addresses(ends_of(part, direct) + _distances(part, direct), direct)]
+    addresses: list[Addresses] = []
+    entries: list[np.ndarray] = [np.zeros(0, np.int64)]
+    guesses: list[np.ndarray] = [np.zeros(0, np.int64)]
+    sections = part.object.symbols["section"].astype(np.int64)
+    in_tables = _table_ranges(part, names)
+    for section in part.object.sections.values():
+        if not len(section.relocations) or section.name.startswith(_SKIPPED) or DEBUG_SECTION.match(section.name):
+            continue
+        symbol, kind = relocation_symbols(section.relocations), relocation_types(section.relocations)
+        to_code = is_code[sections[symbol]]
+        place = section.relocations["offset"].astype(np.int64)[to_code]
+        kind, key = kind[to_code], (keys_of_symbols[symbol] + section.relocations["addend"])[to_code]
+        relative = np.isin(kind, _RELATIVE)
+        if section.executable:
+            own_place = (section.index << SHIFT) + place
+            holder = finder.at(own_place)
+            read = holder >= 0
+            key = key + np.where(relative & read, ends_of(part, holder) - own_place, 0)
+            is_branch = read & (facts["branch_bytes"][holder] > 0) if len(facts) else read
+            transfers.append(Addresses(key[is_branch], holder[is_branch]))
+            addresses.append(Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
+            addresses += [Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
+            addresses.append(Addresses.of(key[~read & ~relative]))
+            continue
+        in_table = np.zeros(len(place), bool)
+        for first, last in in_tables.get(section.index, ()):
+            in_table |= (first <= place) & (place < last)
+        entries.append(key[in_table & ~relative])
+        addresses.append(Addresses.of(key[~in_table & ~relative]))
+        guesses += _of_distances(place[~in_table & relative], key[~in_table & relative])
+    return joined(transfers), addresses, np.concatenate(entries), np.concatenate(guesses)
+
+
+def _distances(part: Listing, rows: np.ndarray) -> np.ndarray:
+    """The distances in direct branches, which are their last bytes, int64."""
+    sizes = part.forms.facts["branch_bytes"][part.form[rows]].tolist()
+    codes = (part.code(k) for k in rows.tolist())
+    return np.array(
+        [int.from_bytes(c[-n:], "little", signed=True) for c, n in zip(codes, sizes, strict=True)], np.int64
+    )
+
+
+def _table_ranges(part: Listing, names: Names) -> dict[int, list[tuple[int, int]]]:
+    """Offsets [first, last) of the tables of switches, by section."""
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for table in names.tables:
+        section, offset = part.places.get(table.label, (0, 0))
+        ranges.setdefault(section, []).append((offset, offset + table.size))
+    return ranges
+
+
+def _of_distances(place: np.ndarray, key: np.ndarray) -> Iterator[np.ndarray]:
+    """What distances in data may name: they count from themselves, from the begin of their run or of the section.
+
+    Whatever labels the text names is listed apart; this is for tables that macros write.
+    """
+    if not len(place):
+        return
+    begins = np.r_[True, np.diff(place) > 8]
+    run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    for base in (place, run, np.zeros_like(place)):
+        yield key - (place - base)
+
+
+def _of_operands(part: Listing) -> Addresses:
+    """Places in code that rip-relative operands lead to which no relocation fills in."""
+    rows = np.flatnonzero(part.forms.facts["rip_relative"][part.form] & ~part.linked)
+    codes = [part.code(k) for k in rows.tolist()]
+    at = part.forms.facts["displacement_at"][part.form[rows]].tolist()
+    distances = [int.from_bytes(code[k : k + 4], "little", signed=True) for code, k in zip(codes, at, strict=True)]
+    return Addresses(ends_of(part, rows) + np.array(distances, np.int64), rows)
+
+
+def _of_symbols(source: Source, part: Listing, keys: np.ndarray, types: np.ndarray, is_code: np.ndarray) -> np.ndarray:
+    """Keys of symbols that other files, or a reader of the symbol table, may take for places of instructions.
+
+    A label that is no function and that no other file sees counts only if something names it.
+    """
+    content = part.object
+    labels = {s.word for s in source.statements if s.kind == Kind.LABEL}
+    chosen = is_code[content.symbols["section"]] & ~np.isin(types, (*_FUNCTIONS, *_NO_PLACES))
+    local = content.symbols["info"] >> 4 == 0
+    rows = [k for k in np.flatnonzero(chosen).tolist() if not (local[k] and content.name(k) in labels)]
+    return keys[rows]
+
+
+def _of_names(part: Listing, names: Names, is_code: np.ndarray) -> np.ndarray:
+    """Keys of places that the text names."""
+    keys = []
+    for line, distance in names.places:
+        section, offset = part.places.get(line, (0, 0))
+        if is_code[section]:
+            keys.append((section << SHIFT) + offset + distance)
+    return np.array(keys, np.int64)

@@ -1,0 +1,125 @@
+"""The verb `explain`: a page with the blocks of a file that gain most by new orders, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from learned_schedulers.command.order import MEMORY, METHOD, PROCESSOR
+
+if TYPE_CHECKING:  # slow to import
+    from learned_schedulers.blocks.order.gains import Gains
+    from learned_schedulers.command.ordered_file import Job
+
+_STANDARD = Path("-")
+
+
+def main(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Assembly, an ELF object, archive or program, CSV with hexadecimal; - is hexadecimal on standard "
+            "input.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="HTML page to write.")] = Path("explanation.html"),
+    target: PROCESSOR = "host",
+    by: METHOD = "search",
+    memory: MEMORY = "tso",
+    blocks: Annotated[int, typer.Option(min=1, max=1000, help="How many blocks the page shows.")] = 10,
+) -> None:
+    """Write a page with the blocks that gain most by a new order: before and after, timelines, what bounds them.
+
+    The file stays as it is, and nothing of it is run. For each block the page shows both orders side by side, when each
+    instruction is dispatched, issued and finished in the model of the processor, the chain of waits that decides the
+    cycles, and the lower bounds that no order can undercut: the critical path, the most loaded units, the micro-ops
+    that fit into a cycle. The page is one file: it needs no network and no script.
+
+    Examples:
+
+    \b
+    gcc -O2 -S f.c && learned-schedulers explain f.s --for haswell -o f.html
+    learned-schedulers explain f.o --for atom --by cp_sat --blocks 3
+    echo 4889d84889f1 | learned-schedulers explain - --for atom
+
+    Exit code 1: the file cannot be read, or the page cannot be written; then nothing is written.
+    """
+    if out == _STANDARD:
+        raise ValueError("--out -: the page is a file for a browser; name it, as -o explanation.html")
+    if out.is_dir():
+        raise ValueError(f"--out {out}: this is a folder; name a file in it, as {out / 'explanation.html'}")
+    if file != _STANDARD and out.exists() and file.exists() and out.samefile(file):
+        raise ValueError(f"--out {out}: the page would take the place of the file itself; name another file")
+    from learned_schedulers.blocks.processors import llvm_mca
+    from learned_schedulers.blocks.processors.chips import Chip
+    from learned_schedulers.command.explanation.explained import explained, instructions
+    from learned_schedulers.command.explanation.page import page
+    from learned_schedulers.command.ordered_file import Job
+    from learned_schedulers.files import replacing
+
+    if target == "host":
+        from learned_schedulers.blocks.order.targets import of_host
+
+        target = of_host()
+    job = Job(
+        target, by, memory, verify="dag", only_blocks=[], limit=None, weights=None, seed=0, diff=False, quiet=True
+    )
+    gains = _gains(file, job, blocks)
+    shown = []
+    if gains.best:
+        codes, first = instructions(gains.best)
+        processor = Chip(target, llvm_mca.find()).processor(codes)
+        shown = [explained(gain, processor, row) for gain, row in zip(gains.best, first, strict=True)]
+    name = "standard input" if file == _STANDARD else _printable(file.name)
+    text = page(name, target, by, memory, gains, shown)
+    with replacing(out) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    faster = f"{gains.faster:,} faster in a new order"
+    if gains.faster:
+        faster += f" ({gains.before:,} -> {gains.after:,} cycles of a single pass)"
+    print(f"{name}: {gains.blocks:,} blocks, {faster}; for {target} by {by}, memory {memory}", file=sys.stderr)
+    print(f"page: {_printable(out)}")
+
+
+def _gains(file: Path, job: Job, most: int) -> Gains:
+    """The best gains of a file. Raises ValueError, with the remedy, for one that cannot be read."""
+    from learned_schedulers.blocks.order import gains
+    from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP
+    from learned_schedulers.blocks.order.processes import mapped
+    from learned_schedulers.blocks.read import reading
+    from learned_schedulers.blocks.read.unreadable import Unreadable
+    from learned_schedulers.command.ordered_file import orders_of
+
+    try:
+        name = reading.LINES if file == _STANDARD else reading.format_of(file)
+        if reading.is_document(name):
+            document = reading.document(name, file.read_bytes(), file)
+            return gains.of_document(document, orders_of(document, job, file.name), most)
+        with _source(file) as source:
+            pieces = _numbered(reading.pieces(name, source, LINES))
+            return gains.joined(mapped(gains.LineGains(job.orderer(), most), pieces, WARM_UP), most)
+    except Unreadable as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def _printable(name: str | Path) -> str:
+    """A name as text: bytes that are not UTF-8 are shown as question marks."""
+    return str(name).encode(errors="replace").decode()
+
+
+def _numbered(pieces: Iterable[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
+    """Pieces with the number of lines before each."""
+    before = 0
+    for lines in pieces:
+        yield before, lines
+        before += len(lines)
+
+
+def _source(file: Path) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if file == _STANDARD else file.open("rb")

@@ -1,0 +1,222 @@
+"""The verb `graph`: place and schedule a user's neural network on several devices, without an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from learned_schedulers.command import fuse as fusing
+from learned_schedulers.files import replacing
+from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
+from learned_schedulers.graphs.devices.timeline import Timeline, timeline
+from learned_schedulers.graphs.plans import summary
+from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
+from learned_schedulers.graphs.plans.named_module import NamedModule
+from learned_schedulers.graphs.plans.sources import Source, export_module, on_devices, read_file
+from learned_schedulers.graphs.plans.trace import trace
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.cost_rules import unpriced_text
+from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
+from pipeline.lab.stage_command import explained
+
+_FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
+
+
+def main(
+    context: typer.Context,
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN."),
+    ],
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, otherwise 4."),
+    ] = None,
+    device: Annotated[DeviceName, typer.Option(help="Kind of the devices; a workload has its own times.")] = "v100",
+    link: Annotated[
+        LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
+    ] = "pcie",
+    memory: Annotated[
+        float | None,
+        typer.Option(min=0, help="Memory of each device in GB. Default: the workload's, otherwise the device's."),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(help="Size of a dimension that an ONNX file leaves open, like batch=8. Repeatable."),
+    ] = None,
+    input: Annotated[
+        list[str] | None,
+        typer.Option(help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128. Repeatable."),
+    ] = None,
+    training: Annotated[
+        bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
+    ] = False,
+    by: Annotated[
+        By,
+        typer.Option(
+            help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
+            "network draws; go: a network that starts from HEFT's schedule and improves it in 2,000 simulations."
+        ),
+    ] = "classical",
+    moves: Annotated[
+        int | None,
+        typer.Option(min=0, help="Number of schedules that annealing tries. Default: about ten seconds' worth."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")
+    ] = 0,
+    gantt: Annotated[
+        Path | None, typer.Option(help="PNG file to write: a chart of the best schedule and of one device.")
+    ] = None,
+    split: Annotated[
+        Path | None, typer.Option(help="JSON file to write: the placement, in the form of Tarnawski et al. 2020.")
+    ] = None,
+    trace_out: Annotated[
+        Path | None, typer.Option("--trace", help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
+    ] = None,
+    fuse: Annotated[
+        bool,
+        typer.Option("--fuse", help="Plan which operations become one kernel, instead; module:Class is also compiled."),
+    ] = False,
+    plan: Annotated[
+        Path | None, typer.Option(help="JSON file to write with --fuse: the kernels of the best plan, with names.")
+    ] = None,
+) -> None:
+    """Place and schedule your neural network on several devices by six classical methods, a GFlowNet or GO.
+
+    The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
+    the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
+    device's peak rates (real operations take longer), or they are the profiled times of a workload; the link gives the
+    time of transfers. Nothing runs on a device, and no content of a file runs as code. But module:Class imports your
+    module, which runs its code.
+
+    With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
+    kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
+    by its own decisions and by GO's proposals, and both are timed on this machine, which takes a minute or two.
+
+    Examples:
+
+    \b
+    learned-schedulers graph resnet50.onnx --devices 4
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --link nvlink --gantt bert.png
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by gflownet
+    learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by go
+    learned-schedulers graph workload.json --split split.json --trace trace.json
+    learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
+    learned-schedulers graph mine:Network --input int64:16,128 --training
+    learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
+
+    Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
+    dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
+    written. Exit code 2: an option is wrong.
+    """
+    with explained():
+        _check_fusing(context, fuse, plan)
+        outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
+        files = {name: path for name, path in outputs if path}
+        _check_outputs(model, files)
+        source = _read(model, size or [], input or [], training)
+        if note := unpriced_text(source.unpriced):
+            print(f"{model}: operators {note}\n")
+        if fuse:
+            module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
+            fusing.fuse(model, source, module, seed, plan)
+            return
+        problem = on_devices(source, devices, device, link, memory)
+        print(_head(model, problem, source, device, link), flush=True)
+        results = trials(problem, seed, source.groups, moves, by)
+        best = chosen(results, by)
+        if best.order is None or best.placement is None:
+            raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
+        times = timeline(problem, best.order, best.placement)
+        print(summary.methods_text(problem, results, best))
+        print()
+        print(summary.devices_text(problem, best.order, best.placement, times))
+        contents = {name: _content(name, problem, source, best, times) for name in files}
+        for name, path in files.items():
+            with replacing(path) as temporary:
+                temporary.write_bytes(contents[name])
+            print(f"{name}: {path}")
+
+
+def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None:
+    """Raises ValueError for options that have no meaning with --fuse, or without it."""
+    if plan is not None and not fuse:
+        raise ValueError(f"--plan {plan}: only --fuse writes a plan; add --fuse")
+    wrong = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(str(parameter.name))) and source.name != "DEFAULT"
+        if fuse and parameter.name not in _FUSING
+    ]
+    if wrong:
+        raise ValueError(f"--fuse plans kernels for one core and uses no devices; leave out {', '.join(wrong)}")
+
+
+def _check_outputs(model: str, files: dict[str, Path]) -> None:
+    """Raises ValueError if two files to write are the same, or if one of them is the model."""
+    for name, path in files.items():
+        used = [model, *(str(output) for key, output in files.items() if key != name)]
+        if any(path.resolve() == Path(file).resolve() for file in used):
+            raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
+        if path.is_dir():
+            raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
+
+
+def _is_module(model: str) -> bool:
+    return ":" in model and not Path(model).exists()
+
+
+def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> Source:
+    path = Path(model)
+    if _is_module(model):
+        return export_module(model, inputs, training)
+    if inputs or training:
+        raise ValueError(
+            f"{model}: --input and --training are for module:Class; leave them out, because a file has its own inputs"
+        )
+    dimensions = {}
+    for text in sizes:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
+            raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
+        dimensions[name] = int(number)
+    return read_file(path, dimensions)
+
+
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName) -> str:
+    kind = DEVICES[device]
+    profiled = len(source.graph.seconds) == len(problem) > 0
+    timed = (
+        "run times as profiled"
+        if profiled
+        else f"{device} ({kind.flops_per_second / 1e12:g} TFLOP/s, {kind.bytes_per_second / 1e9:g} GB/s)"
+    )
+    bytes_each = source.memory if source.memory is not None else kind.memory_bytes
+    memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"
+    speed = f"{LINKS[link].bytes_per_second / 1e9:g} GB/s, {LINKS[link].seconds * 1e6:g} us"
+    edges = len(problem.children.targets)
+    return (
+        f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
+        f"link {link} ({speed})\n"
+    )
+
+
+def _content(name: str, problem: Problem, source: Source, best: Trial, times: Timeline) -> bytes:
+    """Content of an output file."""
+    assert best.order is not None and best.placement is not None
+    if name == "split":
+        return split_of(source.ids, best.placement, problem.devices, source.names).encode()
+    if name == "trace":
+        return trace(times, source.names, source.graph.kinds).encode()
+    from pipeline.lab.page.gantt import gantt  # slow to import: pandas and matplotlib
+    from pipeline.lab.page.plots import render
+
+    alone = replace(problem, devices=1)
+    order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)
+    panels = {f"best ({best.method})": times, "one device": timeline(alone, order, placement)}
+    return render(gantt(panels, problem.bound))

@@ -1,0 +1,94 @@
+"""The console command; each other file of this folder is one verb or a part of one."""
+
+from __future__ import annotations
+
+import ast
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from pipeline.lab.stage_command import explained
+
+VERBS = (
+    "blocks",
+    "order",
+    "check",
+    "bisect",
+    "explain",
+    "graph",
+    "split",
+)  # files of this folder, as --help lists them
+_OF_GRAPHS = ("graph", "split")  # verbs that need the whole extra of this name
+# Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
+_EXTRAS = {
+    "torch": "learn",
+    "unicorn": "verify",
+    **dict.fromkeys(("onnx", "ortools", "networkx", "pandas", "pyarrow", "pymetis", "pymoo", "scipy"), "graphs"),
+}
+
+
+class _Verbs(TyperGroup):
+    """All verbs; a verb's file is imported when the verb is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {verb: TyperCommand(verb, help=_docstring(verb)) for verb in VERBS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        name, listed, rest = super().resolve_command(ctx, args)
+        ctx.invoked_subcommand = name  # `invoke` asks for it if the import fails
+        return name, listed and _command(str(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        with explained():
+            try:
+                return super().invoke(ctx)
+            except ModuleNotFoundError as error:
+                package = (error.name or "").split(".")[0]
+                if package not in _EXTRAS:
+                    raise
+                extra = "graphs" if ctx.invoked_subcommand in _OF_GRAPHS else _EXTRAS[package]
+                remedy = f"pip install 'learned-schedulers[{extra}]'"
+                raise ValueError(f"this needs {package}, which is not installed: {remedy}") from error
+
+
+def _docstring(verb: str) -> str:
+    """What a verb does, from its file, which is not imported."""
+    module = ast.parse(Path(__file__).with_name(f"{verb}.py").read_bytes())
+    [main] = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "main")
+    return ast.get_docstring(main) or ""
+
+
+def _command(verb: str) -> Any:
+    """The command of a verb with all its options."""
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone.command(verb)(import_module(f"learned_schedulers.command.{verb}").main)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    cls=_Verbs,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # brackets are what they mean
+    help="Schedule your own compiled code and neural networks with the methods of this laboratory.",
+)
+
+
+@app.callback()
+def _verbs() -> None:
+    """Make the verb's name necessary, for any number of verbs."""
+
+
+def main() -> None:
+    """Entry point of the console command."""
+    # A user's results need not be equal on all processors, and MKL's AVX2 kernels save a quarter of the time.
+    os.environ["MKL_CBWR"] = "AVX2"
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The verb `order`: the basic blocks of users' files in better orders for a processor, in the same format."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:  # slow to import
+    from learned_schedulers.command.ordered_file import Result
+
+# The same names as in learned_schedulers/blocks/ordering, which is slow to import; a test compares them.
+For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
+By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
+Memory = Literal["tso", "precise", "single_thread"]
+Verify = Literal["dag", "sample", "all"]
+_SHOWN_FAULTS = 5
+PROCESSOR = Annotated[For, typer.Option("--for", help="Processor; host: the model nearest to this computer's.")]
+METHOD = Annotated[
+    By,
+    typer.Option(
+        help="search: 300 orders of each block are timed in the model; policy: learned preferences, the fastest; "
+        "learned: a network that learned best orders; list: list scheduling; cp_sat: proven optima, for atom; "
+        "imitator: GCC's order; random_legal: for tests, any legal order by --seed, faster or not."
+    ),
+]
+MEMORY = Annotated[
+    Memory,
+    typer.Option(
+        help="tso: other threads see no other order of loads and stores than the processor itself allows; "
+        "precise: also, the handler of a fault sees exactly the loads and stores before it, as JITs, garbage "
+        "collectors and -fnon-call-exceptions need it; single_thread: only for code that shares no memory."
+    ),
+]
+
+
+def main(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Assembly, ELF objects, archives, programs, CSV with hexadecimal, Ithemal's data; - is hexadecimal on "
+            "standard input.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="File to write; a folder for several files; - for standard output."),
+    ] = None,
+    target: PROCESSOR = "host",
+    by: METHOD = "search",
+    memory: MEMORY = "tso",
+    verify: Annotated[
+        Verify,
+        typer.Option(
+            help="dag: each order is checked by its dependencies, and the file as a whole; sample, all: changed blocks "
+            "are also RUN, confined, from random states; one that differs is left as it was."
+        ),
+    ] = "dag",
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace the files themselves, by a rename.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; say what would change.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show each changed block side by side, with its cycles.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document on standard output.")] = False,
+    only_block: Annotated[
+        list[str] | None, typer.Option(help="Change the block at this place alone, as --diff names it. Repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help="Change the first N of the blocks that change.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="Other weights for learned or imitator.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices of search and random_legal.")] = 0,
+) -> None:
+    """Give every basic block an order that takes fewer cycles in the model of a processor.
+
+    Nothing moves that must not move: orders respect all dependencies, and the order of memory that other threads and
+    signal handlers see. Labels, directives, data, line tables and unwinding stay right. A block whose new order is not
+    faster stays as it is; what cannot be proven is left alone and listed.
+
+    Examples:
+
+    \b
+    gcc -O2 -S f.c && learned-schedulers order f.s -o g.s --for skylake && gcc -c g.s
+    learned-schedulers order f.s --dry-run --diff
+    learned-schedulers order blocks.csv -o ordered.csv --by policy --for haswell
+    echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
+    """
+    outputs = _outputs(files, out, in_place, dry_run)
+    from learned_schedulers.command.ordered_file import Job, ordered_file
+
+    if target == "host":
+        from learned_schedulers.blocks.order.targets import of_host
+
+        target = of_host()
+    job = Job(target, by, memory, verify, only_block or [], limit, weights, seed, diff, as_json)
+    reports: list[dict[str, Any]] = []
+    failed = False
+    for file, output in zip(files, outputs, strict=True):
+        result = ordered_file(file, output, job)
+        failed |= result.failed
+        reports.append(result.report)
+        _tell(result, show_all=as_json)
+    if as_json:
+        print(json.dumps(reports, indent=1), file=sys.stderr if out == Path("-") else sys.stdout)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _outputs(files: Sequence[Path], out: Path | None, in_place: bool, dry_run: bool) -> list[Path | None]:
+    """Where the result of each file goes; None for nowhere. Raises ValueError, with the remedy, for what is unclear."""
+    if dry_run:
+        return [None] * len(files)
+    if in_place:
+        if out is not None:
+            raise ValueError("--in-place and --out exclude each other; give one of them")
+        if Path("-") in files:
+            raise ValueError("--in-place: standard input cannot be replaced; give -o FILE")
+        return list(files)
+    if out is None:
+        raise ValueError("nowhere to write; give -o FILE, --in-place, or --dry-run")
+    if out == Path("-"):
+        if len(files) > 1:
+            raise ValueError("-o -: several files cannot share standard output; give a folder")
+        return [out]
+    if len(files) == 1 and not out.is_dir():
+        outputs = [out]
+    else:
+        if Path("-") in files:
+            raise ValueError("standard input has no name for a folder; order it alone")
+        names = [file.name for file in files]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"two files are named {twice}, and would take one place in {out}; order them one by one")
+        if out.exists() and not out.is_dir():
+            raise ValueError(f"--out {out}: it is a file, but there are {len(files)} files to write; name a folder")
+        outputs = [out / name for name in names]
+    for file, output in zip(files, outputs, strict=True):
+        if output.exists() and file != Path("-") and file.exists() and output.samefile(file):
+            raise ValueError(f"--out {output}: it is the input itself; name another file, or say --in-place")
+    return list(outputs)
+
+
+def _tell(result: Result, show_all: bool) -> None:
+    """One line of a file's result for people, and its first faults."""
+    print(result.summary, file=sys.stderr)
+    shown = [] if show_all else result.faults[:_SHOWN_FAULTS]
+    for fault in shown:
+        print(f"  left alone: {fault.place}: {fault.reason}; {fault.remedy}", file=sys.stderr)
+    if len(result.faults) > len(shown) and not show_all:
+        print(f"  and {len(result.faults) - len(shown)} more; --json lists them", file=sys.stderr)

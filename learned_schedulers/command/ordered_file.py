@@ -1,0 +1,251 @@
+"""One file of the verb `order`: read, ordered, proven, written whole or not at all, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+from tqdm import tqdm
+
+from learned_schedulers.blocks.dag.memory_order import MemoryOrder
+from learned_schedulers.blocks.order.file_orders import Orders, joined, limited, propose
+from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP, LineOrderer
+from learned_schedulers.blocks.order.methods import By
+from learned_schedulers.blocks.order.orderer import Orderer
+from learned_schedulers.blocks.order.permuted import permuted
+from learned_schedulers.blocks.order.processes import mapped
+from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.read import reading
+from learned_schedulers.blocks.read.document import Document, Fault
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.files import replacing
+
+STANDARD = Path("-")  # input or output
+_LISTED = 10_000  # faults of lines that a report lists
+
+
+class Job(NamedTuple):
+    """What to do with each file."""
+
+    target: Target
+    by: By
+    memory: MemoryOrder
+    verify: Literal["dag", "sample", "all"]
+    only_blocks: Sequence[str]
+    limit: int | None
+    weights: Path | None
+    seed: int
+    diff: bool
+    quiet: bool  # print nothing for people on standard output
+
+    def orderer(self) -> Orderer:
+        return Orderer(self.by, self.target, self.memory, self.weights, self.seed)
+
+
+class Result(NamedTuple):
+    """What became of a file."""
+
+    summary: str
+    faults: list[Fault]
+    report: dict[str, Any]
+    failed: bool  # it could not be read, or an order turned out to be wrong
+
+
+def ordered_file(file: Path, output: Path | None, job: Job) -> Result:
+    """Order one file. Raises ValueError or OSError for what stops the whole command."""
+    try:
+        name = reading.LINES if file == STANDARD else reading.format_of(file)
+        if reading.is_document(name):
+            return _document(name, file, output, job)
+        return _lines(name, file, output, job)
+    except Unreadable as error:
+        fault = Fault(str(file), error.reason, error.remedy)
+        report = {"file": str(file), "error": str(error)}
+        return Result(f"error: {file}: {error}", [], report | {"faults": [fault._asdict()]}, failed=True)
+
+
+def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
+    content = file.read_bytes()
+    document = reading.document(name, content, file)
+    orders = orders_of(document, job, file.name)
+    orders, different = proven(document, orders, job)
+    new_content = document.rewritten(orders.as_mapping())  # it may leave further blocks as they are, and say so
+    if output is not None:
+        _write(new_content, output, file)
+    unproven = [fault for fault in document.faults if fault.reason.startswith("defect")]
+    left = {fault.place for fault in unproven}
+    orders = orders._replace(changes=[change for change in orders.changes if change.place not in left])
+    if job.diff and not job.quiet:
+        from learned_schedulers.command.order_diff import show  # rich is slow to import
+
+        show(document, orders)
+    faults = [*document.faults, *orders.faults, *different]
+    compared = [change for change in orders.changes if change.before >= 0]
+    cycles = (sum(change.before for change in compared), sum(change.after for change in compared))
+    changes = {"changes": [change._asdict() for change in orders.changes]}
+    return _result(file, output, name, job, orders, faults, cycles, changes, bool(different or unproven))
+
+
+def orders_of(document: Document, job: Job, label: str) -> Orders:
+    """New orders of a document's blocks, with a progress bar."""
+    parts: list[Orders] = []
+    with tqdm(total=len(document.blocks), desc=label, unit="block", file=sys.stderr, leave=False) as progress:
+        for count, part in propose(document, job.orderer()):
+            parts.append(part)
+            progress.update(count)
+    return limited(joined(parts), job.only_blocks, job.limit)
+
+
+def proven(document: Document, orders: Orders, job: Job) -> tuple[Orders, list[Fault]]:
+    """The orders without those that leave another state when they are run; runs nothing unless --verify asks for it."""
+    if job.verify == "dag":
+        return orders, []
+    from learned_schedulers.blocks.order import proof  # slow to import, and most files are not run
+
+    forms = Forms()
+    runs: list[proof.Change] = []
+    for change in orders.changes:
+        block = document.blocks[change.block]
+        code = permuted(block, change.order, forms)  # None where the document itself keeps the old order
+        runs.append(proof.Change(block.code, block.marks, [change.order], [block.code if code is None else code]))
+    with proof.Prover(proof.SHARES[job.verify], job.seed) as prover:
+        outcomes = [outcome for [outcome] in prover.outcomes(runs)]
+    different = [
+        Fault(
+            change.place,
+            f"defect: its new order leaves another state ({outcome.detail})",
+            "it stays as it was; please report it",
+        )
+        for change, outcome in zip(orders.changes, outcomes, strict=True)
+        if outcome.name == "different"
+    ]
+    wrong = {fault.place for fault in different}
+    changes = [change for change in orders.changes if change.place not in wrong]
+    counts = Counter(f"run: {outcome.name}" for outcome in outcomes)
+    return Orders(changes, orders.statuses + counts, orders.faults), different
+
+
+def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
+    if job.only_blocks or job.limit is not None or job.verify != "dag" or job.diff:
+        raise ValueError(f"{file}: --only-block, --limit, --verify and --diff are for assembly, objects and programs")
+    if output == file and name != reading.LINES:
+        raise ValueError(f"{file}: its blocks become lines of hexadecimal, so it is not replaced; give -o FILE.csv")
+    statuses: Counter[str] = Counter()
+    faults: list[Fault] = []
+    before, after, n_lines = 0, 0, 0
+    size = None if file == STANDARD else file.stat().st_size
+    with (
+        _source(file) as source,
+        _sink(output) as sink,
+        tqdm(total=size, desc=file.name, unit="B", unit_scale=True, file=sys.stderr, leave=False) as progress,
+    ):
+        for answer in mapped(LineOrderer(job.orderer()), _numbered(reading.pieces(name, source, LINES)), WARM_UP):
+            sink.writelines(answer.lines)
+            statuses += answer.statuses
+            faults += answer.faults[: _LISTED - len(faults)]
+            before, after = before + answer.cycles[0], after + answer.cycles[1]
+            n_lines += len(answer.lines)
+            progress.update(sum(map(len, answer.lines)))
+    counts = Orders([], statuses, [])
+    return _result(file, output, name, job, counts, faults, (before, after), {"lines": n_lines})
+
+
+def _numbered(pieces: Iterator[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
+    """Pieces with the number of lines before each."""
+    before = 0
+    for lines in pieces:
+        yield before, lines
+        before += len(lines)
+
+
+@contextmanager
+def _source(file: Path) -> Iterator[BinaryIO]:
+    if file == STANDARD:
+        yield sys.stdin.buffer
+    else:
+        with file.open("rb") as source:
+            yield source
+
+
+@contextmanager
+def _sink(output: Path | None) -> Iterator[BinaryIO]:
+    """Where lines go: nowhere, standard output, or a file that takes its place when it is whole."""
+    if output is None:
+        with open(os.devnull, "wb") as sink:
+            yield sink
+    elif output == STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        mode = output.stat().st_mode if output.exists() else None
+        with replacing(output) as temporary, temporary.open("wb") as sink:
+            yield sink
+        if mode is not None:
+            output.chmod(mode)
+
+
+def _write(content: bytes, output: Path, file: Path) -> None:
+    """Write a document whole, with the permissions of the file that it was."""
+    if output == STANDARD:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    mode = file.stat().st_mode
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(output) as temporary:
+        temporary.write_bytes(content)
+    output.chmod(mode)
+
+
+def _result(
+    file: Path,
+    output: Path | None,
+    name: str,
+    job: Job,
+    orders: Orders,
+    faults: list[Fault],
+    cycles: tuple[int, int],
+    more: dict[str, Any],
+    failed: bool = False,
+) -> Result:
+    """What is said of a file, to people and as JSON."""
+    counts = {status: orders.statuses[status] for status in sorted(orders.statuses)}
+    blocks = sum(count for status, count in counts.items() if not status.startswith("run: ") and status != "empty")
+    report: dict[str, Any] = {
+        "file": str(file),
+        "format": name,
+        "out": None if output is None else str(output),
+        "for": job.target,
+        "by": job.by,
+        "memory": job.memory,
+        "verify": job.verify,
+        "blocks": blocks,
+        "statuses": counts,
+        "cycles_of_changed_blocks": {"before": cycles[0], "after": cycles[1]},
+        "faults": [fault._asdict() for fault in faults],
+    }
+    gain = f", predicted cycles of these {cycles[0]:,} -> {cycles[1]:,}" if cycles[0] else ""
+    rest = ", ".join(
+        f"{count:,} {_WORDS.get(status, status)}" for status, count in counts.items() if status != "changed"
+    )
+    summary = (
+        f"{file}: {blocks:,} blocks, {counts.get('changed', 0):,} changed{gain}; {rest or 'no others'} "
+        f"(for {job.target} by {job.by}, memory {job.memory})"
+    )
+    return Result(summary, faults, report | more, failed)
+
+
+_WORDS = {
+    "best": "with no faster order",
+    "single": "with one legal order",
+    "unsupported": "with an unknown instruction",
+    "bad": "that are none",
+    "empty": "lines without code",
+}

@@ -1,0 +1,128 @@
+"""Makespan and memory of many schedules at a time, for methods that search under a memory limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from learned_schedulers.graphs.devices.simulator import run
+from learned_schedulers.graphs.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """S schedules of a problem and their costs."""
+
+    orders: np.ndarray  # (S, n) int32
+    placements: np.ndarray  # (S, n) int32
+    seconds: np.ndarray  # (S,) makespan, even if the schedule does not fit the memory
+    ends: np.ndarray  # (S, n) seconds at which operations end
+    peaks: np.ndarray  # (S, m) most bytes that each device holds at a time
+    memory: float  # bytes of each device
+
+    def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
+        """The chosen schedules."""
+        return Evaluated(
+            self.orders[chosen],
+            self.placements[chosen],
+            self.seconds[chosen],
+            self.ends[chosen],
+            self.peaks[chosen],
+            self.memory,
+        )
+
+    @property
+    def fits(self) -> np.ndarray:
+        """(S,) bool: no device ever holds more than its memory."""
+        return np.all(self.peaks <= self.memory, axis=1)
+
+    @property
+    def costs(self) -> np.ndarray:
+        """(S,) seconds; infinite if the schedule does not fit the memory."""
+        return np.where(self.fits, self.seconds, np.inf)
+
+    @property
+    def excess(self) -> np.ndarray:
+        """(S,) sum over the devices of what they hold above their memory, as a share of it; 0 if the schedule fits."""
+        return np.maximum(self.peaks / self.memory - 1, 0.0).sum(1)
+
+
+def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> Evaluated:
+    """Simulate S schedules; orders, placements: (S, n). Equal to `simulator.makespans` and `simulator.peaks`.
+
+    Raises ValueError that names the first invalid schedule.
+    """
+    orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
+    parents, children, transfers = problem.parents, problem.children, problem.transfers
+    delays = transfers.slope * problem.sizes + transfers.delay
+    ends = np.full(placements.shape, np.nan)
+    fault = run(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, orders, placements, ends)
+    if fault >= 0:
+        raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
+    peaks = np.zeros((len(placements), problem.devices))
+    _peaks(
+        children.offsets,
+        children.targets,
+        problem.seconds,
+        delays,
+        problem.sizes,
+        problem.weights,
+        placements,
+        ends,
+        peaks,
+    )
+    return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
+
+
+@njit(cache=True, nogil=True)
+def _peaks(
+    offsets: np.ndarray,
+    children: np.ndarray,
+    seconds: np.ndarray,
+    delays: np.ndarray,
+    sizes: np.ndarray,
+    weights: np.ndarray,
+    placements: np.ndarray,
+    ends: np.ndarray,
+    peaks: np.ndarray,
+) -> None:
+    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`."""
+    n_devices, n = peaks.shape[1], len(seconds)
+    most = n + min(len(children), n * (n_devices - 1))  # results and their copies on other devices
+    times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
+    begins = np.empty(most)
+    last = np.empty(n_devices)  # end of a result's last reader on each device
+    for s in range(len(placements)):
+        placement, end = placements[s], ends[s]
+        count = 0
+        for i in range(n):
+            last[:] = -1.0
+            for edge in range(offsets[i], offsets[i + 1]):
+                device = placement[children[edge]]
+                last[device] = max(last[device], end[children[edge]])
+            release = max(end[i], last[placement[i]])  # of the result on the device that computes it
+            for device in range(n_devices):
+                if device != placement[i] and last[device] >= 0.0:
+                    release = max(release, end[i] + delays[i])
+                    begins[count], times[count] = end[i], last[device]
+                    changes[count], devices[count] = -sizes[i], device
+                    count += 1
+            begins[count], times[count] = end[i] - seconds[i], release
+            changes[count], devices[count] = -sizes[i], placement[i]
+            count += 1
+        # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
+        times[count : 2 * count] = begins[:count]
+        changes[count : 2 * count] = -changes[:count]
+        devices[count : 2 * count] = devices[:count]
+        in_use = np.zeros(n_devices)
+        for i in range(n):
+            in_use[placement[i]] += weights[i]
+        peaks[s] = in_use
+        device_weights = in_use.copy()
+        in_use[:] = 0.0
+        for event in np.argsort(times[: 2 * count], kind="mergesort"):
+            device = devices[event]
+            in_use[device] += changes[event]
+            peaks[s, device] = max(peaks[s, device], device_weights[device] + in_use[device])

@@ -1,0 +1,57 @@
+"""Targets by name: the proxy, three targets with frozen strengths, and links with real figures.
+
+The strengths come from a table in `frozen/`, which was made of development graphs before any method was compared: a
+test holds that list scheduling loses as much there as in Zhang et al. 2023, table 1. The hidden run times of `noisy`
+follow from the graph's hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.settings import Link
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.problems.problem import Problem
+from pipeline.lab.config.experiments import GraphTarget
+
+FROZEN = Path(__file__).parent / "frozen"
+
+
+def strengths(folder: Path = FROZEN) -> dict[str, float]:
+    """Noise, slope and delay by the name of their target. Raises ValueError that names the file if one is missing."""
+    path = folder / "graph_targets.csv"
+    try:
+        table = pd.read_csv(path).set_index("target")["strength"]
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(f"{path}: this is not a table of frozen targets ({error}); restore it from git") from error
+    if missing := sorted({str(name) for name in GraphTarget} - {str(GraphTarget.PROXY)} - set(table.index)):
+        raise ValueError(f"{path}: the strengths of {missing} are missing; restore it from git")
+    return {str(name): float(value) for name, value in table.items()}
+
+
+def hidden_of(graph_id: str, problem: Problem) -> np.ndarray:
+    """The hidden part of the run times of the graph with this hash, (draws, n)."""
+    return targets.hidden(problem, np.random.default_rng(list(bytes.fromhex(graph_id))))
+
+
+def target_of(
+    name: str, graph_id: str, problem: Problem, frozen: Mapping[str, float], links: Mapping[str, Link]
+) -> Target:
+    """The target `name` for a graph on its devices. Raises ValueError for a name that does not exist."""
+    match name:
+        case GraphTarget.PROXY:
+            return targets.proxy(problem)
+        case GraphTarget.NOISY:
+            return targets.noisy(problem, frozen[name], hidden_of(graph_id, problem))
+        case GraphTarget.BANDWIDTH:
+            return targets.bandwidth(problem, frozen[name])
+        case GraphTarget.LATENCY:
+            return targets.latency(problem, frozen[name])
+    if name not in links:
+        raise ValueError(f"no target {name!r}; the targets are {', '.join([*GraphTarget, *links])}")
+    return targets.linked(problem, links[name])

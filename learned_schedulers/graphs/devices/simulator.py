@@ -1,0 +1,163 @@
+"""Makespan and memory of schedules, simulated operation by operation in their order.
+
+A schedule is a topological order of all operations and a device for each of them. A device runs its operations in this
+order, each as soon as the device is free and all results that it needs have arrived. So any orders of the operations on
+the devices form a schedule if they do not wait for each other in a cycle. The makespan is the longest path over the
+graph's edges and the edges between neighbours on a device (Zhang et al. 2023, equation 1, transfers of section 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from learned_schedulers.graphs.problems.problem import Problem
+
+
+def makespans(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+    """Seconds of S schedules, (S,).
+
+    orders: (S, n), orders[s, t] = operation in slot t of schedule s; placements: (S, n), device of each operation.
+    Raises ValueError that names schedule, slot and operation if a schedule is not valid.
+    """
+    return _simulated(problem, orders, placements).max(1, initial=0.0)
+
+
+def starts(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndarray:
+    """Start of each operation in one schedule, (n,) seconds. Raises ValueError as `makespans`."""
+    return _simulated(problem, order[None], placement[None])[0] - problem.seconds
+
+
+def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+    """End of each operation, (S, n) seconds."""
+    shape = (len(orders), len(problem))
+    if orders.shape != shape or placements.shape != shape:
+        raise ValueError(
+            f"orders {orders.shape} and placements {placements.shape} of {shape[1]} operations; both must be {shape}"
+        )
+    parents, transfers = problem.parents, problem.transfers
+    ends = np.full(shape, np.nan)
+    fault = run(
+        parents.offsets,
+        parents.targets,
+        problem.seconds,
+        transfers.slope * problem.sizes + transfers.delay,
+        problem.devices,
+        np.ascontiguousarray(orders, np.int32),
+        np.ascontiguousarray(placements, np.int32),
+        ends,
+    )
+    if fault >= 0:
+        raise ValueError(_reason(problem, *divmod(fault, shape[1]), orders, placements))
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def run(
+    offsets: np.ndarray,
+    parents: np.ndarray,
+    seconds: np.ndarray,
+    delays: np.ndarray,
+    n_devices: int,
+    orders: np.ndarray,
+    placements: np.ndarray,
+    ends: np.ndarray,
+) -> int:
+    """Fill `ends`, (S, n), all NaN at first. Return schedule * n + slot of the first fault, or -1 without a fault."""
+    n = len(seconds)
+    free = np.empty(n_devices)
+    for s in range(len(orders)):
+        free[:] = 0.0
+        end, placement = ends[s], placements[s]
+        for t in range(n):
+            i = orders[s, t]
+            if i < 0 or i >= n or not np.isnan(end[i]):
+                return s * n + t
+            device = placement[i]
+            if device < 0 or device >= n_devices:
+                return s * n + t
+            start = free[device]
+            for edge in range(offsets[i], offsets[i + 1]):
+                parent = parents[edge]
+                arrival = end[parent]
+                if np.isnan(arrival):
+                    return s * n + t
+                if placement[parent] != device:
+                    arrival += delays[parent]
+                start = max(start, arrival)
+            end[i] = free[device] = start + seconds[i]
+    return -1
+
+
+def _reason(problem: Problem, schedule: int, slot: int, orders: np.ndarray, placements: np.ndarray) -> str:
+    i = int(orders[schedule, slot])
+    place = f"schedule {schedule}, slot {slot}"
+    if not 0 <= i < len(problem):
+        return f"{place}: there is no operation {i}; there are {len(problem)} operations"
+    if i in orders[schedule, :slot]:
+        return f"{place}: operation {i} appears for the second time"
+    device = int(placements[schedule, i])
+    if not 0 <= device < problem.devices:
+        return f"{place}: operation {i} is on device {device}; there are {problem.devices} devices"
+    before = problem.parents.targets[problem.parents.offsets[i] : problem.parents.offsets[i + 1]]
+    missing = min(set(before.tolist()) - set(orders[schedule, :slot].tolist()))
+    return f"{place}: operation {i} comes before operation {missing}, whose result it needs"
+
+
+def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndarray:
+    """The most bytes that each device holds at a time, (m,): its weights and the results of `residencies`."""
+    most = _most(residencies(problem, order, placement), problem.devices)
+    return most + np.bincount(placement, problem.weights, problem.devices)
+
+
+class Residencies(NamedTuple):
+    """R stays of a result in the memory of a device."""
+
+    begins: np.ndarray  # (R,) seconds
+    ends: np.ndarray  # (R,) seconds
+    sizes: np.ndarray  # (R,) bytes
+    devices: np.ndarray  # (R,) int64
+
+
+def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Residencies:
+    """When and where each result occupies memory in one schedule; order, placement: (n,).
+
+    A result occupies the device that computes it from the start of its operation until all its readers on this device
+    have ended and it has arrived on all other devices that need it. It occupies another device from the time when it
+    is sent (once for all readers there) until the last of these readers has ended. Weights are not included: they
+    occupy their device all the time.
+    """
+    begins = starts(problem, order, placement)
+    ends = begins + problem.seconds
+    sources, targets = problem.children.sources, problem.children.targets
+    arrivals = ends + problem.transfers.slope * problem.sizes + problem.transfers.delay
+    m = problem.devices
+    last_needed = np.maximum(ends, 0.0)  # on the device that computes the result
+    away = placement[sources] != placement[targets]
+    np.maximum.at(last_needed, sources[~away], ends[targets[~away]])
+    np.maximum.at(last_needed, sources[away], arrivals[sources[away]])
+    copies, readers = np.unique(sources[away].astype(np.int64) * m + placement[targets[away]], return_inverse=True)
+    copy_ends = np.zeros(len(copies))
+    np.maximum.at(copy_ends, readers, ends[targets[away]])
+    copied = copies // m
+    return Residencies(
+        begins=np.r_[begins, ends[copied]],
+        ends=np.r_[last_needed, copy_ends],
+        sizes=np.r_[problem.sizes, problem.sizes[copied]],
+        devices=np.r_[placement, copies % m].astype(np.int64),
+    )
+
+
+def _most(results: Residencies, m: int) -> np.ndarray:
+    """The largest sum of sizes at a time on each device, (m,). Memory freed at a time is available at that time."""
+    times = np.r_[results.ends, results.begins]  # lexsort is stable: of equal times, ends come first
+    changes = np.r_[-results.sizes, results.sizes]
+    devices = np.r_[results.devices, results.devices]
+    by_time = np.lexsort((times, devices))
+    most = np.zeros(m)
+    for device in range(m):
+        events = by_time[devices[by_time] == device]
+        most[device] = np.cumsum(changes[events]).max(initial=0.0)
+    return most

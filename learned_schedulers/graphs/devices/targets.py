@@ -1,0 +1,85 @@
+"""Targets, which schedules are judged on: the proxy that methods see, and three that differ from it as devices do.
+
+Zhang et al. 2023, section 4.3: hidden run times, and transfers bound by bandwidth or by latency. The paper does not
+publish their strengths; frozen ones are those at which list scheduling loses as much as in the paper's table
+(judging.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from learned_schedulers.graphs.devices.settings import Link
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.problems.problem import Problem, Transfers
+
+HIDDEN_DRAWS = 10  # draws of all run times of a graph on the target `noisy`
+
+
+@dataclass(frozen=True)
+class Target:
+    """A graph on its devices, with one or several draws of its run times; costs are means over the draws."""
+
+    draws: tuple[Problem, ...]
+
+    @property
+    def mean(self) -> Problem:
+        """The problem with the mean run time of each operation, for a method that builds one schedule."""
+        if len(self.draws) == 1:
+            return self.draws[0]
+        return replace(self.draws[0], seconds=np.mean([draw.seconds for draw in self.draws], axis=0))
+
+    @property
+    def bound(self) -> float:
+        """A lower bound of every schedule's cost."""
+        return float(np.mean([draw.bound for draw in self.draws]))
+
+    def seconds(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+        """Mean makespan over the draws of S schedules, (S,). Raises ValueError as the simulator does."""
+        return np.mean([makespans(draw, orders, placements) for draw in self.draws], axis=0)
+
+
+def proxy(problem: Problem) -> Target:
+    """The target without transfers: every result is on all devices at once."""
+    return Target((replace(problem, transfers=Transfers()),))
+
+
+def noisy(problem: Problem, level: float, normals: np.ndarray) -> Target:
+    """The target with log-normal run times, whose means are the run times of the proxy.
+
+    level: standard deviation of their logarithms; normals: (draws, n), standard normal (`hidden`).
+    """
+    factors = np.exp(level * normals - level**2 / 2)
+    return Target(tuple(replace(problem, seconds=problem.seconds * row, transfers=Transfers()) for row in factors))
+
+
+def hidden(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """The hidden part of a graph's run times, the same for every level of noise: (HIDDEN_DRAWS, n) standard normal."""
+    return rng.standard_normal((HIDDEN_DRAWS, len(problem)))
+
+
+def bandwidth(problem: Problem, slope: float) -> Target:
+    """Transfers without delay: a transfer of the mean size takes `slope` mean run times."""
+    mean_size = float(problem.sizes.mean()) if problem.sizes.any() else 1.0  # without bytes any unit will do
+    return Target((replace(problem, transfers=Transfers(slope=slope * _unit(problem) / mean_size)),))
+
+
+def latency(problem: Problem, delay: float) -> Target:
+    """Every transfer takes `delay` mean run times, independent of its size."""
+    return Target((replace(problem, transfers=Transfers(delay=delay * _unit(problem))),))
+
+
+def linked(problem: Problem, link: Link) -> Target:
+    """Transfers over a link with real figures; the run times must be those of real devices as well."""
+    return Target((replace(problem, transfers=transfers_over(link)),))
+
+
+def transfers_over(link: Link) -> Transfers:
+    """The seconds of a transfer over a link with real figures."""
+    return Transfers(slope=1 / link.bytes_per_second, delay=link.seconds)
+
+
+def _unit(problem: Problem) -> float:
+    return float(problem.seconds.mean()) if len(problem) else 0.0

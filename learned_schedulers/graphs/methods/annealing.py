@@ -1,0 +1,167 @@
+"""Simulated annealing from list scheduling's schedule; it may see the target (setting `sees`).
+
+A move gives one operation another device, or another slot between its last parent and its first child. Worse schedules
+are accepted with probability exp(-loss / temperature), where the temperature falls geometrically (Kirkpatrick et al.
+1983). The proposals are the best of all evaluated schedules, the start included.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numba import njit
+from pydantic import Field
+
+from learned_schedulers.graphs.devices.simulator import run
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.listing import by_critical_path
+from learned_schedulers.graphs.methods.rules.proposing import curve
+from learned_schedulers.graphs.methods.settings import SightedSettings
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.section import Positive
+
+Share = Annotated[float, Field(gt=0)]
+
+
+class Settings(SightedSettings):
+    evaluations: Positive = 1000  # schedules that are simulated, list scheduling's among them
+    hot: Share = 0.005  # temperature at first and at last, in makespans of the schedule that it starts from
+    cold: Share = 0.0005
+
+
+class Annealing:
+    def __init__(self, settings: Settings, target: Target | None = None) -> None:
+        self._settings, self._target = settings, target
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        visible_target = self._target or Target((problem,))
+        order, placement = by_critical_path(problem)
+        moves = budget.evaluations - 1 if len(problem) else 0
+        start = float(visible_target.seconds(order[None], placement[None])[0])
+        temperatures = start * np.geomspace(self._settings.hot, self._settings.cold, moves)
+        costs, orders, placements = annealed(
+            visible_target, order, placement, start, temperatures, rng, budget.proposals
+        )
+        return Proposals(orders, placements, stats=curve(costs, time.perf_counter() - began))
+
+
+def annealed(
+    visible_target: Target,
+    order: np.ndarray,
+    placement: np.ndarray,
+    start: float,
+    temperatures: np.ndarray,
+    rng: np.random.Generator,
+    count: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Costs of all evaluated schedules, (E,), and the best `count` of them as orders and placements, (S, n).
+
+    visible_target: its costs are used; order, placement: (n,), the schedule to start from, and its cost `start`;
+    temperatures: (moves,), of each move.
+    """
+    problem = visible_target.draws[0]
+    transfers, moves = problem.transfers, len(temperatures)
+    shape = (min(count, moves + 1), len(order))
+    results = _Results(np.empty(moves + 1), np.empty(shape, np.int32), np.empty(shape, np.int32))
+    results.costs[0], results.orders[0], results.placements[0] = start, order, placement
+    graph = _Graph(
+        parent_offsets=problem.parents.offsets,
+        parents=problem.parents.targets,
+        child_offsets=problem.children.offsets,
+        children=problem.children.targets,
+        seconds=np.stack([draw.seconds for draw in visible_target.draws]),
+        delays=transfers.slope * problem.sizes + transfers.delay,
+    )
+    uniforms = rng.random((moves, 4))
+    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), temperatures, uniforms, results)
+    return results.costs, results.orders, results.placements
+
+
+class _Graph(NamedTuple):
+    """A graph's arrays for the kernel `_anneal`."""
+
+    parent_offsets: np.ndarray  # (n + 1,)
+    parents: np.ndarray  # (E,)
+    child_offsets: np.ndarray  # (n + 1,)
+    children: np.ndarray  # (E,)
+    seconds: np.ndarray  # (D, n) run times of each draw
+    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
+
+
+class _Results(NamedTuple):
+    """The evaluated schedules; the start is the first of each."""
+
+    costs: np.ndarray  # (moves + 1,) seconds of all schedules
+    orders: np.ndarray  # (S, n) int32, of the best ones
+    placements: np.ndarray  # (S, n) int32, of the best ones
+
+
+@njit(cache=True, nogil=True)
+def _anneal(
+    graph: _Graph,
+    n_devices: int,
+    order: np.ndarray,
+    placement: np.ndarray,
+    temperatures: np.ndarray,
+    uniforms: np.ndarray,
+    results: _Results,
+) -> None:
+    """Fill `results`, whose first row is the start.
+
+    order, placement: (1, n), changed in place; uniforms: (moves, 4) numbers in [0, 1).
+    """
+    parents, parent_offsets = graph.parents, graph.parent_offsets
+    children, child_offsets = graph.children, graph.child_offsets
+    seconds, delays, costs = graph.seconds, graph.delays, results.costs
+    n = order.shape[1]
+    slots, ends = np.empty(n, np.int64), np.empty((1, n))
+    for t in range(n):
+        slots[order[0, t]] = t
+    best_costs = np.full(len(results.orders), np.inf)
+    best_costs[0] = current = costs[0]
+    filled, worst = 1, 0
+    for move in range(len(temperatures)):
+        i = int(uniforms[move, 0] * n)
+        before, device = slots[i], placement[0, i]
+        if uniforms[move, 1] < 0.5 and n_devices > 1:
+            placement[0, i] = (device + 1 + int(uniforms[move, 2] * (n_devices - 1))) % n_devices
+        else:
+            first, last = 0, n - 1
+            for edge in range(parent_offsets[i], parent_offsets[i + 1]):
+                first = max(first, slots[parents[edge]] + 1)
+            for edge in range(child_offsets[i], child_offsets[i + 1]):
+                last = min(last, slots[children[edge]] - 1)
+            _shift(order[0], slots, before, first + int(uniforms[move, 2] * (last - first + 1)))
+        cost = 0.0
+        for draw in range(len(seconds)):
+            ends[:] = np.nan
+            run(parent_offsets, parents, seconds[draw], delays, n_devices, order, placement, ends)
+            cost += ends.max() / len(seconds)
+        costs[move + 1] = cost
+        if filled < len(best_costs) or cost < best_costs[worst]:
+            place = filled if filled < len(best_costs) else worst
+            filled = max(filled, place + 1)
+            best_costs[place], results.orders[place], results.placements[place] = cost, order[0], placement[0]
+            worst = int(best_costs[:filled].argmax())
+        if cost <= current or uniforms[move, 3] < np.exp((current - cost) / temperatures[move]):
+            current = cost
+        else:
+            placement[0, i] = device
+            _shift(order[0], slots, slots[i], before)
+
+
+@njit(cache=True)
+def _shift(order: np.ndarray, slots: np.ndarray, source: int, target: int) -> None:
+    """Move the operation in slot `source` to slot `target`; those between them move by one slot the other way."""
+    i, step = order[source], 1 if target > source else -1
+    for t in range(source, target, step):
+        order[t] = order[t + step]
+        slots[order[t]] = t
+    order[target], slots[i] = i, target
+
+
+make = Annealing

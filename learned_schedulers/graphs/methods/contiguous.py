@@ -1,0 +1,59 @@
+"""An expert's manual placement: each device gets a contiguous part of the layers, with about the same run time.
+
+Two proposals: the operations are cut in the order of their numbers, and in the order of their depth (most edges on a
+path from the beginning), ties by number. The one rule of ordering orders the operations of each device.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.proposing import placed
+from learned_schedulers.graphs.methods.settings import GraphMethodSettings
+from learned_schedulers.graphs.problems.problem import Problem
+
+
+class Settings(GraphMethodSettings):
+    draws: ClassVar[bool] = False
+
+
+class Contiguous:
+    def __init__(self, settings: GraphMethodSettings) -> None:
+        pass
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        numbers = np.arange(len(problem))
+        layers = np.argsort(_depths(problem.parents.offsets, problem.parents.targets), kind="stable")
+        sequences = [numbers, layers][: budget.proposals]
+        return placed(problem, np.stack([split(problem, sequence) for sequence in sequences]), began)
+
+
+def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
+    """Device of each operation, (n,) int32: the sequence is cut into m parts of about equal run time.
+
+    When the total run time is cut into m equal parts, an operation goes where the middle of its own run time falls.
+    """
+    seconds = problem.seconds[sequence]
+    total = seconds.sum()
+    middles = (np.cumsum(seconds) - seconds / 2) / total if total else np.linspace(0, 1, len(seconds))
+    placement = np.empty(len(sequence), np.int32)
+    placement[sequence] = np.minimum(middles * problem.devices, problem.devices - 1).astype(np.int32)
+    return placement
+
+
+@njit(cache=True)
+def _depths(offsets: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    depths = np.zeros(len(offsets) - 1, np.int32)
+    for i in range(len(depths)):
+        for edge in range(offsets[i], offsets[i + 1]):
+            depths[i] = max(depths[i], depths[parents[edge]] + 1)
+    return depths
+
+
+make = Contiguous

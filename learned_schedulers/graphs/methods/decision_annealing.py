@@ -1,0 +1,71 @@
+"""Simulated annealing over the same decisions as GO's, one operation at a time, without a network and without groups.
+
+A move gives one operation another device, leaves it open, or gives it another level of priority
+(devices/completion.py). Worse decisions are accepted with probability exp(-loss / temperature), where the temperature
+falls geometrically (Kirkpatrick et al. 1983). It starts from HEFT's schedule, as GO does, and knows the target and the
+memory.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, Completion, Decisions
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.settings import GraphMethodSettings
+from learned_schedulers.graphs.models.whole_graph.search import losses
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.section import Positive
+
+Share = Annotated[float, Field(gt=0)]
+
+
+class Settings(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    hot: Share = 0.005  # temperature at first and at last, in losses of the best so far
+    cold: Share = 0.0002
+    placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
+
+
+class DecisionAnnealing:
+    def __init__(self, settings: Settings, target: Target) -> None:
+        self._settings, self._target = settings, target
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        n, m, moves = len(problem), problem.devices, budget.evaluations - 1
+        completion = Completion(self._target.mean)
+        current = Decisions.open(n)
+        evaluated = completion(current)
+        best, loss = evaluated, float(losses(completion, evaluated)[0])
+        least, costs = loss, [float(evaluated.costs[0])]
+        temperatures = np.geomspace(self._settings.hot, self._settings.cold, max(moves, 1))
+        for move in range(moves if n else 0):
+            i, (task, choice, accept) = int(rng.integers(n)), rng.random(3)
+            changed = Decisions(current.devices.copy(), current.levels.copy())
+            if task < self._settings.placing:
+                changed.devices[0, i] = OPEN + int(choice * (m + 1))
+            else:
+                changed.levels[0, i] = int(choice * LEVELS)
+            evaluated = completion(changed)
+            costs.append(float(evaluated.costs[0]))
+            changed_loss = float(losses(completion, evaluated)[0])
+            if changed_loss <= loss or accept < np.exp((loss - changed_loss) / (temperatures[move] * least)):
+                current, loss = changed, changed_loss
+            if changed_loss < least:
+                best, least = evaluated, changed_loss
+        if not best.fits[0]:
+            return nothing_fits(best, budget.evaluations)
+        stats = improvements(np.array(costs), time.perf_counter() - began)
+        return Proposals(best.orders, best.placements, stats=stats)
+
+
+make = DecisionAnnealing

@@ -1,0 +1,51 @@
+"""Methods that fuse the operations of a graph; one file, one method, found by the registry (learned_schedulers/methods.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from learned_schedulers import methods as registry
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
+from learned_schedulers.graphs.compilers.levels import levels_of
+from learned_schedulers.graphs.compilers.plan import Plan
+from learned_schedulers.graphs.devices.completion import OPEN, PLAIN
+from learned_schedulers.graphs.models.fusing.joint import Machine, Scheduled, schedule_of_plan
+from learned_schedulers.graphs.models.fusing.settings import FusionMethod
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A method's plan; on several devices with a schedule of its kernels."""
+
+    plan: Plan
+    costs: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (evaluations,) seconds; none if none are recorded
+    scheduled: Scheduled | None = None
+
+
+class Method(Protocol):
+    """The interface of every method."""
+
+    def fuse(self, problem: FusionProblem, rng: np.random.Generator, machine: Machine | None = None) -> Fusion:
+        """A plan of the problem, for one device or for a machine of several.
+
+        Raises methods.Unsupported for a problem that it does not support.
+        """
+        ...
+
+
+def make(entry: FusionMethod, resources: Mapping[str, object] | None = None) -> Method:
+    """The method of an entry. `weights`: the file of its network. Raises ValueError if this is missing."""
+    method: Method = registry.make("fusion", entry.file, entry, resources or {})
+    return method
+
+
+def fusion_of(problem: FusionProblem, plan: Plan, costs: np.ndarray, machine: Machine | None) -> Fusion:
+    """The answer of a method that only fuses; on several devices HEFT places and orders the kernels of its plan."""
+    if machine is None:
+        return Fusion(plan, costs)
+    undecided = np.full(problem.n, OPEN, np.int8), np.full(problem.n, PLAIN, np.int8)
+    return Fusion(plan, scheduled=schedule_of_plan(problem, machine, plan, levels_of(problem, plan), *undecided))

@@ -1,0 +1,95 @@
+"""GO (Zhou et al. 2020): a network places and orders a whole graph, in rounds that start from the best schedule so far.
+
+In mode `one` it learns from this graph alone; with a `model`, trained on other graphs, it starts from that network, and
+may go on learning. It knows the target, and its costs are those of the target and of the memory: a schedule that does
+not fit is invalid.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from learned_schedulers.graphs.devices.completion import Completion
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.repair import repaired
+from learned_schedulers.graphs.methods.settings import GraphMethodSettings
+from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, load
+from learned_schedulers.graphs.models.whole_graph.search import Learner, State, search
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as NetworkSettings
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.section import Positive
+
+Tasks = Literal["joint", "separate", "placement", "priority"]
+
+
+class Settings(GraphMethodSettings):
+    evaluations: Positive = 2000  # schedules that are simulated
+    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
+    tasks: Tasks = "joint"  # separate: first all placements, then all priorities
+    # What the first round starts from: HEFT's schedule, even where it exceeds the memory (repaired before, it leads to
+    # worse ones in the end), or the expert's placement by layers, repaired.
+    start: Literal["open", "expert"] = "open"
+    settings: NetworkSettings = NetworkSettings()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        weights = set() if self.model is None else {"weights"}
+        return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))
+
+
+class Go:
+    def __init__(
+        self, settings: Settings, target: Target, weights: Path | None = None, expert: np.ndarray | None = None
+    ) -> None:
+        self._settings, self._target, self._weights, self._expert = settings, target, weights, expert
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        began = time.perf_counter()
+        n = len(problem)
+        if not n:
+            nothing = np.zeros((1, 0), np.int32)
+            return Proposals(nothing, nothing, stats=improvements(np.zeros(1), 0.0))
+        network = self._network(int(rng.integers(2**63)))
+        search_settings = self._settings.settings
+        learn = Learner(network, search_settings.learning_rate) if self._settings.learns else None
+        start = self._start()
+        if start is None:
+            return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
+        shares = _shares(self._settings.tasks, search_settings.placing)
+        result = search(network, start, search_settings, shares, budget.evaluations, rng, learn)
+        if not result.best.fits[0]:
+            return nothing_fits(result.best, budget.evaluations)
+        stats = improvements(result.costs, time.perf_counter() - began)
+        return Proposals(result.best.orders, result.best.placements, stats=stats)
+
+    def _start(self) -> State | None:
+        """The state to start from; None if the expert's placement cannot be repaired."""
+        completion = Completion(self._target.mean)
+        if self._expert is None:
+            return State.begin(completion)
+        schedule = repaired(self._target.mean, self._expert)
+        return None if schedule is None else State.begin(completion, schedule[1])
+
+    def _network(self, seed: int) -> WholeGraph:
+        """The trained network, or one with random weights."""
+        if self._weights is not None:
+            return load(self._weights)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return WholeGraph(self._settings.settings)
+
+
+def _shares(tasks: Tasks, placing: float) -> tuple[float, ...]:
+    """Shares of the moves that place, in parts of equal length."""
+    return {"joint": (placing,), "separate": (1.0, 0.0), "placement": (1.0,), "priority": (0.0,)}[tasks]
+
+
+make = Go

@@ -1,0 +1,77 @@
+"""List scheduling: whenever a device is free, it starts the ready operation of highest priority.
+
+No device is idle while an operation is ready; therefore, without transfers, a schedule takes at most 2 - 1/m times the
+shortest (Graham 1969). Ties go to the operation, and to the device, of the lowest number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from learned_schedulers.graphs.methods.rules.heap import pop, push
+from learned_schedulers.graphs.problems.problem import Problem
+
+
+def listed(problem: Problem, priorities: np.ndarray, devices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orders and placements of S schedules, (S, n) int32 each, as if there were no transfers.
+
+    priorities: (S, n); devices: (S,), how many of the problem's devices each schedule uses, at least 1.
+    """
+    orders, placements = np.empty(priorities.shape, np.int32), np.empty(priorities.shape, np.int32)
+    children, waiting = problem.children, np.diff(problem.parents.offsets)
+    _list(children.offsets, children.targets, waiting, problem.seconds, priorities, devices, orders, placements)
+    return orders, placements
+
+
+def by_critical_path(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Order and placement of list scheduling on all devices, the longest path to the end first; (n,) each."""
+    orders, placements = listed(problem, problem.tails[None], np.array([problem.devices]))
+    return orders[0], placements[0]
+
+
+@njit(cache=True, nogil=True)
+def _list(
+    offsets: np.ndarray,
+    children: np.ndarray,
+    parent_counts: np.ndarray,
+    seconds: np.ndarray,
+    priorities: np.ndarray,
+    devices: np.ndarray,
+    orders: np.ndarray,
+    placements: np.ndarray,
+) -> None:
+    """parent_counts: (n,), the number of parents of each operation."""
+    n = len(seconds)
+    ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # heap of operations that may start now, by priority
+    later_keys, later = np.empty(n), np.empty(n, np.int32)  # heap of those whose parents are scheduled, by release
+    release = np.empty(n)
+    for s in range(len(orders)):
+        free = np.zeros(devices[s])
+        waiting = parent_counts.copy()
+        release[:] = 0.0
+        n_ready, n_later, now = 0, 0, 0.0
+        for i in range(n):
+            if waiting[i] == 0:
+                n_later = push(later_keys, later, n_later, 0.0, i)
+        for t in range(n):
+            now = max(now, free.min())
+            if n_ready == 0:  # then an operation is released later, as the graph has no cycles
+                now = max(now, later_keys[0])
+            while n_later > 0 and later_keys[0] <= now:
+                i = pop(later_keys, later, n_later)
+                n_later -= 1
+                n_ready = push(ready_keys, ready, n_ready, -priorities[s, i], i)
+            i = pop(ready_keys, ready, n_ready)
+            n_ready -= 1
+            device = 0
+            while free[device] > now:
+                device += 1
+            orders[s, t], placements[s, i] = i, device
+            end = free[device] = now + seconds[i]
+            for edge in range(offsets[i], offsets[i + 1]):
+                child = children[edge]
+                waiting[child] -= 1
+                release[child] = max(release[child], end)
+                if waiting[child] == 0:
+                    n_later = push(later_keys, later, n_later, release[child], child)

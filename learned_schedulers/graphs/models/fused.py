@@ -1,0 +1,196 @@
+"""Schedules drawn on a CPU from a policy that reads the graph once: as rollout.schedules, but several times as fast.
+
+Work for every operation that may be added, of which a state may have hundreds, is compiled (fused_kernels.py); work
+that is done once for a state stays with torch. Probabilities are those of rollout.py but for rounding. An operation is
+drawn by one uniform number, so the schedules differ from those of rollout.py with the same generator. The environment's
+tensors hold the states at all times.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import fused_kernels as kernels
+from learned_schedulers.graphs.models.observation import LATER_THAN_BEST, N_DEVICE, N_OPERATION, N_PAIR, N_STATE
+from learned_schedulers.graphs.models.reads_once import Graph, ReadsOnce
+from learned_schedulers.graphs.problems.problem import Problem
+
+_LINE = 16  # float32 numbers in a line of the processor's cache
+
+
+class Drawing:
+    """B schedules that are drawn side by side: each of n steps calls `observe`, `choose`, `place` and `add`."""
+
+    def __init__(
+        self, policy: ReadsOnce, graph: Graph, problem: Problem, environment: Environment, condition: torch.Tensor
+    ) -> None:
+        """environment: B empty schedules of the problem; condition: (B, N_CONDITIONS)."""
+        self._policy, self._graph, self._env = policy, graph, environment
+        batch, n, m = environment.batch, environment.operations, environment.devices
+        self._by_start = policy.settings.sequence == "by_start"
+        self._unit = float(environment.seconds.mean()) or 1.0
+        self._total = float(environment.seconds.sum()) or 1.0
+        self._remaining = n
+        vectors = graph.vectors[:-1].numpy()
+        children, parents, transfers = problem.children, problem.parents, problem.transfers
+        self._operations = kernels.Operations(
+            seconds=problem.seconds,
+            delays=transfers.slope * problem.sizes + transfers.delay,
+            tails=problem.tails,
+            lengths=(problem.seconds / (self._unit + problem.seconds)).astype(np.float32),
+            child_offsets=children.offsets,
+            children=children.targets,
+            parent_offsets=parents.offsets,
+            parents=parents.targets,
+            vectors=vectors,
+        )
+        names = ("waiting", "placement", "ends", "needed", "arrivals", "free", "last", "now", "added")
+        sources = np.flatnonzero(np.diff(parents.offsets) == 0).astype(np.int32)
+        ready = np.zeros((batch, n), np.int32)
+        ready[:, : len(sources)] = sources
+        self._states = kernels.States(
+            **{name: getattr(environment, name).numpy() for name in names},
+            ready=ready,
+            counts=np.full(batch, len(sources)),
+            work=np.full(batch, problem.seconds.sum()),
+            sums=np.tile(vectors.sum(0, dtype=np.float64), (batch, 1)),
+        )
+        row = _LINE * ((n // _LINE + 1) | 1)  # an odd number of lines: columns do not displace each other in the cache
+        width, hidden = vectors.shape[1], policy.settings.hidden
+        self.observations = kernels.Observations(
+            tips=np.empty((batch, m), np.int64),
+            devices=np.empty((batch, m, N_DEVICE), np.float32),
+            whole=np.empty((batch, N_STATE + width + 2), np.float32),
+            counts=np.empty(batch, np.int64),
+            operations=np.empty((batch, n), np.int32),
+            candidates=np.empty((batch, N_OPERATION, row), np.float32),
+        )
+        self.scores = np.empty((batch, n), np.float32)
+        self.pairs, self._barred = np.empty((batch, m, N_PAIR), np.float32), np.empty((batch, m), np.float32)
+        self._first, self._second = (np.empty((batch, m, hidden), np.float32) for _ in range(2))
+        self._whole, self._context = (np.empty((batch, hidden), np.float32) for _ in range(2))
+        self._weigh()
+        self._conditioned(condition)
+
+    def _weigh(self) -> None:
+        """Weights, transposed to (inputs, outputs), so that there are few products. Sums over devices precede them."""
+        policy, graph, m = self._policy, self._graph, self._env.devices
+        self._of_tips = (_array(graph.as_tip + policy.device.bias), _array(policy.device.weight.T))
+        device, state, unscheduled = policy.device_out, policy.state, policy.of_left
+        self._of_sum = _array(device.weight.T / m)
+        biases = torch.stack([device.bias, state.bias + unscheduled.bias])
+        self._of_whole = _array(torch.cat([state.weight.T, unscheduled.weight.T, biases]))
+        self._of_context, self._context_bias = _array(policy.context.weight.T), _array(policy.context.bias)
+        self._of_operations = _padded(policy.operation_context.weight.T)
+        self._of_pairs = _array(policy.pair_context.weight.T)
+        self._pair_tables = (
+            _array(policy.pair_tip(graph.vectors) + policy.pair_in.bias),
+            _array(graph.as_choice + policy.pair_context.bias),
+            _array(policy.pair_in.weight.T),
+        )
+        second, out = policy.pair_score.second, policy.pair_score.out
+        assert second is not None
+        self._of_second, self._second_bias = _array(second.weight.T), _array(second.bias)
+        self._of_out = _array(out.weight.T)
+
+    def _conditioned(self, condition: torch.Tensor) -> None:
+        """Everything that depends on the weights and the condition alone."""
+        policy, hidden = self._policy, self._policy.settings.hidden
+        stakes = condition[:, :1].exp()
+        scale, shift = policy.operation_film(condition)
+        shift = shift + scale * policy.operation_context.bias
+        weight = policy.operation_score.out.weight
+        out = weight[0] + stakes * weight[1]
+        table = self._graph.as_operation + policy.operation_in.bias
+        blocks = -(-hidden // kernels.LANES)
+        features = _padded(policy.operation_in.weight.T).reshape(N_OPERATION, blocks, kernels.LANES)
+        weights = np.zeros((blocks, kernels.BLOCK), np.float32)
+        weights[:, : N_OPERATION * kernels.LANES] = features.transpose(1, 0, 2).reshape(blocks, -1)
+        preferences = policy.preference_film(condition)[0] * policy.preference[:2] * stakes
+        self._head = (_padded(table), weights, _padded(scale), _padded(shift))
+        self._out = (_padded(out), preferences.numpy())
+        self._stakes = stakes.numpy()
+        self._preference = (stakes * policy.preference[2]).numpy()
+        self._pair_film = [_array(part) for part in policy.pair_film(condition)]
+
+    def observe(self) -> None:
+        """Fill `observations`, and `scores` of the operations that may be added; P is proportional to exp(score)."""
+        observations = self.observations
+        kernels.observe(
+            self._operations, self._states, observations, self._by_start, self._remaining, self._unit, self._total
+        )
+        kernels.tips(observations, *self._of_tips, self._first)
+        _silu(self._first)
+        np.matmul(self._first.sum(1), self._of_sum, out=self._whole)
+        self._whole += observations.whole @ self._of_whole
+        _silu(self._whole)
+        np.matmul(self._whole, self._of_context, out=self._context)
+        self._context += self._context_bias
+        _silu(self._context)
+        kernels.score(observations, *self._head, self._context @ self._of_operations, *self._out, self.scores)
+
+    def choose(self, uniforms: np.ndarray) -> np.ndarray:
+        """An operation for each schedule, (B,), drawn by a uniform number in [0, 1) each."""
+        index = np.empty(len(uniforms), np.int64)
+        kernels.draw(self.scores, self.observations.counts, uniforms, index)
+        return self.observations.operations[np.arange(len(index)), index]
+
+    def place(self, operations: np.ndarray) -> np.ndarray:
+        """Scores of the devices for one operation of each schedule, (B, m) float32; -infinity on a forbidden device."""
+        pairs, first, second = self.pairs, self._first, self._second
+        kernels.pair(self._states, self._by_start, self._unit, operations, pairs, self._barred)
+        context = self._context @ self._of_pairs
+        layer = (*self._pair_tables, *self._pair_film, context, first)
+        kernels.pair_hidden(self.observations, operations, pairs, *layer)
+        hidden = first.shape[-1]
+        np.matmul(first.reshape(-1, hidden), self._of_second, out=second.reshape(-1, hidden))
+        second += self._second_bias
+        _silu(second)
+        out = (second.reshape(-1, hidden) @ self._of_out).reshape(*first.shape[:2], 2)
+        scores: np.ndarray = out[..., 0] + self._stakes * out[..., 1] + self._preference * pairs[..., LATER_THAN_BEST]
+        return scores + self._barred
+
+    def add(self, operations: np.ndarray, devices: np.ndarray) -> None:
+        """Add an operation to a device in every schedule, (B,) each."""
+        kernels.add(self._operations, self._states, operations, devices)
+        self._remaining -= 1
+
+
+@torch.inference_mode()
+def schedules(
+    policy: ReadsOnce,
+    graph: Graph,
+    problem: Problem,
+    environment: Environment,
+    condition: torch.Tensor,
+    generator: torch.Generator,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """B schedules drawn from P_F: orders and placements, (B, n) each; arguments as of rollout.schedules."""
+    drawing = Drawing(policy, graph, problem, environment, condition)
+    batch, n, m = environment.batch, environment.operations, environment.devices
+    orders = np.empty((batch, n), np.int64)
+    counts, devices = np.full(batch, m), np.empty(batch, np.int64)
+    for step in range(n):
+        uniforms = torch.rand((2, batch), generator=generator, dtype=torch.float64).numpy()
+        drawing.observe()
+        operations = drawing.choose(uniforms[0])
+        kernels.draw(drawing.place(operations), counts, uniforms[1], devices)
+        drawing.add(operations, devices)
+        orders[:, step] = operations
+    return torch.from_numpy(orders), environment.placement
+
+
+def _silu(values: np.ndarray) -> None:
+    functional.silu(torch.from_numpy(values), inplace=True)
+
+
+def _array(values: torch.Tensor) -> np.ndarray:
+    return np.ascontiguousarray(values.detach().numpy())
+
+
+def _padded(values: torch.Tensor) -> np.ndarray:
+    """(N, hidden) -> (N, a multiple of LANES), with zeros at the end of each row."""
+    return _array(functional.pad(values.detach(), (0, -values.shape[1] % kernels.LANES)))

@@ -1,0 +1,160 @@
+"""The best schedule that fast methods find on the user's link.
+
+All methods but HEFT and GO propose schedules without knowledge of transfers; the best proposal of each on the link
+counts. Annealing starts from the best schedule of all classical methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.devices.targets import Target, proxy
+from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.graphs.methods.annealing import annealed
+from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.methods.rules.repair import fits, repaired
+from learned_schedulers.graphs.methods.settings import graph_entry
+from learned_schedulers.graphs.models import SHIPPED
+from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
+from learned_schedulers.graphs.problems.problem import Problem
+
+By = Literal["classical", "gflownet", "go"]
+METHODS: dict[By, tuple[str, ...]] = {
+    "classical": ("one_device", "contiguous", "list_scheduling", "heft", "randomised_list"),
+    "gflownet": ("one_device", "list_scheduling", "gflownet"),
+    "go": ("one_device", "list_scheduling", "heft", "go"),
+}
+_SETTINGS: dict[str, dict[str, Any]] = {  # like `gflownet_on_target` and `go_fine_tuned` in params.yaml
+    "gflownet": {"told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
+    "go": {"model": "shipped"},
+}
+_WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
+NETWORKS = {"gflownet": "the GFlowNet", "go": "GO"}
+_EVALUATIONS = 2000  # schedules that GO simulates
+_PROPOSALS = 1000  # of randomised list scheduling
+_DRAWN = 10_000_000  # most operations of all its proposals: large graphs get fewer proposals, to save memory
+_VISITED = 1_000_000_000  # operations and edges that annealing visits in about ten seconds
+_LEAST_MOVES, _MOST_MOVES = 1000, 1_000_000
+# Temperatures relative to the makespan of the initial schedule. It is already good, and hotter walks never return to
+# such a schedule: measured on forward graphs of Inception-v3, RNNLM and GPT-2.
+_HOT, _COLD = 2e-4, 1e-5
+_ANNEALED = 20  # best schedules of annealing whose memory is checked
+_CHECKED = 20  # best proposals of a method whose memory is checked
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Result of one method."""
+
+    method: str
+    order: np.ndarray | None = None  # (n,) int32; None: no schedule fits
+    placement: np.ndarray | None = None  # (n,) int32
+    seconds: float = np.inf  # makespan
+    message: str = ""  # why there is no schedule
+
+
+def trials(
+    problem: Problem,
+    seed: int,
+    groups: np.ndarray | None = None,
+    moves: int | None = None,
+    by: By = "classical",
+) -> list[Trial]:
+    """Results of all methods. The last one is annealing, or the network if `by` names one.
+
+    groups: (n,), operations of the same group must share a device; moves: number of annealing's moves, by default for
+    about ten seconds. The same seed gives the same schedules.
+    """
+    target, without = Target((problem,)), proxy(problem).mean
+    results = []
+    for number, method in enumerate(METHODS[by]):
+        settings = graph_entry(method, **_SETTINGS.get(method, {}))
+        budget = Budget(max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))), _EVALUATIONS)
+        inputs = {"target": target} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
+        proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
+        results.append(_best(method, problem, proposals.orders, proposals.placements, groups, proposals.message))
+    if by in NETWORKS:
+        return results
+    start = min(results, key=lambda trial: trial.seconds)
+    if moves is None:
+        visited = len(problem) + len(problem.children.targets)
+        moves = max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
+    if start.order is None or start.placement is None or not start.seconds or not moves:
+        return results
+    temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
+    rng = np.random.default_rng([seed, len(METHODS[by])])
+    _, orders, placements = annealed(target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED)
+    return [*results, _best("annealing", problem, orders, placements, groups, "")]
+
+
+def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
+    """The first trial with the least makespan; if `by` names a network, the network's trial.
+
+    Raises ValueError if the network has no schedule.
+    """
+    if by in NETWORKS:
+        trial = trials[-1]
+        if trial.order is None:
+            raise ValueError(f"{NETWORKS[by]} has no schedule: {trial.message}; leave out --by {by}")
+        return trial
+    return min(trials, key=lambda trial: trial.seconds)
+
+
+def _best(
+    method: str,
+    problem: Problem,
+    orders: np.ndarray,
+    placements: np.ndarray,
+    groups: np.ndarray | None,
+    message: str,
+) -> Trial:
+    """The best proposal that fits, or else the best proposal after repair; orders, placements: (S, n)."""
+    if not len(orders):
+        return Trial(method, message=message)
+    if groups is not None:
+        proposed, placements = placements, np.stack([united(problem, placement, groups) for placement in placements])
+        same = (proposed == placements).all(1, keepdims=True)
+        orders = np.where(same, orders, ordered(problem, placements))
+    costs = makespans(problem, orders, placements)
+    by_cost = np.argsort(costs, kind="stable")[:_CHECKED].tolist()
+    for s in by_cost:
+        if fits(problem, orders[s], placements[s]):
+            return Trial(method, orders[s], placements[s], float(costs[s]))
+    schedule = repaired(problem, placements[by_cost[0]], groups)
+    if schedule is None:
+        return Trial(method, message="none of its schedules fits the memory")
+    order, placement = schedule
+    return Trial(method, order, placement, float(makespans(problem, order[None], placement[None])[0]))
+
+
+def united(problem: Problem, placement: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """`placement` with each group on the device that has most of its run time, of equal devices the first: (n,) int32.
+
+    A group that takes no time goes to the device with most of its operations.
+    """
+    count = int(groups.max(initial=-1)) + 1
+    least = (float(problem.seconds.sum()) or 1.0) * 1e-9 / max(len(problem), 1)
+    work = np.bincount(groups * problem.devices + placement, problem.seconds + least, count * problem.devices)
+    return work.reshape(count, problem.devices).argmax(1)[groups].astype(np.int32)
+
+
+def why_nothing_fits(problem: Problem, names: Sequence[str], groups: np.ndarray | None = None) -> str:
+    """A message for the case that no trial has a schedule."""
+    groups = np.arange(len(problem)) if groups is None else groups
+    children = problem.children
+    read = np.bincount(children.targets, problem.sizes[children.sources], len(problem))
+    least = np.bincount(groups, problem.weights)[groups] + read + problem.sizes
+    device_memory = f"a device has {problem.memory / 1e9:.6g} GB"
+    i = int(least.argmax())
+    if least[i] > problem.memory:
+        need = f"operation {names[i]} needs {least[i] / 1e9:.6g} GB for its inputs, result and weights"
+        return f"{need}, but {device_memory}; give more --memory"
+    total, room = problem.weights.sum(), problem.memory * problem.devices
+    if total > room:
+        return f"its weights are {total / 1e9:.6g} GB, but {device_memory}; give more --memory or more --devices"
+    return f"no schedule that fits the memory was found: {device_memory}; give more --memory or more --devices"

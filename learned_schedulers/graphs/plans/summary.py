@@ -1,0 +1,85 @@
+"""Console text about a plan: every method's makespan, then the work of each device in the best schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from learned_schedulers.graphs.devices.simulator import peaks
+from learned_schedulers.graphs.devices.timeline import Timeline
+from learned_schedulers.graphs.plans.best import Trial
+from learned_schedulers.graphs.problems.problem import Problem
+
+
+def methods_text(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
+    """A line for each method: its makespan, its speedup over one device, and the makespan over the lower bound."""
+    rows, notes = [("method", "makespan", "speedup", "over bound")], [""]
+    for trial in trials:
+        rows.append((trial.method, *_compared(problem, trial.seconds)))
+        notes.append("<- chosen" if trial is best else trial.message)
+    rows.append(("lower bound", *_compared(problem, problem.bound)))
+    return aligned(rows, [*notes, _binding(problem)])
+
+
+def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, times: Timeline) -> str:
+    """A line for each device: operations, busy time, bytes sent, and the most memory that it needs."""
+    most = peaks(problem, order, placement)
+    rows = [("device", "operations", "busy", "share", "sent", "peak memory", "weights")]
+    for device in range(problem.devices):
+        inside = placement == device
+        busy = float(problem.seconds[inside].sum())
+        rows.append(
+            (
+                str(device),
+                str(int(inside.sum())),
+                milliseconds(busy),
+                f"{busy / times.makespan if times.makespan else 0.0:.1%}",
+                megabytes(float(problem.sizes[times.results[times.senders == device]].sum())),
+                megabytes(float(most[device])),
+                megabytes(float(problem.weights[inside].sum())),
+            )
+        )
+    return aligned(rows)
+
+
+def _compared(problem: Problem, seconds: float) -> tuple[str, str, str]:
+    """A makespan, its speedup over one device, and its ratio to the bound; dashes for an infinite makespan."""
+    if np.isinf(seconds):
+        return "-", "-", "-"
+    alone = float(problem.seconds.sum())  # seconds on one device, even if its memory is too small
+    return milliseconds(seconds), ratio(alone, seconds), ratio(seconds, problem.bound)
+
+
+def _binding(problem: Problem) -> str:
+    """What the lower bound follows from."""
+    if problem.critical_path >= problem.bound:
+        return "the longest path"
+    return f"all work spread over {problem.devices} devices"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as milliseconds with four digits."""
+    return f"{1e3 * seconds:,.4g} ms" if seconds < 1 else f"{1e3 * seconds:,.0f} ms"
+
+
+def megabytes(count: float) -> str:
+    """Bytes as megabytes."""
+    return f"{count / 1e6:,.1f} MB"
+
+
+def ratio(value: float, by: float) -> str:
+    """value / by as text; 1 if `by` is 0."""
+    return f"{value / by:.3f}" if by else "1.000"
+
+
+def aligned(rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """Columns of text, the first aligned to the left, the rest to the right; then a note on each row."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row, note in zip_longest(rows, notes, fillvalue=""):
+        (label, label_width), *numbers = zip(row, widths, strict=True)
+        cells = [label.ljust(label_width), *(cell.rjust(width) for cell, width in numbers), note]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

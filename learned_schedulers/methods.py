@@ -1,0 +1,48 @@
+"""The one registry of methods: each is one file, found by its kind and its name. Both wings make methods by it.
+
+A file ends in `make = <class>`; the class gets the method's settings, and the resources that these name in `needs` (it
+fails without them) and in `uses` (it receives them if they are available). What a method of each kind has to offer is a
+Protocol in the package of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"  # states of an answer
+Kind = Literal["block", "graph", "fusion"]
+PACKAGES: dict[Kind, str] = {
+    "block": "learned_schedulers.blocks.methods",
+    "graph": "learned_schedulers.graphs.methods",
+    "fusion": "learned_schedulers.graphs.methods.fusing",
+}
+Budget = TypeVar("Budget")
+
+
+class Unsupported(ValueError):
+    """A method does not support a problem; the message says why."""
+
+
+def make(kind: Kind, name: str, settings: Any, resources: Mapping[str, object]) -> Any:
+    """The method in the file of this name. Raises ValueError if a resource that it needs is missing."""
+    if missing := sorted(settings.needs - set(resources)):
+        raise ValueError(f"the method {name!r} is not given what it needs: {', '.join(missing)}")
+    chosen = {key: resource for key, resource in resources.items() if key in settings.needs | settings.uses}
+    return import_module(f"{PACKAGES[kind]}.{name}").make(settings, **chosen)
+
+
+def names(kind: Kind) -> list[str]:
+    """Names of all methods of a kind: the files of its package."""
+    folders = import_module(PACKAGES[kind]).__path__
+    files = (path for folder in folders for path in Path(folder).glob("*.py"))
+    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+
+
+def allowed(budget: type[Budget], settings: object) -> Budget:
+    """The budget, a dataclass, that settings of the same names allow; a limit that they lack has its default."""
+    limits = {limit.name: getattr(settings, limit.name, None) for limit in fields(budget)}  # type: ignore[arg-type]
+    return budget(**{name: value for name, value in limits.items() if value is not None})

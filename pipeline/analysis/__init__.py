@@ -1,1 +1,0 @@
-"""Tables -> numbers: metrics, intervals, paired comparisons. No pages. Called by stages and by the report."""

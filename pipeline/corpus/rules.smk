@@ -1,0 +1,261 @@
+"""From source artifacts to basic blocks, dependency DAGs, splits, sets and tokens."""
+
+SHARDS = range(P.corpus.shards)
+
+
+# Jobs that de-duplicate, each a range of block_id: `--set-scatter partitions=64`, or `set-scatter` in a profile.
+scattergather:
+    partitions=2,
+
+
+PARTITIONS = scatter.partitions("{scatteritem}")  # 1-of-2, 2-of-2
+# The module that `ingest` imports by name (stages/ingest.py) for sources that may hold files of every format.
+FORMATS = ["learned_schedulers.blocks.read.corpus_source"] if any(s.kind == "bhive" for s in P.corpus.sources.values()) else []
+ARTIFACTS = [path("raw", source=source) for source in sorted(P.corpus.sources)]
+
+
+rule fetch:
+    input:
+        src=src("fetch"),
+        files=own_files,
+    output:
+        out=path("raw"),
+    params:
+        source="{source}",
+        settings=lambda w: section("corpus", "sources", w.source),
+    message: "Fetching {wildcards.source}: pinned, checked, cached"
+    shell: stage("fetch", "source", "settings")
+
+
+rule manifest:
+    input:
+        src=src("manifest"),
+        artifacts=ARTIFACTS,
+    output:
+        out=path("manifest"),
+    params:
+        settings=section("corpus"),
+    message: "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
+    shell: stage("manifest", "settings")
+
+
+rule ingest:
+    input:
+        src=src("ingest", *FORMATS),
+        files=ARTIFACTS,
+        manifest=path("manifest"),
+    output:
+        blocks=expand(path("shards", shard="{{shard}}/{partition}"), partition=PARTITIONS),
+        skipped=path("skipped_shards"),
+    params:
+        settings=section("corpus"),
+        shard="{shard}",
+    message: "Cutting machine code into basic blocks, shard {wildcards.shard}"
+    shell: stage("ingest", "settings", "shard")
+
+
+rule deduplicate:
+    input:
+        src=src("deduplicate"),
+        shards=expand(path("shards", shard="{shard}/{{partition}}"), shard=SHARDS),
+    output:
+        blocks=path("partitions"),
+    wildcard_constraints:
+        partition=r"\d+-of-\d+",
+    params:
+        partitions=len(PARTITIONS),
+    message: "Keeping one of the blocks that are equal after masking, partition {wildcards.partition}"
+    shell: stage("deduplicate", "partitions")
+
+
+rule join_partitions:
+    input:
+        src=src("join_partitions"),
+        partitions=expand(path("partitions"), partition=PARTITIONS),
+        skipped_shards=expand(path("skipped_shards"), shard=SHARDS),
+    output:
+        blocks=path("blocks", corpus="released"),
+        skipped=path("skipped", corpus="released"),
+    message: "Joining the partitions to the corpus"
+    shell: stage("join_partitions")
+
+
+def compiled_files(wildcards):
+    """Files that are not pinned: the user's own programs, and the files that are copied over pinned programs."""
+    programs = P.compiled.programs.values()
+    folders = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
+    folders += [program.overlay for program in programs if program.overlay is not None]
+    return unique(str(file) for folder in folders for file in Path(folder).rglob("*") if file.is_file())
+
+
+rule compile:
+    """Compile C sources to blocks with their order before GCC's last scheduling pass. Not part of `all`."""
+    input:
+        src=src("compile"),
+        files=compiled_files,
+    output:
+        blocks=path("blocks", corpus="compiled"),
+        input_orders=path("input_orders", corpus="compiled"),
+        skipped=path("skipped", corpus="compiled"),
+        statistics=path("compiled_statistics", corpus="compiled"),
+    params:
+        settings=section("compiled"),
+    threads: 2
+    message: "Compiling C programs with and without the last scheduling pass, pairing their blocks"
+    shell: stage("compile", "settings", cores="{threads}")
+
+
+rule dags:
+    input:
+        src=src("dags"),
+        blocks=path("blocks"),
+    output:
+        out=path("dags"),
+    params:
+        dependencies="{dependencies}",
+    threads: 2
+    message: "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
+    shell: stage("dags", "dependencies", cores="{threads}")
+
+
+rule describe:
+    input:
+        src=src("describe"),
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released"),
+    output:
+        out=path("corpus"),
+    message: "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
+    shell: stage("describe")
+
+
+rule split:
+    input:
+        src=src("split"),
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released"),
+    output:
+        out=path("splits"),
+    params:
+        settings=section("split"),
+    message: "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
+    shell: stage("split", "settings")
+
+
+rule tokens:
+    input:
+        src=src("tokens"),
+        blocks=path("blocks", corpus="released"),
+        splits=path("splits", dependencies="full"),
+    output:
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+    params:
+        settings=section("tokens"),
+    message: "Turning instructions into tokens; the vocabulary is the training split's"
+    shell: stage("tokens", "settings")
+
+
+rule following:
+    """The released corpus alone has these tables: compiled programs are not stored."""
+    input:
+        src=src("following"),
+        files=ARTIFACTS,
+        manifest=path("manifest"),
+        blocks=path("blocks", corpus="released"),
+    output:
+        out=path("following", corpus="released"),
+    params:
+        settings=section("corpus"),
+    message: "Reading the instructions that follow every block in its program"
+    shell: stage("following", "settings")
+
+
+rule instructions:
+    input:
+        src=src("instructions"),
+        blocks=path("blocks"),
+        following=lambda w: path("following", corpus="released") if w.corpus == "released" else [],
+    output:
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+    message: "Describing every distinct instruction of the {wildcards.corpus} corpus"
+    shell: stage("instructions")
+
+
+def stored_orders(wildcards):
+    """Table with the input orders of the wildcards' set, or with the blocks that POCSNet's splits hold out."""
+    if P.sets[wildcards.set].input == "before_scheduling":
+        return table_of("input_orders", wildcards.set)
+    return table_of("splits", wildcards.set) if corpus_of(wildcards.set) == "released" else []
+
+
+rule sets:
+    input:
+        src=src("sets"),
+        blocks=of_set("blocks"),
+        dags=of_set("dags"),
+        stored=stored_orders,
+    output:
+        out=path("sets"),
+    params:
+        name="{set}",
+        settings=lambda w: section("sets", w.set),
+        seed=P.split.seed,
+        sampler=P.split.sampler,
+    message: "Choosing the blocks of {wildcards.set} and their input orders"
+    shell: stage("sets", "name", "settings", "seed", "sampler")
+
+
+def learned_sets(corpus):
+    """Sets of a corpus that experiments on processors schedule or learn from."""
+    names = []
+    for experiment in P.experiments.values():
+        if isinstance(experiment, Processors):
+            names += experiment.sets
+            names += [name for model in experiment.models.values() for name in (model.training, model.development)]
+    return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
+
+
+rule machine_instructions:
+    input:
+        src=src("machine_instructions"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+        sets=lambda w: learned_sets(w.corpus),
+    output:
+        out=path("machine_instructions"),
+    params:
+        machine="{machine}",
+        settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
+    threads: 2
+    message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
+    shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
+
+
+rule residuals:
+    input:
+        src=src("residuals"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        out=path("residuals"),
+    params:
+        settings=section("residuals"),
+    message: "Projecting onto the dependencies of real blocks: violations against iterations"
+    shell: stage("residuals", "settings")
+
+
+rule verify:
+    """It runs machine code of the corpus, in confined child processes; so nothing but a request runs it."""
+    input:
+        src=src("verify"),
+        blocks=path("blocks", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        verification=path("verification"),
+        sensitivity=path("sensitivity"),
+    params:
+        settings=section("dag_verification"),
+    threads: 2
+    message: "Running legal orders of blocks, and swaps that break an edge"
+    shell: stage("verify", "settings", cores="{threads}")

@@ -1,0 +1,1 @@
+"""Which method schedules computation graphs on several devices best?"""

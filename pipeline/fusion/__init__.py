@@ -1,0 +1,1 @@
+"""Does a network that chooses which operations run as one kernel beat the rules of compilers?"""

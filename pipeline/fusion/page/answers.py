@@ -1,0 +1,60 @@
+"""The claims of the papers and our aims, each as a question with its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.fusion.page.shared import fine, times
+from pipeline.lab.page.asked import Question, answered
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.numbers import two
+
+_GO = "33 to 60%, three tasks"
+QUESTIONS = {  # by claim
+    "go_gain_fusion": Question("How much time is saved against the best of the compilers' rules?", fine, _GO),
+    "go_gain_fusion_zero_shot": Question(
+        "The same, trained on other families of graphs, with no further learning?", fine, _GO
+    ),
+    "go_gain_fusion_fine_tuned": Question("The same, trained further on the graph?", fine, _GO),
+    "go_share_of_fusion_head_room": Question("Small parts: what share of the head room over the rules is won?"),
+    "go_share_of_fusion_head_room_zero_shot": Question("The same, trained on other families of graphs?"),
+    "go_share_of_fusion_head_room_fine_tuned": Question("The same, trained further on the part?"),
+    "go_gain_fusion_over_untaught": Question(
+        "Are its plans faster than those of the same search without learning?", fine
+    ),
+    "go_gain_fusion_over_annealing": Question("Are its plans faster than annealing's with equal evaluations?", fine),
+    "go_gain_fusion_joint": Question(
+        "Four devices: are all three tasks together faster than one after the other?", fine
+    ),
+    "go_gain_fusion_joint_over_untaught": Question(
+        "Four devices: are they faster than by the search without learning?", fine
+    ),
+    "inductor_head_room": Question(
+        "Inductor: how much faster is the best candidate than its default?",
+        paper="3.4%, at most 12.9%",
+    ),
+    "inductor_share_of_head_room": Question("Inductor: what share of this does the network win with 24 compilations?"),
+    "inductor_gain_learned": Question(
+        "Inductor: is it not slower than the default, beyond the difference of two runs?"
+    ),
+    "fusion_cost_rank_correlation": Question("Does the cost rank Inductor's candidates as their run times do?", two),
+    "xla_fusions_agreeing": Question("XLA on a CPU: for what share of pairs does our rule decide as XLA does?"),
+    "collection_speedup_vectorised": Question(
+        "How much faster are 4,096 CartPoles at once than Gymnasium's, one by one?", times, "up to 1,024×"
+    ),
+    "collection_speedup_fused": Question(
+        "How much faster are 64 fused steps than one, with 4,096 CartPoles?", times, "up to 11.3×"
+    ),
+    "collection_product_ratio": Question("What is the factor of both together, over the product of each alone?", two),
+    "collection_calls_ratio": Question(
+        "How much faster is one call of a compiled step than a call for each operation?", times, "13.4×"
+    ),
+    "xla_best_strategy": Question(
+        "How much faster is the best strategy for XLA's fusion than the baseline?", times, "10.56×"
+    ),
+}
+
+
+def section(evidence: Evidence) -> dict[str, Any]:
+    """The table of questions; it is empty if none was measured."""
+    return {"questions": answered(evidence.claims, QUESTIONS)}

@@ -1,0 +1,79 @@
+"""Cost every plan of fusion of a set anew; a plan that is not legal is an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from learned_schedulers.graphs.compilers.cost import kernel_costs
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
+from learned_schedulers.graphs.compilers.kernel_graph import kernel_graph
+from learned_schedulers.graphs.compilers.kinds import Loop
+from learned_schedulers.graphs.compilers.plan import Plan, violations
+from learned_schedulers.graphs.compilers.rates import frozen_rates, rates_of
+from learned_schedulers.graphs.devices.evaluation import evaluated
+from learned_schedulers.graphs.devices.settings import Machines
+from learned_schedulers.graphs.devices.targets import transfers_over
+from learned_schedulers.section import section
+from pipeline.fusion.tables import FUSION_COSTS, FUSION_PLANS
+from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab import tables
+from pipeline.lab.stages import options
+from pipeline.lab.stages.gather import gather
+
+
+def main(
+    machines: options.FusionMachines,
+    graphs: options.Table,
+    fusion_plans: options.Tables,
+    fusion_costs: options.Out,
+) -> None:
+    """Write a row for each graph, target, method and seed."""
+    where = section(Machines, machines)
+    rates = frozen_rates() if where.device is None else rates_of(where.device)
+    plans = gather(FUSION_PLANS, fusion_plans)
+    rows = []
+    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
+        problem = fusion_problem(graph, rates)
+        shared = {
+            "graph_id": graph.graph_id,
+            "graph": f"{graph.name} {graph.variant}",
+            "family": graph.family,
+            "operations": len(graph),
+        }
+        of_graph = plans[plans["graph_id"] == graph.graph_id].sort_values(["target", "method", "seed"])
+        rows += [shared | _row(problem, where, planned) for planned in of_graph.to_dict("records")]
+    tables.write_rows(rows, FUSION_COSTS, fusion_costs)
+
+
+def _row(problem: FusionProblem, where: Machines, planned: Mapping[Any, Any]) -> dict[str, object]:
+    names = ("target", "method", "seed", "status", "message", "evaluations", "best_seconds")
+    row: dict[str, object] = {name: planned[name] for name in names}
+    if planned["status"] != "ok":
+        return row | {"seconds": np.nan, "library_seconds": np.nan, "kernels": 0, "moved_bytes": np.nan}
+    plan = Plan(np.asarray(planned["kernel"], np.int64))
+    if wrong := violations(problem, plan):
+        raise ValueError(f"{planned['method']}, seed {planned['seed']}, graph {planned['graph_id']}: {wrong[0]}")
+    times, _, moved = kernel_costs(problem, plan)
+    seconds = float(times.sum())
+    if len(planned["order"]):
+        seconds = _makespan(problem, where, plan, planned)
+    return row | {
+        "seconds": seconds,
+        "library_seconds": float(times[problem.loops == Loop.LIBRARY].sum()),
+        "kernels": plan.kernels,
+        "moved_bytes": float(moved.sum()),
+    }
+
+
+def _makespan(problem: FusionProblem, where: Machines, plan: Plan, planned: Mapping[Any, Any]) -> float:
+    link = where.links[planned["target"]]
+    kernels = kernel_graph(problem, plan, where.devices, transfers_over(link))
+    index = kernels.of_operation[planned["order"]]  # (K,) the kernel in each slot
+    placement = np.empty(len(index), np.int32)
+    placement[index] = planned["placement"]
+    return float(evaluated(kernels.problem, index[None].astype(np.int32), placement[None]).seconds[0])

@@ -1,0 +1,47 @@
+"""Train one network that fuses, with one seed."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
+from learned_schedulers.graphs.compilers.rates import frozen_rates
+from learned_schedulers.graphs.models.fusing.fusing_network import save
+from learned_schedulers.graphs.models.fusing.fusing_training import train
+from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
+from learned_schedulers.learning import processes
+from learned_schedulers.section import section
+from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.stages import options
+from pipeline.lab.stages.training import Outputs, trained
+
+
+@processes.group()
+def main(
+    settings: options.Settings,
+    seed: options.Seed,
+    training: options.Tables,
+    development: options.Table,
+    weights: options.Out,
+    history: options.Out,
+) -> None:
+    """Train a network on the graphs of some sets by the cost of this machine, and measure it on another set.
+
+    An interrupted training continues from its last measurement (stages/training.py).
+    """
+    chosen = section(FusionNetwork, settings)
+    learned = [problem for path in training for problem in _problems(path)]
+    trained(
+        partial(train, learned, _problems(development), chosen, seed),
+        save,
+        Outputs(weights, history, "whole_graph_history"),
+        ["learned_schedulers.graphs.models.fusing.fusing_training"],
+        f"{settings}\n{seed}",
+        [*training, development],
+    )
+
+
+def _problems(path: Path) -> list[FusionProblem]:
+    rates = frozen_rates()
+    return [fusion_problem(graph, rates) for graph in read_graphs(path)]

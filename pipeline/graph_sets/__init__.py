@@ -1,0 +1,1 @@
+"""Neural networks -> sets of computation graphs: what every experiment on graphs reads."""

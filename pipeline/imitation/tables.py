@@ -1,0 +1,126 @@
+"""Tables of this chapter: columns, types and units."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipeline.lab.table import Table
+
+# Agreement of single features with GCC's order of independent instructions: one row each (analysis/audit.py).
+AUDIT = Table(
+    "audit",
+    pa.schema(
+        [
+            ("feature", pa.string()),
+            ("group", pa.string()),  # token | node | pair | step | control | leak reference
+            ("pairs", pa.int64()),  # of independent instructions that differ in it
+            ("agreement", pa.float64()),  # share that GCC left in ascending order
+            ("low", pa.float64()),
+            ("high", pa.float64()),
+            ("same_opcode_pairs", pa.int64()),
+            ("same_opcode_agreement", pa.float64()),
+        ]
+    ),
+    "data/experiments/{experiment}/audit.parquet",
+)
+
+# Orders of blocks that are equal up to renaming: one row per notion of equality (analysis/ceiling.py).
+CEILING = Table(
+    "ceiling",
+    pa.schema(
+        [
+            ("notion", pa.string()),  # exact | registers | constants: the renamed parts
+            ("lengths", pa.string()),  # instructions
+            ("legal_orders", pa.string()),  # all | several: blocks with more than one
+            ("members", pa.string()),  # blocks | occurrences: the counted members
+            ("least", pa.int32()),  # members of a group that enters
+            ("groups", pa.int64()),
+            ("in_groups", pa.int64()),  # members
+            ("total", pa.int64()),  # members of all groups of any size
+            ("alone", pa.int64()),  # members without others in their group
+            ("several_orders", pa.float64()),  # share of the groups that have several orders
+            ("majority", pa.float64()),  # share of the members that have the commonest order of their group
+            ("leave_one_out", pa.float64()),  # share of right guesses from the other members of the group
+        ]
+    ),
+    "data/experiments/{experiment}/ceiling.parquet",
+)
+
+# Summary of table `errors`: one row per number.
+ERROR_SHARES = Table(
+    "error_shares",
+    pa.schema(
+        [
+            ("by", pa.string()),  # category | also_gcc
+            ("name", pa.string()),
+            ("n_blocks", pa.int64()),
+            ("share", pa.float64()),
+            ("low", pa.float64()),
+            ("high", pa.float64()),
+            ("n_holds", pa.int64()),  # of a category: blocks for which it holds, first or not
+        ]
+    ),
+    "data/experiments/{experiment}/error_shares/{set}/{method}/{seed}.parquet",
+)
+
+# Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order (analysis/errors.py).
+ERRORS = Table(
+    "errors",
+    pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("n_instructions", pa.int16()),
+            ("category", pa.string()),  # the first of `holds`
+            ("holds", pa.list_(pa.string())),  # all categories that hold
+            ("detail", pa.string()),  # GCC's order of the two instructions
+            ("also_gcc", pa.string()),  # blocks in which GCC has the predicted order: the narrowest notion of equality
+            ("slot", pa.int16()),
+            ("gcc_instruction", pa.string()),
+            ("predicted_instruction", pa.string()),
+            ("gcc_order", pa.string()),
+            ("predicted_order", pa.string()),
+            ("confidence", pa.float64()),  # NaN if unknown
+        ]
+    ),
+    "data/experiments/{experiment}/errors/{set}/{method}/{seed}.parquet",
+)
+
+# Blocks of a set that equal a block of the training set up to renaming.
+TWINS = Table(
+    "twins",
+    pa.schema(
+        [
+            ("set", pa.string()),
+            ("notion", pa.string()),
+            ("legal_orders", pa.string()),
+            ("n_blocks", pa.int64()),
+            ("with_twin", pa.float64()),  # share of the blocks
+            ("same_order", pa.float64()),  # with a twin of the same order
+            ("different_order", pa.float64()),  # with a twin of another order; a block may have both
+            ("copied", pa.float64()),  # exact match of the twins' commonest order, of blocks with a twin
+        ]
+    ),
+    "data/experiments/{experiment}/twins.parquet",
+)
+
+# Published form of table `errors`: with model, set and seed, and without whole blocks of other people's code.
+WRONG_BLOCKS = Table(
+    "wrong_blocks",
+    pa.schema(
+        [
+            ("model", pa.string()),
+            ("set", pa.string()),
+            ("seed", pa.string()),
+            ("block_id", pa.string()),
+            ("n_instructions", pa.int16()),
+            ("category", pa.string()),  # the first of `holds`
+            ("holds", pa.string()),  # categories that hold, joined by `; `
+            ("detail", pa.string()),  # GCC's order of the two instructions
+            ("also_gcc", pa.string()),  # blocks in which GCC has the predicted order
+            ("slot", pa.int16()),
+            ("gcc_instruction", pa.string()),
+            ("predicted_instruction", pa.string()),
+            ("confidence", pa.float64()),  # NaN if unknown
+        ]
+    ),
+)

@@ -1,0 +1,1 @@
+"""What every chapter shares: parameters, tables, places, checksums, provenance, claims, statistics, the page kit."""

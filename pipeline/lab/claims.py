@@ -1,0 +1,136 @@
+"""Answers of the table of results to the claims of `claimed.py`: yes, no, uncertain, not measured."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+Holds = Literal["yes", "no", "uncertain", "not measured"]
+Row = dict[str, str]  # column of table `results` -> value; a missing column may have any value
+_OPERATORS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement. Of several matching rows, the one that is furthest from the target counts."""
+
+    name: str
+    target: str  # an operator and a number
+    row: Row
+    # Of a ratio, gain is 1 - ratio and gap is ratio - 1. Of two rows, share is value / beside, times is beside / value,
+    # and excess is value / beside - 1.
+    form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
+    beside: Row | None = None
+
+
+def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
+    """Table `claims`: every claim with the answer of `results` (all experiments, fresh and published)."""
+    measured = results[results["value"].notna()]
+    by_metric = dict(list(measured.groupby(["experiment", "metric"])))
+    rows = [_answered(claim, by_metric) for claim in claims]
+    return pd.DataFrame(rows, columns=SCHEMA.names)
+
+
+def holds(target: str, value: float, low: float, high: float) -> Holds:
+    """Whether a value reaches its target; if it has an interval, the interval alone decides."""
+    if math.isnan(value):
+        return "not measured"
+    if math.isnan(low) or math.isnan(high) or target.startswith("=="):  # a count has no interval
+        return "yes" if reaches(target, value) else "no"
+    answers = {reaches(target, end) for end in (low, high)}
+    return "uncertain" if len(answers) == 2 else "yes" if answers == {True} else "no"
+
+
+def reaches(target: str, value: float) -> bool:
+    """Whether a value satisfies the target."""
+    sign, number = parsed(target)
+    return bool(_OPERATORS[sign](value, number))
+
+
+def parsed(target: str) -> tuple[str, float]:
+    """Operator and number of a target."""
+    match = re.fullmatch(r"(>=|>|<=|<|==) (\S+)", target)
+    if match is None:
+        raise ValueError(f"target {target!r}: expected an operator and a number, such as `>= 0.2`")
+    return match[1], float(match[2])
+
+
+ByMetric = Mapping[Any, pd.DataFrame]  # experiment, metric -> rows of results
+
+
+def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
+    sign, number = parsed(claim.target)
+    beside = _beside(claim, by_metric)
+    rows = _matching(by_metric, claim.row) if beside is not None else []
+    rows = sorted(rows, key=lambda row: -row["n"])  # of equal values, the row with the largest n comes first
+    values = [(_formed(claim.form, _measured(row), beside or _ONES), _key(row)) for row in rows]
+    values = values or [((math.nan, math.nan, math.nan), _key(claim.row))]
+
+    def reached(answer: tuple[Measured, str]) -> float:
+        value = answer[0][0]
+        return {">": value, "<": -value}.get(sign[0], -abs(value - number))
+
+    (value, low, high), key = min(values, key=reached)
+    source = f"{claim.row['experiment']} results {key}"
+    if claim.beside is not None:
+        source += f" beside {claim.beside['experiment']} results {_key(claim.beside)}"
+    numbers = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
+    return {"claim": claim.name, "target": claim.target, **numbers, "source": source}
+
+
+_NAMED = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")
+
+
+def _key(row: Mapping[Any, str]) -> str:
+    """Columns that name the row, without defaults."""
+    columns = {name: row[name] for name in _NAMED if row.get(name, "none") not in ("none", "all", "value")}
+    return " ".join(f"{name}={value}" for name, value in columns.items())
+
+
+def _matching(by_metric: ByMetric, row: Row) -> list[dict[Any, Any]]:
+    rows = by_metric.get((row["experiment"], row["metric"]))
+    if rows is None:
+        return []
+    for name, value in row.items():
+        rows = rows[rows[name] == value]
+    return rows.to_dict("records")
+
+
+Measured = tuple[float, float, float]  # value, low, high
+_ONES: Measured = (1.0, 1.0, 1.0)
+
+
+def _measured(row: Mapping[Any, Any]) -> Measured:
+    return row["value"], row["low"], row["high"]
+
+
+def _beside(claim: Claim, by_metric: ByMetric) -> Measured | None:
+    """The row `beside` of a claim, or ones if it names none; None if it is missing or not unique."""
+    if claim.beside is None:
+        return _ONES
+    rows = _matching(by_metric, claim.beside)
+    return _measured(rows[0]) if len(rows) == 1 else None
+
+
+def _formed(form: str, measured: Measured, beside: Measured) -> Measured:
+    """A claim's value and interval. Two rows are not paired, so their interval is the widest possible one."""
+    value, low, high = measured
+    match form:
+        case "gain":
+            return 1 - value, 1 - high, 1 - low
+        case "gap":
+            return value - 1, low - 1, high - 1
+        case "share":
+            return value / beside[0], low / beside[0], high / beside[0]
+        case "times":
+            return beside[0] / value, beside[1] / high, beside[2] / low
+        case "excess":
+            return value / beside[0] - 1, low / beside[2] - 1, high / beside[1] - 1
+        case _:
+            return measured

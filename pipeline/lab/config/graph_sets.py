@@ -1,0 +1,95 @@
+"""Named sets of computation graphs."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from learned_schedulers.graphs.run.settings import Coarsening
+from learned_schedulers.section import Positive, Section
+
+Sizes = tuple[Positive, Positive]  # operations, at least and at most
+
+
+class Exported(Section):
+    """Graphs of networks that are cached in graphs/corpus/exported, and connected parts drawn from them."""
+
+    kind: Literal["exported"]
+    families: Annotated[list[str], Field(min_length=1)]  # of architectures
+    variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
+    operations: Sizes = (25, 1000)  # of whole graphs and of parts
+    whole: bool = True  # whole graphs as well
+    parts: Annotated[int, Field(ge=0)] = 0  # drawn from every graph of any size (graphs/corpus/parts.py)
+    seed: int = 0  # of the draw of parts
+
+
+class Synthetic(Section):
+    """Random graphs (graphs/corpus/synthetic.py), with random run times and sizes of no real device."""
+
+    kind: Literal["synthetic"]
+    families: Annotated[list[str], Field(min_length=1)]
+    graphs: Positive  # of each family
+    operations: Positive
+    seed: int
+
+
+class Workloads(Section):
+    """Profiled graphs as JSON files; all their devices count as equal, and an operation may be on any of them."""
+
+    kind: Literal["workloads"]
+    include: Annotated[list[str], Field(min_length=1)]  # paths and patterns
+
+
+GraphSource = Annotated[Exported | Synthetic | Workloads, Field(discriminator="kind")]
+
+
+class GraphSet(Section):
+    """Graphs on several equal devices."""
+
+    sources: Annotated[list[GraphSource], Field(min_length=1)]
+    device: str | None = None  # of section `devices`, for run times and memory; none for synthetic graphs
+    devices: Positive = 4
+    memory_bytes: Annotated[float, Field(gt=0)] | None = None  # of each device; by default the device's own memory
+
+    @property
+    def timed(self) -> bool:
+        """Whether all run times are of real devices, so that links with real figures fit them."""
+        return all(source.kind != "synthetic" for source in self.sources)
+
+    @model_validator(mode="after")
+    def _exported_graphs_have_a_device(self) -> GraphSet:
+        if self.device is None and any(source.kind == "exported" for source in self.sources):
+            raise ValueError("exported graphs have no run times of their own: name a device of section `devices`")
+        return self
+
+
+class ExecutedSet(Section):
+    """The graphs of another set in the form in which two cores of a machine execute them (graphs/execution)."""
+
+    executes: str  # name of that set
+    coarsening: Coarsening
+    # These have the same names as fields of GraphSet; the graphs bring run times along.
+    device: ClassVar[None] = None
+    devices: ClassVar[int] = 2
+    memory_bytes: ClassVar[None] = None
+    timed: ClassVar[bool] = True
+
+
+class PlacedSet(Section):
+    """Whole graphs of networks that are cached in graphs/corpus/exported, as their device runs them."""
+
+    device: str  # of section `devices`
+    networks: Annotated[list[str], Field(min_length=1)]
+    variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
+    operations: tuple[Positive, Positive] = (1, 100_000)  # graphs with fewer or more are left out
+
+
+def _kind(entry: object) -> str:
+    executes = "executes" in entry if isinstance(entry, dict) else isinstance(entry, ExecutedSet)
+    return "executed" if executes else "chosen"
+
+
+AnyGraphSet = Annotated[
+    Annotated[GraphSet, Tag("chosen")] | Annotated[ExecutedSet, Tag("executed")], Discriminator(_kind)
+]

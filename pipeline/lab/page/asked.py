@@ -1,0 +1,61 @@
+"""Claims as the questions of a page: the target, the measured value, the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from pipeline.lab.claims import parsed
+from pipeline.lab.page.numbers import Write, percent, small
+from pipeline.lab.page.tables import Table
+
+SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
+_UNITS = "+% p"  # left out of an interval, which has the unit of its value
+
+
+@dataclass(frozen=True)
+class Question:
+    """The question of a claim, the writer of its numbers, the paper's number, and a link to details."""
+
+    text: str
+    write: Write = percent
+    paper: str = ""
+    link: str = ""  # page and section
+
+
+class Answer(NamedTuple):
+    """Texts of a claim's target, its measured value and its verdict."""
+
+    goal: str
+    measured: str
+    holds: str
+
+
+def answer(claims: pd.DataFrame, name: str, write: Write) -> Answer | None:
+    """The answer of table `claims` to the claim of this name; None if it was not measured."""
+    rows = [] if claims.empty else claims[(claims["claim"] == name) & claims["value"].notna()].to_dict("records")
+    if not rows:
+        return None
+    claim = rows[0]
+    sign, goal = parsed(str(claim["target"]))
+    value, low, high = (write(claim[key]) for key in ("value", "low", "high"))
+    interval = "" if math.isnan(claim["low"]) else f"{low.strip(_UNITS)} to {high.strip(_UNITS)}"
+    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", small(value, interval), f"**{claim['holds']}**")
+
+
+def answered(claims: pd.DataFrame, questions: Mapping[str, Question]) -> Table:
+    """A line for each question whose claim was measured; `questions` by name of the claim.
+
+    A column shows the papers' numbers, if any question has one.
+    """
+    papers = any(question.paper for question in questions.values())
+    lines = []
+    for name, question in questions.items():
+        if reply := answer(claims, name, question.write):
+            beside = [question.paper or "-"] if papers else []
+            lines.append([question.text, reply.goal, *beside, reply.measured, reply.holds])
+    return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)

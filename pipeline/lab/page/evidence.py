@@ -1,0 +1,51 @@
+"""Everything that the report shows; the stage passes it to the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from pipeline.lab import published
+from pipeline.lab.tables import SCHEMAS
+
+ALL = "all"  # the seed of rows over all seeds
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Fresh and published numbers; a page says which numbers are missing."""
+
+    # The resolved parameters. Pages read corpus.{min,max}_instructions, split.{n_instructions,sampler,sources},
+    # tokens.min_count, evaluation.{confidence,bootstrap_samples}, residuals.{scale,tolerance,shown}, hardware,
+    # sets.*.input, methods.*.method, methods.milp.nodes, and of experiments task, sets, methods, models, targets and
+    # seeds.
+    params: Mapping[str, Any]
+    results: pd.DataFrame  # table `results`, of all experiments
+    tables: Mapping[str, pd.DataFrame]  # further tables by file stem: parts, history, trials ...
+    fresh: tuple[str, ...] = ()  # experiments that this run evaluated
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # of published experiments
+    states: Mapping[str, str] = field(default_factory=dict)  # current | changed: reason | measured | frozen at a commit
+    claims: pd.DataFrame = field(default_factory=pd.DataFrame)  # table `claims`
+    fingerprints: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256
+
+    def of(self, *experiments: str) -> pd.DataFrame:
+        """Rows of these experiments over all seeds."""
+        results = self.results
+        return results[results["experiment"].isin(experiments) & (results["seed"] == ALL)]
+
+    def table(self, stem: str, experiment: str = "") -> pd.DataFrame:
+        """A table by its stem, of one experiment or of all; without rows if it does not exist."""
+        frame = self.tables.get(stem, pd.DataFrame())
+        frame = published.empty(stem) if frame.empty and stem in SCHEMAS else frame
+        return frame[frame["experiment"] == experiment] if experiment and len(frame) else frame
+
+    def settings(self, experiment: str) -> Mapping[str, Any]:
+        """The experiment's parameters; empty if the parameters do not name it."""
+        return self.params.get("experiments", {}).get(experiment, {})
+
+    def measured(self, experiment: str) -> bool:
+        """Whether the experiment was evaluated or published."""
+        return experiment in self.provenance or bool((self.results["experiment"] == experiment).any())

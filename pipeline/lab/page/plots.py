@@ -1,0 +1,170 @@
+"""Style, colours and parts of all figures. Equal frames give equal bytes; it touches no file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from PIL import Image
+
+from pipeline.lab.page.names import label
+
+Axis = XAxis | YAxis
+Drawing = Callable[[], Figure]  # draws the figure when it is called
+
+# One colour per method: Sinkhorn is orange, POPOCS blue (darker with more iterations), baselines are grey, GCC is
+# black. The colours differ in print and for colour-blind readers (Okabe & Ito, 2008).
+COLOURS = {
+    "sinkhorn": "#d55e00",
+    "popocs": "#0072b2",
+    "popocs_20": "#56b4e9",
+    "popocs_40": "#2c92d0",
+    "popocs_60": "#0072b2",
+    "popocs_150": "#004a75",
+    "popocs_extrapolated": "#cc79a7",
+    "popocs_nearest": "#8b5a9f",
+    "random_legal": "#8a8a8a",
+    "input_order": "#b0b0b0",
+    "critical_path": "#009e73",
+    "gcc": "#222222",
+}
+_OTHER = "#a67c00"
+_LINES: Any = {"development": "-", "training": ":"}
+PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "figure.dpi": 120,
+    "savefig.dpi": 120,
+}
+
+
+def colour(name: str) -> str:
+    """The colour of a method or model in all figures."""
+    return COLOURS.get(name, _OTHER)
+
+
+def render(figure: Figure) -> bytes:
+    """The figure as a PNG of 256 colours (a third of the bytes), without date or program version."""
+    drawn, small = io.BytesIO(), io.BytesIO()
+    with rc_context(_STYLE):
+        figure.savefig(drawn, format="png", metadata={"Software": None})
+    Image.open(drawn).convert("RGB").quantize(dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    return small.getvalue()
+
+
+@contextmanager
+def subplots(width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, np.ndarray]]:
+    """A figure of `width` x `height` inches and its axes, an array (rows, columns)."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:
+    """Drawings by name, of the figures with rows; each is given as a function, its rows and its further arguments."""
+    return {name: partial(draw, rows, *more) for name, (draw, rows, *more) in figures.items() if len(rows)}
+
+
+def key(text: str, **style: Any) -> Line2D:
+    """An entry of a legend."""
+    return Line2D([], [], label=text, **style)
+
+
+def legend(figure: Figure, keys: Iterable[Artist], columns: int) -> None:
+    """One legend for all panels, below them."""
+    figure.legend(handles=[*keys], loc="outside lower center", ncols=columns)
+
+
+def shares(*axes: Axis, whole: bool = False) -> None:
+    """Percentages along these axes; `whole`: from 0 to 100%."""
+    for axis in axes:
+        if whole:
+            axis.axes.set(**{f"{axis.axis_name}lim": (-0.03, 1.03)})
+        axis.set_major_formatter(PERCENT)
+
+
+def thousands(axis: Axis) -> None:
+    """Counts along the axis: 20k, 1M."""
+    axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def logarithmic(axis: Axis, ticks: int | Sequence[float]) -> None:
+    """A logarithmic axis; `ticks`: the positions of its ticks, or the number of powers of ten."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    if isinstance(ticks, int):
+        axis.set_major_locator(LogLocator(10, numticks=ticks))
+    else:
+        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_major_formatter("{x:.0f}")
+    axis.set_minor_locator(NullLocator())
+
+
+def curve(ax: Axes, x: Any, rows: pd.DataFrame, width: float, **style: Any) -> None:
+    """Values over `x` with their intervals; `width`: line width of the intervals."""
+    ax.vlines(x, rows["low"], rows["high"], color=style["color"], linewidth=width)
+    ax.plot(x, rows["value"], **style)
+
+
+def point(ax: Axes, row: Any, y: float, width: float, **style: Any) -> None:
+    """A value at height `y` with its interval; `width`: line width of the interval."""
+    ax.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=width)
+    ax.plot(row["value"], y, linestyle="", **style)
+
+
+def downwards(ax: Axes, names: Sequence[str], margin: float = 0.5) -> None:
+    """Names at the left: the first at height 0, on top, the next at -1, -2 ..."""
+    ax.set_yticks(-np.arange(len(names)), names)
+    ax.set_ylim(1 - len(names) - margin, margin)
+    ax.grid(axis="y", visible=False)
+
+
+def training(
+    history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = (), of: str = "blocks"
+) -> Figure:
+    """Training curves, a panel for each metric, against steps; thin lines are seeds.
+
+    `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: colours of the
+    models, instead of their usual ones; `of`: the kind of problem, for the legend.
+    """
+    models = sorted(set(history["model"]), reverse=not tints)
+    shades = {name: tints[k % len(tints)] if tints else colour(name) for k, name in enumerate(models)}
+    with subplots(8, 3.8 - 0.2 * len(panels), 1, len(panels)) as (figure, axes):
+        for ax, (metric, title) in zip(axes[0], panels, strict=True):
+            for (model, split), rows in history.dropna(subset=[metric]).groupby(["model", "split"], sort=True):
+                wide, tint = rows.pivot_table(index="step", columns="seed", values=metric), shades[str(model)]
+                if wide.shape[1] > 1:
+                    ax.plot(wide.index, wide, _LINES[split], color=tint, linewidth=0.6, alpha=0.45)
+                ax.plot(wide.index, wide.mean(axis=1), _LINES[split], color=tint, linewidth=1.8)
+            ax.set(title=title, xlabel="optimiser step")
+            ax.xaxis.set_major_locator(MaxNLocator(12 // len(panels)))
+            thousands(ax.xaxis)
+            if metric != "loss":
+                shares(ax.yaxis)
+        keys = [key(label(name), color=shade) for name, shade in shades.items()]
+        present = [split for split in _LINES if split in set(history["split"])]
+        keys += [key(f"{split} {of}", color="#444444", linestyle=_LINES[split]) for split in present]
+        legend(figure, keys, 4)
+    return figure

@@ -1,0 +1,63 @@
+"""The final pages: Markdown whose long tables are folded, and HTML that needs no further file."""
+
+from __future__ import annotations
+
+import base64
+import html as html_package
+import re
+from collections.abc import Mapping
+
+import markdown as markdown_package
+
+from pipeline.lab.page.templates import template
+
+LONG = 12  # rows; a longer table is folded
+WIDE = 6  # columns of numbers; a table with more hides its intervals until the reader turns them on
+_LEAD = 90  # characters; a longer sentence before a table does not become its summary
+_VERDICT = re.compile(r"<strong>(yes|no|uncertain)</strong>")
+
+
+def folded(text: str) -> str:
+    """The Markdown page with each long table in <details>, whose summary is the short sentence or heading before it."""
+    heading, blocks = "", [""]
+    for block in re.sub(r"\n{3,}", "\n\n", text).strip().split("\n\n"):
+        if block.startswith("#"):
+            heading = block.lstrip("# ")
+        elif block.startswith("| ") and (rows := block.count("\n") - 1) > LONG:
+            is_lead = blocks[-1].endswith(":") and len(blocks[-1]) <= _LEAD
+            title = html_package.escape(blocks.pop().removesuffix(":") if is_lead else heading, quote=False)
+            title = re.sub(r"`([^`]*)`", r"<code>\1</code>", title[:1].upper() + title[1:]).replace("*", "")
+            block = f"<details>\n<summary>{title} ({rows} rows)</summary>\n\n{block}\n\n</details>"
+        blocks.append(block)
+    return "\n\n".join(blocks).strip() + "\n"
+
+
+def html(text: str, images: Mapping[str, bytes]) -> str:
+    """A page's Markdown as HTML that needs no further file; links to pages lead to their HTML.
+
+    `images`: figure name -> PNG bytes, which are embedded as data URIs. Raises KeyError if one is missing.
+    """
+    depth = "2-2" if text.count("\n## ") > 2 else "2-3"  # a table of contents with a single line is useless
+    converter = markdown_package.Markdown(
+        extensions=["tables", "toc", "sane_lists", "md_in_html"], extension_configs={"toc": {"toc_depth": depth}}
+    )
+    body = converter.convert(text.replace("<details>", '<details markdown="1">'))
+
+    def embed(match: re.Match) -> str:
+        return f'src="data:image/png;base64,{base64.b64encode(images[match[1]]).decode()}"'
+
+    body = re.sub(r'src="figures/([^"]+)\.png"', embed, body)
+    body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
+    body = _VERDICT.sub(r'<strong class="\1">\1</strong>', body)
+    body = re.sub(r"<table>.*?</table>", _boxed, body, flags=re.DOTALL)
+    body = body.replace("<h2", f"<nav>{converter.toc}</nav>\n<h2", 1)
+    return template("page.html.j2").render(title=text.splitlines()[0].lstrip("# "), body=body)
+
+
+def _boxed(match: re.Match) -> str:
+    """A table in its own box below its controls; if it has many columns of numbers, a switch shows the intervals."""
+    table = match[0]
+    many = len(re.findall(r'<th style="text-align: right;?"', table)) > WIDE and "<small>" in table
+    switch = '<label><input type="checkbox"> intervals</label>' if many else ""
+    kind = "table many" if many else "table"
+    return f'<div class="{kind}"><div class="controls">{switch}</div><div class="wide">{table}</div></div>'

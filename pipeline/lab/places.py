@@ -1,0 +1,67 @@
+"""Paths of all tables, and the names in a path; rules, stages, DVC and benchmarks use no other place for paths.
+
+The pattern of a table's path is beside its columns, in its file of `schemas/`: a new table changes no other file. A
+name in braces is a name of params.yaml, never an encoded option. All experiments have the same folders.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from pipeline.lab.schemas import SCHEMAS
+
+_NO_TABLES = {  # other files, and second places of tables
+    "raw": "data/raw/{source}",
+    "shards": "data/corpus/shards/{shard}.parquet",
+    "skipped_shards": "data/corpus/skipped/{shard}.parquet",
+    "compiled_statistics": "data/corpus/{corpus}/statistics.parquet",
+    "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
+    "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
+    "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
+    "published": "reports/published/{experiment}",
+    "tracked": "data/tracked.json",
+}
+
+
+def pattern(kind: str) -> str:
+    """Pattern of the paths of a kind. Raises KeyError for a kind without one."""
+    if kind in _NO_TABLES:
+        return _NO_TABLES[kind]
+    if kind not in SCHEMAS:
+        raise KeyError(f"no kind {kind!r}; there are {sorted(_NO_TABLES)} and the tables of pipeline/schemas")
+    place: str | None = getattr(import_module(f"pipeline.lab.schemas.{kind}"), "PLACE", None)
+    if place is None:
+        raise KeyError(f"table {kind} has no path under data/: it is only published")
+    return place
+
+
+def path(kind: str, **names: object) -> str:
+    """The path of a `kind` with these names; other names stay as wildcards: `data/sets/{set}.parquet`.
+
+    Raises KeyError for a kind or a name that does not exist.
+    """
+    filled = pattern(kind)
+    for name, value in names.items():
+        if f"{{{name}}}" not in filled:
+            raise KeyError(f"{kind} lies in {pattern(kind)}, which has no {name!r}")
+        filled = filled.replace(f"{{{name}}}", str(value))
+    return filled
+
+
+def names(kind: str) -> list[str]:
+    """Names in braces in the pattern of `kind`, in sequence."""
+    return re.findall(r"{(\w+)}", pattern(kind))
+
+
+def place(path: Path, kind: str) -> dict[str, str]:
+    """Names in the path of a `kind`, such as {"experiment": "quick", "seed": "0"}.
+
+    Raises ValueError for a path of another form.
+    """
+    form = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(pattern(kind)))
+    match = re.search(rf"(?:^|/){form}$", path.as_posix())
+    if match is None:
+        raise ValueError(f"{path}: expected a path that ends in {pattern(kind)}; keep the pipeline's own layout")
+    return match.groupdict()

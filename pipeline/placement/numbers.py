@@ -1,0 +1,243 @@
+"""Task `placement`: makespans of placed graphs against the default, the experts, peers and the best known.
+
+A member is a graph on a link. Columns of table `results`: `target` is a link, or `all` of them; `set` likewise; `n`
+counts members. Ratios have geometric means; intervals resample families of graphs, their members, and seeds. Baselines
+beside the peers: `default` (one device, without a memory limit), `expert` (on each member the best of the experts'
+placements, and of one device if its memory is enough), `best` (the best known of all methods and seeds) and `optimum`
+(the best known if it is as short as the bound). `lengths` is `head_room` for members on which the best known beats the
+baseline by at least the paper's gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.ratios import RatioBootstrap
+from pipeline.lab.rows import Quantity, Row, families, of_seed, over_families, part, parts, results, row
+
+JUDGE, ALL, HDP = "simulator", "all", "hdp"
+DEFAULT, EXPERT, BEST, OPTIMUM = "default", "expert", "best", "optimum"
+HEAD_ROOM = "head_room"
+PAPER_GAINS = {EXPERT: 0.20, HDP: 0.18}  # Zhou et al. 2020, abstract
+NEAR = 0.01  # of HDP's final value
+GRID = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)  # evaluations of the convergence curves
+_ROUNDING = 1 + 1e-9  # sums of the same seconds in another sequence
+
+Curve = tuple[np.ndarray, np.ndarray]  # evaluations, best seconds
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One method's schedules of N members with one seed."""
+
+    seconds: np.ndarray  # (N,) NaN without a schedule
+    curves: list[Curve]  # N
+
+
+Table = dict[str, dict[int, Placed]]  # method -> seed -> its schedules
+
+
+@dataclass(frozen=True)
+class References:
+    """Baselines of all methods, (N,) seconds each; NaN where there is none."""
+
+    default: np.ndarray
+    expert: np.ndarray
+    best: np.ndarray
+    optimum: np.ndarray
+
+
+def evaluate(
+    experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: Sequence[str], experts: Sequence[str]
+) -> Evaluation:
+    """Results and parts of an experiment.
+
+    costs: table placement_costs with a column `graph_set`; peers: methods that all others are compared with; experts:
+    methods whose best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is
+    shorter than its bound.
+    """
+    faster = costs[costs["seconds"] * _ROUNDING < costs["bound"]]
+    if len(faster):
+        first = faster.iloc[0]
+        raise ValueError(f"{first['method']}, {first['graph']}, {first['link']}: shorter than the bound; one is wrong")
+    rows: list[Row] = []
+    pieces: list[dict[str, object]] = []
+    sets = list(dict.fromkeys(costs["graph_set"]))
+    for name, link in product([*sets, *([ALL] if len(sets) > 1 else [])], [*sorted(set(costs["link"])), ALL]):
+        inside = costs[(costs["graph_set"].isin([name]) | (name == ALL)) & (costs["link"].isin([link]) | (link == ALL))]
+        members = inside.drop_duplicates(["graph_id", "link"]).sort_values(["graph_id", "link"], ignore_index=True)
+        bootstrap = RatioBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
+        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": str(link)}
+        table = tabled(inside, members)
+        references = _references(table, members, experts)
+        rows += _rows(place, table, references, peers, bootstrap)
+        if link == ALL:
+            pieces += _convergence(place, table, references)
+        if name != ALL and link != ALL:
+            pieces += _by_graph(place, table, references, members)
+    return Evaluation(results(rows), parts(pieces))
+
+
+def tabled(costs: pd.DataFrame, members: pd.DataFrame) -> Table:
+    """Every method's schedules, in the sequence of the members.
+
+    A member that a method did not schedule with some seed has the schedule of the method's first seed.
+    """
+    keys = pd.MultiIndex.from_frame(members[["graph_id", "link"]])
+    table: Table = {}
+    for method, of_method in costs.groupby("method", sort=True):
+        by_seed = {int(str(seed)): frame.set_index(["graph_id", "link"]) for seed, frame in of_method.groupby("seed")}
+        first = by_seed[min(by_seed)]
+        for seed, rows in by_seed.items():
+            filled = pd.concat([rows, first.loc[~first.index.isin(rows.index)]]).reindex(keys)
+            curves = [
+                (evaluations, seconds) if isinstance(evaluations, np.ndarray) else (np.zeros(0), np.zeros(0))
+                for evaluations, seconds in zip(filled["evaluations"], filled["best_seconds"], strict=True)
+            ]
+            table.setdefault(str(method), {})[seed] = Placed(filled["seconds"].to_numpy(float), curves)
+    return table
+
+
+def _references(table: Table, members: pd.DataFrame, experts: Sequence[str]) -> References:
+    alone = members["alone"].to_numpy(float)
+    feasible = np.where(members["fits_alone"].to_numpy(bool), alone, np.nan)
+    by_expert = [schedules.seconds for name in experts if name in table for schedules in table[name].values()]
+    every = [schedules.seconds for by_seed in table.values() for schedules in by_seed.values()]
+    best = np.fmin.reduce([feasible, *every])
+    bound = members["bound"].to_numpy(float)
+    return References(
+        default=alone,
+        expert=np.fmin.reduce([feasible, *by_expert]),
+        best=best,
+        optimum=np.where(best <= bound * _ROUNDING, best, np.nan),
+    )
+
+
+def _rows(
+    place: Mapping[str, str], table: Table, references: References, peers: Sequence[str], bootstrap: RatioBootstrap
+) -> Iterator[Row]:
+    """Rows of every method over seeds."""
+    for method, by_seed in table.items():
+        of_method = {**place, "method": method}
+        for baseline, reference in vars(references).items():
+            yield from _compared(of_method, by_seed, baseline, dict.fromkeys(by_seed, reference), references, bootstrap)
+        for peer in peers:
+            if peer != method and peer in table:
+                seeds = by_seed if len(by_seed) > 1 else table[peer]
+                of_peer = {seed: of_seed(table[peer], seed).seconds for seed in seeds}
+                of_seeds = {seed: of_seed(by_seed, seed) for seed in seeds}
+                yield from _compared(of_method, of_seeds, peer, of_peer, references, bootstrap)
+        placed = {seed: (~np.isnan(schedules.seconds)).astype(float) for seed, schedules in by_seed.items()}
+        yield over_families(of_method, Quantity("placed_share", judge=JUDGE), placed, bootstrap)
+        yield _share_of_head_room(of_method, by_seed, references, bootstrap)
+        if method != HDP and HDP in table:
+            ratios = {
+                seed: np.log(_evaluations_over(of_seed(by_seed, seed).curves, of_hdp.curves))
+                for seed, of_hdp in table[HDP].items()
+            }
+            quantity = Quantity("evaluations", "ratio", HDP, JUDGE)
+            yield over_families(of_method, quantity, ratios, bootstrap, np.exp)
+
+
+def _compared(
+    place: Mapping[str, str],
+    by_seed: Mapping[int, Placed],
+    baseline: str,
+    reference: Mapping[int, np.ndarray],
+    references: References,
+    bootstrap: RatioBootstrap,
+) -> Iterator[Row]:
+    """Makespans over those of a baseline: on all members, and on those with as much head room as in the paper."""
+    quantity = Quantity("makespan", "ratio", baseline, JUDGE)
+    ratios = {seed: np.log(schedules.seconds / reference[seed]) for seed, schedules in by_seed.items()}
+    yield over_families(place, quantity, ratios, bootstrap, np.exp)
+    if baseline in PAPER_GAINS:
+        least = {seed: references.best / of > 1 - PAPER_GAINS[baseline] for seed, of in reference.items()}
+        of_some = {seed: np.where(least[seed], np.nan, ratio) for seed, ratio in ratios.items()}
+        yield over_families(place, quantity._replace(lengths=HEAD_ROOM), of_some, bootstrap, np.exp)
+
+
+def _share_of_head_room(
+    place: Mapping[str, str], by_seed: Mapping[int, Placed], references: References, bootstrap: RatioBootstrap
+) -> Row:
+    """sum(1 - seconds / expert) / sum(1 - best / expert)."""
+    won = np.stack([1 - schedules.seconds / references.expert for schedules in by_seed.values()])
+    winnable = np.broadcast_to(1 - references.best / references.expert, won.shape)
+    estimate = bootstrap.ratio(won, winnable)
+    quantity = Quantity("share_of_head_room", baseline=EXPERT, judge=JUDGE)
+    over = families(estimate.low, len(by_seed))
+    return row(place, quantity, estimate.value, estimate.low, estimate.high, estimate.n, over, seed=ALL)
+
+
+def _evaluations_over(curves: Sequence[Curve], of_hdp: Sequence[Curve]) -> np.ndarray:
+    """(N,) evaluations until within `NEAR` of HDP's final value, over those that HDP itself needs.
+
+    A method that never reaches this value counts with all of its evaluations, which is less than it would need.
+    """
+    ratios = np.full(len(curves), np.nan)
+    for i, ((counts, seconds), (hdp_counts, hdp_seconds)) in enumerate(zip(curves, of_hdp, strict=True)):
+        if len(counts) and len(hdp_counts):
+            goal = (1 + NEAR) * hdp_seconds[-1]
+            reached = np.flatnonzero(seconds <= goal)
+            needed = counts[reached[0]] if len(reached) else counts[-1]
+            ratios[i] = needed / hdp_counts[np.flatnonzero(hdp_seconds <= goal)[0]]
+    return ratios
+
+
+def _convergence(place: Mapping[str, str], table: Table, references: References) -> Iterator[dict[str, object]]:
+    """The best so far over the best known, by number of evaluations: geometric means over members and seeds.
+
+    A curve starts at the number of evaluations by which every seed has a valid schedule of each member that it places.
+    """
+    for method, by_seed in table.items():
+        curves = [curve for schedules in by_seed.values() for curve in schedules.curves]
+        most = max((int(counts[-1]) for counts, _ in curves if len(counts)), default=0)
+        for rank, count in enumerate(GRID):
+            if count > most or most <= 1:
+                continue
+            so_far = np.array([[_at(curve, count) for curve in schedules.curves] for schedules in by_seed.values()])
+            placed = np.array([~np.isnan(schedules.seconds) for schedules in by_seed.values()])
+            if np.isnan(so_far[placed]).any():
+                continue
+            ratios = np.log(so_far / references.best)
+            numbers = (float(np.exp(np.nanmean(ratios))), np.nan, np.nan)
+            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": BEST}
+            yield part(columns, "evaluations", str(count), rank, numbers, int((~np.isnan(ratios)).any(0).sum()))
+
+
+def _at(curve: Curve, count: int) -> float:
+    """The least cost after `count` evaluations; NaN before the first valid schedule."""
+    counts, seconds = curve
+    before = np.flatnonzero(counts <= count)
+    return float(seconds[before[-1]]) if len(before) else np.nan
+
+
+def _by_graph(
+    place: Mapping[str, str], table: Table, references: References, members: pd.DataFrame
+) -> Iterator[dict[str, object]]:
+    """Rows of each graph: seconds of the references; every method's ratio to the expert, with least and most."""
+    for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
+        for name, reference in vars(references).items():
+            columns = _part_columns(place, name) | {"metric": "seconds"}
+            yield part(columns, "graph", graph, i, (float(reference[i]), np.nan, np.nan), int(operations))
+        for method, by_seed in table.items():
+            ratios = np.array([schedules.seconds[i] for schedules in by_seed.values()]) / references.expert[i]
+            if np.isnan(ratios).all():
+                numbers = (np.nan, np.nan, np.nan)
+            else:
+                numbers = float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))
+            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
+            yield part(columns, "graph", graph, i, numbers, int(operations))
+
+
+def _part_columns(place: Mapping[str, str], method: str) -> dict[str, object]:
+    """Columns of table `parts`."""
+    columns: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
+    return columns | {"judge": JUDGE, "method": method, "decoder": "none", "seed": ALL}

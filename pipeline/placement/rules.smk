@@ -1,0 +1,163 @@
+"""Experiments that place whole graphs: graphs -> (train) -> place -> judge -> evaluate."""
+
+EXPERT_PLACEMENTS = "learned_schedulers/graphs/devices/frozen/expert_placements.parquet"
+PLACEMENT_SETS = named(object, P.placement_sets)
+
+
+def device_of_placed(set):
+    return section("devices", P.placement_sets[set].device)
+
+
+def machines_of_placement(experiment, set):
+    """Machines that the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
+    chosen = P.experiments[experiment]
+    if isinstance(chosen, Execution):
+        machines = on_devices(None, P.graph_sets[set].devices, [chosen.places])
+    else:
+        machines = on_devices(json.loads(device_of_placed(set)), chosen.devices, chosen.targets)
+    return json.dumps(machines, sort_keys=True)
+
+
+def placement_machines(wildcards):
+    return machines_of_placement(wildcards.experiment, wildcards.graph_set)
+
+
+def experts_of(wildcards):
+    """Experts' placements of a set: frozen ones, or those that a rule makes."""
+    return EXPERT_PLACEMENTS if wildcards.graph_set in P.placement_sets else path("expert_placements", graph_set=wildcards.graph_set)
+
+
+def placements(experiment, **only):
+    """Paths of an experiment's placements, of one set and some methods, or of all."""
+    chosen = P.experiments[experiment]
+    return [
+        path("placements", experiment=experiment, graph_set=name, method=method, seed=seed)
+        for name in chosen.sets
+        if only.get("graph_set", name) == name
+        for method in only.get("methods", chosen.methods)
+        for seed in P.placement_seeds(chosen, name, method)
+    ]
+
+
+rule placed_graphs:
+    input:
+        src=src("placed_graphs"),
+        files=EXPORTED,
+    output:
+        graphs=path("graphs"),
+    wildcard_constraints: graph_set=PLACEMENT_SETS
+    params:
+        name="{graph_set}",
+        settings=lambda w: section("placement_sets", w.graph_set),
+    message: "Reading the whole graphs of {wildcards.graph_set}"
+    shell: stage("placed_graphs", "name", "settings")
+
+
+rule train_whole_graph:
+    input:
+        src=src("train_whole_graph"),
+        training=learning_graphs("graphs"),
+        development=development_graphs("graphs"),
+    output:
+        weights=path("network_weights"),
+        history=path("whole_graph_history"),
+    wildcard_constraints: model=networks_of(Generalised)
+    params:
+        options=options_and(device=lambda w: [device_of_placed(name) for name in sets_learned(w)]),
+        settings=network_section,
+        links=lambda w: section("links", only=network_of(w).links),
+        seed="{seed}",
+    priority: 10
+    message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("train_whole_graph", "settings", "links", "seed")
+
+
+rule place_graphs:
+    input:
+        src=lambda w: src("place_graphs", *P.graph_methods[w.method].modules()),
+        graphs=path("graphs"),
+        experts=experts_of,
+        weights=network_weights(P.graph_methods),
+    output:
+        placements=path("placements"),
+    params:
+        settings=lambda w: section("graph_methods", w.method),
+        machines=placement_machines,
+        seed="{seed}",
+    message: "Placing {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("place_graphs", "settings", "machines", "seed")
+
+
+rule expert_placements:
+    input:
+        src=src("expert_placements"),
+        graphs=path("graphs"),
+    output:
+        expert_placements=path("expert_placements"),
+    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
+    params:
+        devices=lambda w: P.graph_sets[w.graph_set].devices,
+    message: "Placing {wildcards.graph_set} as experts do"
+    shell: stage("expert_placements", "devices")
+
+
+rule placed_schedules:
+    """Turn placements into schedules that are executed on this machine."""
+    input:
+        src=src("placed_schedules"),
+        placements=path("placements"),
+    output:
+        graph_schedules=path("graph_schedules"),
+    wildcard_constraints: experiment="|".join(name for name, chosen in P.on_graphs.items() if getattr(chosen, "places", None)) or "none"
+    message: "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("placed_schedules")
+
+
+ruleorder: placed_schedules > schedule_graphs
+
+
+rule judge_placements:
+    input:
+        src=src("judge_placements"),
+        graphs=path("graphs"),
+        placements=lambda w: placements(w.experiment, graph_set=w.graph_set),
+    output:
+        placement_costs=path("placement_costs"),
+    wildcard_constraints: graph_set=PLACEMENT_SETS
+    params:
+        machines=placement_machines,
+    message: "Simulating every placement of {wildcards.graph_set} ({wildcards.experiment})"
+    shell: stage("judge_placements", "machines")
+
+
+rule evaluate_placement:
+    input:
+        src=src("evaluate_placement"),
+        placement_costs=of_each_set("placement_costs"),
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints: experiment=of_task(Placement)
+    params:
+        options=options_and(peers=lambda w: experiment_of(w).peers, experts=lambda w: experiment_of(w).experts),
+        experiment="{experiment}",
+        intervals=INTERVALS,
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_placement", "experiment", "intervals")
+
+
+rule placement_examples:
+    """Draw placed schedules for the page."""
+    input:
+        src=src("placement_examples"),
+        graphs=lambda w: path("graphs", graph_set=shown_of(w).set),
+        placements=drawn("placements"),
+    output:
+        placed_operations=path("placed_operations"),
+        memory_curves=path("memory_curves"),
+    wildcard_constraints: experiment=of_task(Placement)
+    params:
+        settings=lambda w: section("experiments", w.experiment, "shown"),
+        machines=lambda w: machines_of_placement(w.experiment, shown_of(w).set),
+    message: "Drawing placed schedules ({wildcards.experiment})"
+    shell: stage("placement_examples", "settings", "machines")

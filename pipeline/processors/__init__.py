@@ -1,0 +1,1 @@
+"""Which scheduler needs the fewest cycles by a model of a processor?"""

@@ -1,0 +1,92 @@
+"""Tables of this chapter: columns, types and units."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipeline.lab.table import Table
+
+# Deviations of fast processor models from llvm-mca, frozen: a row per set, processor and class.
+DEVIATIONS = Table(
+    "deviations",
+    pa.schema(
+        [
+            ("set", pa.string()),  # of blocks, of params.yaml, or random_sequences
+            ("target", pa.string()),  # the processor
+            ("deviation", pa.string()),  # the first difference
+            ("blocks", pa.int64()),  # whose reduced order is of this class; one order of each block is reduced
+            ("instructions", pa.int64()),  # of the example, the shortest of these parts
+            ("example", pa.string()),  # GAS syntax
+            ("model_cycles", pa.float64()),
+            ("llvm_mca_cycles", pa.float64()),
+        ]
+    ),
+)
+
+# One row per (instruction, processor model): its description by llvm-mca (latency/machine.py).
+MACHINE_INSTRUCTIONS = Table(
+    "machine_instructions",
+    pa.schema(
+        [
+            ("code", pa.binary()),  # masked, as in table `encodings`
+            ("machine", pa.string()),
+            ("issue_width", pa.int16()),  # of the machine: micro-ops per cycle
+            ("retire_width", pa.int16()),  # of the machine: instructions per cycle; 0: it issues in order
+            ("pools", pa.list_(pa.int32())),  # of the machine: entries of the reorder buffer, registers of the files
+            ("buffers", pa.list_(pa.int32())),  # of the machine: entries of the schedulers' buffers
+            ("micro_ops", pa.int32()),
+            ("latency", pa.int32()),  # cycles from issue to write-back
+            ("units", pa.list_(pa.int16())),  # that it occupies, ascending
+            ("unit_cycles", pa.list_(pa.int32())),  # for which it occupies each of them
+            ("choices", pa.list_(pa.list_(pa.int16()))),  # groups of units: it also occupies any one of each group
+            ("choice_cycles", pa.list_(pa.int32())),  # for which it occupies it
+            ("reads", pa.list_(pa.uint64())),  # registers, three words of dag/resources.py
+            ("late_reads", pa.list_(pa.uint64())),  # registers that it reads only after its load
+            ("writes", pa.list_(pa.uint64())),
+            ("double_reads", pa.list_(pa.uint64())),  # registers that two of its operands read
+            ("read_advance", pa.int16()),  # cycles by which its late reads come later
+            ("memory", pa.string()),  # none | load | store (which may load as well)
+            ("kept", pa.list_(pa.int32())),  # entries of each pool, from dispatch to retirement
+            ("queued", pa.list_(pa.int32())),  # entries of each buffer, from dispatch to issue
+            ("status", pa.string()),  # ok | unsupported: all zeros
+            ("message", pa.string()),
+        ]
+    ),
+    "data/instructions/{corpus}/machines/{machine}.parquet",
+)
+
+# One row per block of a set: the best known order on a processor model.
+OPTIMA = Table(
+    "optima",
+    pa.schema(
+        [
+            ("block_id", pa.string()),
+            ("order", pa.list_(pa.int16())),  # order[t]: GCC's index of the instruction in slot t
+            ("model_cycles", pa.int32()),  # of the order that the method gave, by this project's processor model
+            ("bound", pa.int32()),  # no order takes fewer cycles on that model
+            ("proven", pa.bool_()),  # the order is optimal on that model
+            ("cycles", pa.float64()),  # by llvm-mca, like gcc_cycles
+            ("gcc_cycles", pa.float64()),  # of GCC's order
+        ]
+    ),
+    "data/optima/{machine}/{method}/{set}.parquet",
+)
+
+# One row per slot of each order of a few blocks, on an in-order processor.
+TIMELINES = Table(
+    "timelines",
+    pa.schema(
+        [
+            ("rank", pa.int32()),  # of the block
+            ("block_id", pa.string()),
+            ("place", pa.int32()),  # of the order
+            ("title", pa.string()),  # input | GCC | learned | best
+            ("slot", pa.int32()),
+            ("instruction", pa.string()),
+            ("issue", pa.int32()),  # cycle, from 0
+            ("latency", pa.int32()),  # cycles to write-back
+            ("cycles", pa.int32()),  # of the whole pass
+        ]
+    ),
+    "data/experiments/{experiment}/timelines.parquet",
+)

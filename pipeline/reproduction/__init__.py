@@ -1,0 +1,1 @@
+"""Do the tables of POCSNet's paper hold on real machine code?"""
