@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from pipeline.lab import tables
+from learned_schedulers.files import replacing
 
 TABLE = Path("pipeline/lab/rules/resources.csv")
 COLUMNS = ["rule", "mem_mb", "minutes", "gpus", "jobs", "measured_mb", "measured_seconds", "run"]
@@ -95,7 +95,7 @@ def main(
     )
     earlier = pd.read_csv(table, keep_default_na=False) if table.exists() else pd.DataFrame(columns=COLUMNS)
     renewed = pd.DataFrame(lines(rules, earlier, measured(folder), of, tiny), columns=COLUMNS)
-    with tables.replacing(table) as temporary:
+    with replacing(table) as temporary:
         renewed.to_csv(temporary, index=False)
     print(renewed.to_string(index=False))
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.lab.tables import replacing
+from learned_schedulers.files import replacing
 
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from learned_schedulers.files import replacing
 from learned_schedulers.graphs.compilers.inductor.levelled_choices import Levels
 from learned_schedulers.graphs.compilers.inductor.models import MODELS
 from learned_schedulers.graphs.compilers.inductor.nodes import Node, grouped
 from learned_schedulers.graphs.compilers.inductor.processes import Candidate, timed_in_turns
 from learned_schedulers.graphs.compilers.kinds import Loop
-from pipeline.lab.tables import replacing
 
 DEFAULT = "default"
 BATCH = 8  # candidates that are compiled at once, and timed in turns: each is a process

@@ -17,7 +17,7 @@ from benchmarks.own_generated.generating import program
 from benchmarks.own_generated.trial import FORMATS, OfFormat, Trial, general, orderer
 from learned_schedulers.blocks.dag.memory_order import MemoryOrder
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from pipeline.lab import tables
+from learned_schedulers.files import replacing
 
 Record = dict[str, Any]
 ARCHIVED = 3  # one in so many programs is also ordered as an archive
@@ -91,7 +91,7 @@ def _keep(item: Program, trial: Trial, form: str, answer: OfFormat, folder: Path
 
 def write(record: Record, folder: Path) -> None:
     """Write a record, whole or not at all."""
-    with tables.replacing(path(folder, record["number"])) as temporary:
+    with replacing(path(folder, record["number"])) as temporary:
         temporary.write_text(json.dumps(record))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from pipeline.lab import tables
+from learned_schedulers.files import replacing
 from pipeline.lab.wiring import ROOT, closure
 
 _FOLDER = Path(".cache/checkpoints")
@@ -50,7 +50,7 @@ class Checkpoint:
     def save(self, state: dict[str, Any]) -> None:
         content = BytesIO()
         torch.save(state, content)
-        with tables.replacing(self._path) as temporary:
+        with replacing(self._path) as temporary:
             temporary.write_bytes(_digest(content.getvalue()) + b"\n" + content.getvalue())
 
     def remove(self) -> None:

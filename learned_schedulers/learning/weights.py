@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from learned_schedulers.files import replacing
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -25,7 +26,7 @@ Network = TypeVar("Network", bound="nn.Module")
 def write(path: Path, kind: str, description: str, arrays: Mapping[str, np.ndarray]) -> None:
     """Write named arrays; the file appears whole."""
     contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
-    with tables.replacing(path) as temporary:
+    with replacing(path) as temporary:
         save_file(contiguous, temporary, {kind: description})
 
 

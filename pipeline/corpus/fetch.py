@@ -23,8 +23,8 @@ from learned_schedulers.blocks.read.source_settings import (
     WheelSource,
 )
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
+from learned_schedulers.files import replacing
 from pipeline.corpus import debian
-from pipeline.lab.tables import replacing
 
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "artifacts"
 

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.lab import digests, tables
+from learned_schedulers.files import replacing
+from pipeline.lab import digests
 
 DATA = Path("data")
 _RECORDS = Path(".cache/checksums")
@@ -76,7 +77,7 @@ def recorded(path: Path) -> Record | None:
 def record(path: Path) -> None:
     """Record the bytes that the file has now."""
     now = Record.of(path)
-    with tables.replacing(_place(path)) as temporary:
+    with replacing(_place(path)) as temporary:
         temporary.write_text(json.dumps(now._asdict()) + "\n")
 
 

@@ -12,6 +12,7 @@ parameters have changed.
 from __future__ import annotations
 
 import sys
+from learned_schedulers.files import replacing
 from collections import defaultdict
 from dataclasses import dataclass, field
 from hashlib import md5
@@ -190,7 +191,7 @@ def write_recipes() -> None:
     """Write the recipes for this repository as it is."""
     for name, text in recipes(rules(), load().report).items():
         path = Path(_RECIPES, f"{name}.txt")
-        with tables.replacing(path) as temporary:
+        with replacing(path) as temporary:
             temporary.write_text(text)
         checksums.record(path)
 

@@ -1,16 +1,15 @@
 """Paths of all tables, and the names in a path; rules, stages, DVC and benchmarks use no other place for paths.
 
-The pattern of a table's path is beside its columns, in its file of `schemas/`: a new table changes no other file. A
+The pattern of a table's path is beside its columns, in the chapter's `tables.py`: a new table changes no other file. A
 name in braces is a name of params.yaml, never an encoded option. All experiments have the same folders.
 """
 
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
-from pipeline.lab.schemas import SCHEMAS
+from pipeline.lab import chapters
 
 _NO_TABLES = {  # other files, and second places of tables
     "raw": "data/raw/{source}",
@@ -29,9 +28,9 @@ def pattern(kind: str) -> str:
     """Pattern of the paths of a kind. Raises KeyError for a kind without one."""
     if kind in _NO_TABLES:
         return _NO_TABLES[kind]
-    if kind not in SCHEMAS:
-        raise KeyError(f"no kind {kind!r}; there are {sorted(_NO_TABLES)} and the tables of pipeline/schemas")
-    place: str | None = getattr(import_module(f"pipeline.lab.schemas.{kind}"), "PLACE", None)
+    if kind not in chapters.tables():
+        raise KeyError(f"no kind {kind!r}; there are {sorted(_NO_TABLES)} and the tables of the chapters")
+    place = chapters.tables()[kind].place
     if place is None:
         raise KeyError(f"table {kind} has no path under data/: it is only published")
     return place

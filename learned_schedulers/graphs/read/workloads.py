@@ -19,9 +19,9 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from learned_schedulers.files import replacing
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.source_files import content
-from pipeline.lab.tables import replacing
 
 MOST_DEVICES = 4096
 CPU = -1  # the placement of a node that runs on a CPU

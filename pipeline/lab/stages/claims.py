@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from learned_schedulers.files import replacing
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import published, tables, tidy
 from pipeline.lab.claimed import CHANGED, claims
@@ -37,7 +38,7 @@ def main(
     empty = RESULTS.schema.empty_table().to_pandas()
     merged = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
     merged = pd.concat([merged, _changed(folders or [], behaviours.read(behaviour), json.loads(settings_now))])
-    with tables.replacing(out) as temporary:
+    with replacing(out) as temporary:
         temporary.write_text(tidy.csv(table(merged, claims())))
 
 

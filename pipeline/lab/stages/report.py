@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
+from learned_schedulers.files import replacing
 from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS, SKIPPED, SPLITS
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import digests, places, tables, tidy
@@ -112,7 +113,7 @@ def _write(evidence: Evidence, out: Path) -> None:
     for folder in ("figures", "plots"):
         shutil.rmtree(out / folder, ignore_errors=True)
     for name, content in files.items():
-        with tables.replacing(out / name) as temporary:
+        with replacing(out / name) as temporary:
             temporary.write_bytes(content)
 
 

@@ -15,6 +15,7 @@ what is wrong with them, logs what is missing, and ends after a look at which no
 from __future__ import annotations
 
 import fcntl
+from learned_schedulers.files import replacing
 import getpass
 import hashlib
 import os
@@ -78,7 +79,7 @@ def opened() -> Iterator[MlflowClient]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             if not server and not STORE.exists():  # under another name: a store killed half-made could not be opened
-                with tables.replacing(STORE) as temporary:
+                with replacing(STORE) as temporary:
                     MlflowClient(f"sqlite:///{temporary}").search_experiments()
             yield MlflowClient(server or f"sqlite:///{STORE.resolve()}")  # it keeps what it opened, by name
         except MlflowException as error:

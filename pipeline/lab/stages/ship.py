@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from learned_schedulers.files import replacing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -63,7 +64,7 @@ def main(
     folder = shipped.file.parent if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
     for name, written in content.items():
-        with tables.replacing(folder / name) as temporary:
+        with replacing(folder / name) as temporary:
             temporary.write_bytes(written)
 
 

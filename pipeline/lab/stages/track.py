@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from learned_schedulers.files import replacing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +71,7 @@ def main(
         for experiment, items in by_experiment.items()
         for item in items
     ]
-    with tables.replacing(log) as temporary:
+    with replacing(log) as temporary:
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from learned_schedulers.files import replacing
 from learned_schedulers.graphs.plans.splits.judging_splits import cost, loads
 from learned_schedulers.graphs.read.source_files import content
 from learned_schedulers.graphs.read.workloads import CPU, Workload, WorkloadError, read_split
-from pipeline.lab.tables import replacing
 
 _LARGEST = 2**28  # bytes
 

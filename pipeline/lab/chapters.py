@@ -1,0 +1,58 @@
+"""The chapters: folders beside `lab`, each with everything about one question.
+
+A chapter is added by adding its folder and deleted by deleting it. What it declares is looked up by the names of its
+modules: `rules.smk`, `settings.py`, `tables.py`, `stages/`, `claims.py`, `page/`; each may be missing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from pipeline.lab import shared_tables
+from pipeline.lab.table import Table
+
+FOLDER = Path(__file__).resolve().parents[1]
+LAB = "lab"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of all chapters, sorted."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob("*/__init__.py") if path.parent.name != LAB))
+
+
+def files(name: str) -> list[Path]:
+    """The file of this name of each chapter that has one."""
+    return [path for chapter in names() if (path := FOLDER / chapter / name).is_file()]
+
+
+def modules(name: str) -> list[ModuleType]:
+    """The module of this name, a file or a folder, of each chapter that has one."""
+    return [
+        import_module(f"pipeline.{chapter}.{name}")
+        for chapter in names()
+        if (FOLDER / chapter / f"{name}.py").is_file() or (FOLDER / chapter / name / "__init__.py").is_file()
+    ]
+
+
+@cache
+def stages() -> dict[str, str]:
+    """Name of each stage -> its module: a file of a folder `stages` with a function `main`."""
+    module_of: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*/stages/*.py")):
+        if "\ndef main(" in path.read_text():
+            if path.stem in module_of:
+                raise ValueError(f"two stages are named {path.stem}: rename {path}")
+            module_of[path.stem] = f"pipeline.{path.parents[1].name}.stages.{path.stem}"
+    return dict(sorted(module_of.items()))
+
+
+@cache
+def tables() -> dict[str, Table]:
+    """Every table by its name: those of the chapters, and those that several chapters share."""
+    declared = [shared_tables, *modules("tables")]
+    every = [table for module in declared for table in vars(module).values() if isinstance(table, Table)]
+    return {table.name: table for table in sorted(every, key=lambda table: table.name)}
