@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from pipeline.lab.schemas import SCHEMAS
 
+from pipeline.lab import chapters
 from pipeline.lab.places import names, path, pattern, place
 
 
@@ -21,7 +21,7 @@ def test_names_that_are_not_given_stay_wildcards() -> None:
 
 
 def test_no_two_kinds_share_a_path() -> None:
-    patterns = [getattr(__import__(f"pipeline.lab.schemas.{k}", fromlist=[k]), "PLACE", None) for k in SCHEMAS]
+    patterns = [table.place for table in chapters.tables().values()]
     placed = [pattern for pattern in patterns if pattern is not None]
     assert len(placed) > 30 and len(set(placed)) == len(placed)
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from learned_schedulers.files import replacing
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from pipeline.lab import tables
+from learned_schedulers.files import replacing
 
 if TYPE_CHECKING:
     from torch import nn

@@ -22,6 +22,7 @@ from learned_schedulers.blocks.run.verification import Block, Verdict, verify
 from learned_schedulers.blocks.run.verification_settings import Verification
 from pipeline.corpus.tables import SENSITIVITY, VERIFICATION
 from pipeline.lab import tables
+from pipeline.lab.table import Table
 from pipeline.lab.wiring import ROOT, closure
 
 MODES: tuple[Dependencies, ...] = ("full", "conservative")
@@ -107,12 +108,12 @@ def execute(
                     verdict_rows += block_verdicts
                     swap_rows += block_swaps
                     bar.update()
-                tables.write(_frame(verdict_rows, "verification"), VERIFICATION, verification_path)
-                tables.write(_frame(swap_rows, "sensitivity"), SENSITIVITY, sensitivity_path)
+                tables.write(_frame(verdict_rows, VERIFICATION), VERIFICATION, verification_path)
+                tables.write(_frame(swap_rows, SENSITIVITY), SENSITIVITY, sensitivity_path)
             verdict_frames.append(tables.read(VERIFICATION, verification_path))
             swap_frames.append(tables.read(SENSITIVITY, sensitivity_path))
     return pd.concat(verdict_frames, ignore_index=True), pd.concat(swap_frames, ignore_index=True)
 
 
-def _frame(rows: Sequence[Verdict | Swap], name: str) -> pd.DataFrame:
-    return pd.DataFrame([asdict(row) for row in rows], columns=tables.SCHEMAS[name].names)
+def _frame(rows: Sequence[Verdict | Swap], table: Table) -> pd.DataFrame:
+    return pd.DataFrame([asdict(row) for row in rows], columns=table.schema.names)

@@ -18,7 +18,8 @@ from learned_schedulers.blocks.run.legal_orders import Order
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.timing import Lost, Timing, time_orders
 from learned_schedulers.blocks.run.timing_settings import TimingSettings
-from pipeline.lab import tables
+from pipeline.hardware.tables import TIMED_BLOCKS, TIMINGS
+from pipeline.lab.table import Table
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def execute(native: Native, blocks: Sequence[Block], settings: TimingSettings) -
             (*block_columns, "", "", timing.pages, timing.fence_cycles, timing.cycles_per_tick, processor_name, _now())
         )
         timing_rows += _rows(block.block_id, orders, set(drawn), timing)
-    return _frame(timing_rows, "timings"), _frame(block_rows, "timed_blocks")
+    return _frame(timing_rows, TIMINGS), _frame(block_rows, TIMED_BLOCKS)
 
 
 def _now() -> pd.Timestamp:
@@ -91,5 +92,5 @@ def _rows(block_id: str, orders: list[Order], drawn: set[Order], timing: Timing)
     ]
 
 
-def _frame(rows: list[tuple], name: str) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=tables.SCHEMAS[name].names)
+def _frame(rows: list[tuple], table: Table) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=table.schema.names)

@@ -12,7 +12,6 @@ parameters have changed.
 from __future__ import annotations
 
 import sys
-from learned_schedulers.files import replacing
 from collections import defaultdict
 from dataclasses import dataclass, field
 from hashlib import md5
@@ -23,7 +22,8 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-from pipeline.lab import checksums, tables
+from learned_schedulers.files import replacing
+from pipeline.lab import checksums
 from pipeline.lab.config.params import load
 from pipeline.lab.config.report import Report
 

@@ -1,6 +1,6 @@
 """Published experiments: folders of CSV files with six significant digits, and where they come from beside them.
 
-`reports/published/<experiment>/<table>.csv`; `<table>` is a name of pipeline/schemas, and its columns are the table's,
+`reports/published/<experiment>/<table>.csv`; `<table>` is the name of a table, and its columns are the table's,
 after those of _PLACES. What is published is made once and committed: long trainings, and times of one machine.
 """
 
@@ -17,9 +17,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.lab import tables, tidy
+from pipeline.lab import chapters, tables, tidy
 from pipeline.lab.provenance import Provenance, collect
 from pipeline.lab.shared_tables import KEY
+from pipeline.lab.table import Table
 
 PROVENANCE = "provenance.json"
 # Columns that a table has from where it lay.
@@ -39,10 +40,10 @@ class Published:
     provenance: dict[str, Provenance]  # by experiment
 
 
-def columns(table: str) -> list[str]:
-    """Column names of a published CSV file. Raises KeyError for a name without a schema."""
-    names = _PLACES.get(table, [])
-    return [*names, *(name for name in tables.SCHEMAS[table].names if name not in names)]
+def columns(table: Table) -> list[str]:
+    """Column names of a published CSV file."""
+    names = _PLACES.get(table.name, [])
+    return [*names, *(name for name in table.schema.names if name not in names)]
 
 
 def load(experiments: Iterable[Path]) -> Published:
@@ -51,18 +52,19 @@ def load(experiments: Iterable[Path]) -> Published:
     Raises TableError naming a file whose columns are not its table's, or that is no table, and what to do.
     """
     folders = sorted(experiments)
-    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.SCHEMAS}
+    every = chapters.tables()
+    frames: dict[str, list[pd.DataFrame]] = {name: [] for name in every}
     for path in (path for folder in folders for path in sorted(folder.glob("*.csv"))):
         if path.stem not in frames:
             raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
-        frames[path.stem].append(read(path.stem, path))
+        frames[path.stem].append(read(every[path.stem], path))
     return Published(
-        {name: pd.concat(rows, ignore_index=True) if rows else empty(name) for name, rows in frames.items()},
+        {name: pd.concat(rows, ignore_index=True) if rows else empty(every[name]) for name, rows in frames.items()},
         {folder.name: Provenance.read(folder / PROVENANCE) for folder in folders},
     )
 
 
-def read(table: str, path: Path) -> pd.DataFrame:
+def read(table: Table, path: Path) -> pd.DataFrame:
     """One published CSV file; text columns are text even where all of them are numbers.
 
     Raises TableError where its columns are not the table's.
@@ -70,7 +72,7 @@ def read(table: str, path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=dict.fromkeys(_text(table), str))
     except ValueError as error:  # no columns at all, or half a line
-        raise tables.TableError(f"{path}: no table {table} ({error}); {_REMEDY}") from error
+        raise tables.TableError(f"{path}: no table {table.name} ({error}); {_REMEDY}") from error
     if list(frame.columns) != columns(table):
         raise tables.TableError(f"{path}: its columns are {list(frame.columns)}, not {columns(table)}; {_REMEDY}")
     return frame
@@ -79,15 +81,15 @@ def read(table: str, path: Path) -> pd.DataFrame:
 _REMEDY = "restore it from git, or publish the experiment again"
 
 
-def _text(table: str) -> list[str]:
-    schema = tables.SCHEMAS[table]
+def _text(table: Table) -> list[str]:
+    schema = table.schema
     return [name for name in columns(table) if name not in schema.names or pa.types.is_string(schema.field(name).type)]
 
 
-def empty(table: str) -> pd.DataFrame:
+def empty(table: Table) -> pd.DataFrame:
     """A published table without rows."""
-    places = {name: pd.Series(dtype="str") for name in _PLACES.get(table, [])}
-    return pd.DataFrame({**places, **tables.SCHEMAS[table].empty_table().to_pandas()})[columns(table)]
+    places = {name: pd.Series(dtype="str") for name in _PLACES.get(table.name, [])}
+    return pd.DataFrame({**places, **table.schema.empty_table().to_pandas()})[columns(table)]
 
 
 def write(
@@ -105,15 +107,16 @@ def write(
     whose digests are recorded.
     The folder is replaced as a whole, or not at all. Raises TableError for a frame that is not of its table's columns.
     """
-    for table, frame in frames.items():
-        if set(frame.columns) != set(columns(table)):
-            raise tables.TableError(f"{folder}: not a table {table}: {list(frame.columns)}, wanted {columns(table)}")
+    wanted = {name: columns(chapters.tables()[name]) for name in frames}
+    for name, frame in frames.items():
+        if set(frame.columns) != set(wanted[name]):
+            raise tables.TableError(f"{folder}: not a table {name}: {list(frame.columns)}, wanted {wanted[name]}")
     seeds = {str(seed) for frame in frames.values() if "seed" in frame for seed in frame["seed"].unique()}
     provenance = collect(folder.name, settings, behaviour, inputs, weights, seeds - {"all", "none"})
     with _replacing(folder) as temporary:
-        for table, frame in frames.items():
-            rows = frame.sort_values(KEY, kind="stable") if table == "results" else frame
-            (temporary / f"{table}.csv").write_text(tidy.csv(rows[columns(table)]))
+        for name, frame in frames.items():
+            rows = frame.sort_values(KEY, kind="stable") if name == "results" else frame
+            (temporary / f"{name}.csv").write_text(tidy.csv(rows[wanted[name]]))
         (temporary / PROVENANCE).write_text(provenance.text())
 
 

@@ -49,7 +49,6 @@ RANKS: dict[str, int] = {
     "command": 13,
 }
 WINGS = tuple(sorted({room.split(".")[0] for room in RANKS if "." in room}))
-_TABLES = {path.stem for path in (ROOT / "pipeline/schemas").glob("*.py")} - {"__init__"}
 
 
 def room(module: str) -> str:
@@ -90,13 +89,10 @@ def _path(module: str) -> Path | None:
 def imports(path: Path) -> frozenset[str]:
     """Names of the pipeline's modules that the file imports, by absolute imports anywhere in it.
 
-    A string that is the name of a table counts as an import of its schema, because tables are read by their names.
     Files must not change while this process runs.
     """
     modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in _TABLES:
-            modules.add(f"pipeline.lab.schemas.{node.value}")
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

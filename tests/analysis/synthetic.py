@@ -212,7 +212,7 @@ def pieces(blocks: pd.DataFrame, dags: pd.DataFrame, size: int = 100) -> Iterato
     """Arrow tables of pieces of `blocks` and `dags`."""
     for at in range(0, len(blocks), size):
         blocks_piece, dags_piece = (
-            pa.Table.from_pandas(frame[at : at + size], schema=tables.SCHEMAS[name], preserve_index=False)
+            pa.Table.from_pandas(frame[at : at + size], schema=chapters.tables()[name].schema, preserve_index=False)
             for frame, name in ((blocks, "blocks"), (dags, "dags"))
         )
         yield blocks_piece, dags_piece

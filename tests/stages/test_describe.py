@@ -22,7 +22,7 @@ def write(folder: Path, size: int) -> tuple[Path, Path]:
         paths.append(folder / f"{name}_{size}.parquet")
         with tables.writing(name, paths[-1]) as append:
             for at in range(0, len(frame), size):
-                append(pa.Table.from_pandas(frame[at : at + size], tables.SCHEMAS[name], preserve_index=False))
+                append(pa.Table.from_pandas(frame[at : at + size], chapters.tables()[name].schema, preserve_index=False))
     return paths[0], paths[1]
 
 

@@ -48,7 +48,7 @@ def tree(folder: Path) -> None:
 
 def write(path: Path, name: str, ids: list[str], **columns: object) -> None:
     """A table of blocks of which only some columns matter."""
-    schema = tables.SCHEMAS[name].remove(tables.SCHEMAS[name].get_field_index("block_id"))
+    schema = chapters.tables()[name].schema.remove(chapters.tables()[name].schema.get_field_index("block_id"))
     empty = {field.name: _nothing(str(field.type)) for field in schema if field.name not in columns}
     more = {key: [nothing] * len(ids) for key, nothing in empty.items()}
     tables.write(pd.DataFrame({"block_id": ids} | columns | more), name, path)

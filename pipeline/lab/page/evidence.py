@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.lab import published
-from pipeline.lab.tables import SCHEMAS
+from pipeline.lab import chapters, published
 
 ALL = "all"  # the seed of rows over all seeds
 
@@ -38,8 +37,9 @@ class Evidence:
 
     def table(self, stem: str, experiment: str = "") -> pd.DataFrame:
         """A table by its stem, of one experiment or of all; without rows if it does not exist."""
+        every = chapters.tables()
         frame = self.tables.get(stem, pd.DataFrame())
-        frame = published.empty(stem) if frame.empty and stem in SCHEMAS else frame
+        frame = published.empty(every[stem]) if frame.empty and stem in every else frame
         return frame[frame["experiment"] == experiment] if experiment and len(frame) else frame
 
     def settings(self, experiment: str) -> Mapping[str, Any]:

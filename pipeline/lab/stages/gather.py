@@ -9,21 +9,22 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pipeline.lab import places, tables
+from pipeline.lab.table import Table
 
 
 def gather(
-    kind: str, paths: Iterable[Path], columns: list[str] | None = None, filters: pc.Expression | None = None
+    table: Table, paths: Iterable[Path], columns: list[str] | None = None, filters: pc.Expression | None = None
 ) -> pd.DataFrame:
-    """Rows of all tables of `kind` that pass the filter, after a column for each name in their paths.
+    """Rows of all these tables that pass the filter, after a column for each name in their paths.
 
     Raises TableError for a missing or damaged table, ValueError for a path of another form.
     """
     frames = []
     for path in paths:
-        frame = tables.read(kind, path, columns, filters)
-        names = places.place(path, kind)
+        frame = tables.read(table, path, columns, filters)
+        names = places.place(path, table.name)
         frames.append(frame.assign(**names)[[*names, *(name for name in frame.columns if name not in names)]])
     if frames:
         return pd.concat(frames, ignore_index=True)
-    empty = tables.SCHEMAS[kind].empty_table().to_pandas()[columns or tables.SCHEMAS[kind].names]
-    return pd.DataFrame({name: pd.Series(dtype="str") for name in places.names(kind)} | dict(empty))
+    empty = table.schema.empty_table().to_pandas()[columns or table.schema.names]
+    return pd.DataFrame({name: pd.Series(dtype="str") for name in places.names(table.name)} | dict(empty))

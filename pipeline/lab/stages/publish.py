@@ -16,7 +16,7 @@ from safetensors import safe_open
 from pipeline.corpus import verification_results
 from pipeline.corpus.tables import SETS
 from pipeline.lab import behaviour as behaviours
-from pipeline.lab import places, published, rows, tables
+from pipeline.lab import chapters, places, published, rows, tables
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather
 
@@ -53,18 +53,19 @@ def main(
     for path in measured:
         by_kind[_kind(path)].append(path)
     frames: dict[str, pd.DataFrame] = {}
+    every = chapters.tables()
     for kind, paths in by_kind.items():
         if kind in _SINGLE:
-            frames[kind] = pd.concat([tables.read(kind, path) for path in paths], ignore_index=True)
+            frames[kind] = pd.concat([tables.read(every[kind], path) for path in paths], ignore_index=True)
         elif kind in _PLACED:
-            frames[kind] = gather(kind, sorted(paths))[published.columns(kind)]
+            frames[kind] = gather(every[kind], sorted(paths))[published.columns(every[kind])]
     if by_kind.keys() & set(_RUNS):
         frames |= _wrong_blocks(by_kind)
     if by_kind.keys() & set(_SUMMARISED):
-        frames |= verification_results.summaries(*(tables.read(kind, by_kind[kind][0]) for kind in _SUMMARISED))
+        frames |= verification_results.summaries(*(tables.read(every[kind], by_kind[kind][0]) for kind in _SUMMARISED))
     for kind, name in _TRAININGS.items():
         if kind in by_kind:
-            frames[name] = gather(kind, sorted(by_kind[kind]))
+            frames[name] = gather(every[kind], sorted(by_kind[kind]))
     if chosen.get("task") == "imitation" and weights:
         sizes = _sizes(experiment, chosen["models"], sorted(weights), inputs or [])
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
@@ -86,9 +87,10 @@ def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:
     runs = [{tuple(places.place(path, kind).values()) for path in by_kind[kind]} for kind in _RUNS]
     if runs[0] != runs[1]:
         raise ValueError("tables errors and error_shares are of different runs; name both of each run")
-    errors, shares = (gather(kind, sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
+    every = chapters.tables()
+    errors, shares = (gather(every[kind], sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
     frames = {"wrong_blocks": errors.assign(holds=errors["holds"].map("; ".join)), "error_shares": shares}
-    return {name: frame[published.columns(name)] for name, frame in frames.items()}
+    return {name: frame[published.columns(every[name])] for name, frame in frames.items()}
 
 
 def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from learned_schedulers.files import replacing
 from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS, SKIPPED, SPLITS
 from pipeline.lab import behaviour as behaviours
-from pipeline.lab import digests, places, tables, tidy
+from pipeline.lab import chapters, digests, places, tables, tidy
 from pipeline.lab import published as frozen
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.evidence import Evidence
@@ -134,8 +134,9 @@ def _compilers(blocks: Path) -> pd.DataFrame:
 def of_experiments(name: str, folders: list[Path]) -> pd.DataFrame:
     """A published table with a column `experiment`, the name of its folder."""
     files = [folder / f"{name}.csv" for folder in sorted(folders)]
-    rows = [frozen.read(name, file).assign(experiment=file.parent.name) for file in files if file.exists()]
-    return pd.concat(rows, ignore_index=True) if rows else frozen.empty(name)
+    table = chapters.tables()[name]
+    rows = [frozen.read(table, file).assign(experiment=file.parent.name) for file in files if file.exists()]
+    return pd.concat(rows, ignore_index=True) if rows else frozen.empty(table)
 
 
 def _fingerprints(settings: str, splits: list[Path]) -> dict[str, str]:

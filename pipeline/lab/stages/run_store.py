@@ -15,7 +15,6 @@ what is wrong with them, logs what is missing, and ends after a look at which no
 from __future__ import annotations
 
 import fcntl
-from learned_schedulers.files import replacing
 import getpass
 import hashlib
 import os
@@ -30,7 +29,8 @@ from urllib.parse import urlsplit
 
 from tqdm import tqdm
 
-from pipeline.lab import runs, tables
+from learned_schedulers.files import replacing
+from pipeline.lab import runs
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient, entities

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from learned_schedulers.files import replacing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -13,6 +12,7 @@ import typer
 
 from learned_schedulers.blocks.methods.policy import load
 from learned_schedulers.blocks.order.methods import LEARNED, policy_file
+from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods.gflownet import Settings
 from pipeline.corpus.tables import SETS
 from pipeline.lab import places, tables

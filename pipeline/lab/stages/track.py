@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from learned_schedulers.files import replacing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from learned_schedulers.files import replacing
 from pipeline.lab import digests, places, provenance, published, runs, tables
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import experiment_tags, options, run_store
