@@ -249,7 +249,7 @@ def main(
                 distributed(_share(files, share).drop(columns="shard"), corpus.shards), MANIFEST, pipeline.manifest
             )
             cost = measured(pipeline.run)
-            blocks = tables.read(BLOCKS, learned_schedulers.blocks, ["n_instructions", "occurrences"])
+            blocks = tables.read(BLOCKS, pipeline.blocks, ["n_instructions", "occurrences"])
             instructions = int((blocks["n_instructions"].astype(int) * blocks["occurrences"]).sum())
             growth.append((share, instructions, cost.wall_seconds, cost.peak_gb))
             print(f"share {share}: {instructions} instructions, {cost}", flush=True)

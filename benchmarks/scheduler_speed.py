@@ -31,11 +31,9 @@ import typer
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.methods import Budget, Decoding, Method, make
 from learned_schedulers.blocks.problems import instructions as instruction_encodings
-from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.processors import supported
-from learned_schedulers.blocks.problems.sample import load
 from learned_schedulers.blocks.processors.costs import Processor, processor
 from pipeline.lab import provenance as origins
 from pipeline.lab import published, tables
@@ -44,6 +42,7 @@ from pipeline.lab.config.params import Params
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, results, row
 from pipeline.lab.shared_tables import KEY
+from pipeline.lab.stored_blocks import load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 EXPERIMENT, TIMED_ON = "schedulers", "processors"  # whose methods, and whose sets
@@ -84,14 +83,14 @@ def main(
     numba.set_num_threads(1)
     settings = params.load()
     dags = path("dags", corpus="released", dependencies="full")
-    stored_blocks = store.load(Path(path("instructions", corpus="released")), Path(dags))
+    stored_blocks = load_store(Path(path("instructions", corpus="released")), Path(dags))
     encodings = instruction_encodings.load(Path(path("encodings", corpus="released")))
     model = path("machine_instructions", corpus="released", machine=machine)
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, Path(model)))
     methods = _methods(settings, machine, encodings, chip)
     measured = []
     for name in chosen or settings.experiments[TIMED_ON].sets:
-        sample = load(Path(path("sets", set=name)), stored_blocks)
+        sample = load_sample(Path(path("sets", set=name)), stored_blocks)
         items = np.flatnonzero(supported(stored_blocks, sample.rows, chip))[:n_blocks]
         batches = []
         for part in by_length(stored_blocks.lengths[sample.rows[items]], _INSTRUCTIONS):

@@ -156,7 +156,7 @@ def hostile(path: Path, effect: Path) -> None:
 
 def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    checkpoint = Checkpoint([], "{}", [])
+    checkpoint = Checkpoint("{}", [])
     checkpoint.save({"step": 1, "model": {"weight": torch.zeros(2)}})
     saved = [path for path in Path(".cache").rglob("*") if path.is_file()]
     assert saved

@@ -20,9 +20,9 @@ _TABLE = FOLDER / "faults.csv"
 
 def add(case: Mapping[str, object]) -> None:
     """Add a row, which is on the disk when this returns."""
-    assert set(case) == set(SCHEMA.names), sorted(set(case) ^ set(SCHEMA.names))
+    assert set(case) == set(FAULTS.schema.names), sorted(set(case) ^ set(FAULTS.schema.names))
     with _TABLE.open("a", newline="") as file:
-        csv.DictWriter(file, SCHEMA.names, lineterminator="\n").writerow(case)
+        csv.DictWriter(file, FAULTS.schema.names, lineterminator="\n").writerow(case)
         file.flush()
         os.fsync(file.fileno())
 

@@ -25,13 +25,13 @@ from benchmarks.machine_agreement import agreement, cases
 from benchmarks.machine_agreement.agreement import BASELINE, JUDGE
 from benchmarks.machine_agreement.table import read
 from benchmarks.publishing import PUBLISHED, publish
-from learned_schedulers.blocks.problems import sample, store
 from learned_schedulers.blocks.processors import llvm_mca
 from pipeline.corpus.tables import ENCODINGS
 from pipeline.lab import tables
 from pipeline.lab.config import params
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, results
+from pipeline.lab.stored_blocks import load_sample, load_store
 
 RANDOM = "random_sequences"
 _LENGTHS = (4, 40)  # of random sequences, as of blocks of the set
@@ -56,8 +56,8 @@ def main(
     settings = params.load()
     dags, instructions = path("dags", corpus="released", dependencies="full"), path("instructions", corpus="released")
     encodings, members = path("encodings", corpus="released"), path("sets", set=chosen)
-    corpus = store.load(Path(instructions), Path(dags))
-    drawn = cases.draw(corpus, sample.load(Path(members), corpus).rows, blocks, seed)
+    corpus = load_store(Path(instructions), Path(dags))
+    drawn = cases.draw(corpus, load_sample(Path(members), corpus).rows, blocks, seed)
     numbers = np.unique(corpus.instructions_of(drawn))
     codes = tables.arrow(ENCODINGS, Path(encodings), ["code"])["code"].take(numbers)
     rows = []

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.command import fuse as fusing
+from learned_schedulers.command.explained import explained
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
@@ -21,7 +22,6 @@ from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
-from pipeline.lab.stage_command import explained
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
 
@@ -213,8 +213,8 @@ def _content(name: str, problem: Problem, source: Source, best: Trial, times: Ti
         return split_of(source.ids, best.placement, problem.devices, source.names).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()
-    from pipeline.lab.page.gantt import gantt  # slow to import: pandas and matplotlib
-    from pipeline.lab.page.plots import render
+    from learned_schedulers.figures import render
+    from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
 
     alone = replace(problem, devices=1)
     order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.lab.stage_command import explained
+from learned_schedulers.command.explained import explained
 
 VERBS = (
     "blocks",

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from learned_schedulers.command.explained import explained
 from learned_schedulers.graphs.plans.splits import split_files
 from learned_schedulers.graphs.plans.splits.judging_splits import OBJECTIVES, Objective, broken, cost, loads, name_of
 from learned_schedulers.graphs.read.workloads import Workload, read_workload
-from pipeline.lab.stage_command import explained
 
 By = Literal["programme", "go", "untaught"]
 Start = Literal["programme", "open"]

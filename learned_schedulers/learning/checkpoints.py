@@ -16,20 +16,17 @@ from typing import Any
 import torch
 
 from learned_schedulers.files import replacing
-from pipeline.lab.wiring import ROOT, closure
 
 _FOLDER = Path(".cache/checkpoints")
 
 
 class Checkpoint:
-    """The state of one training; its settings, its input files and the code of its modules identify it."""
+    """The state of one training; its settings and its input files, those of its code among them, identify it."""
 
-    def __init__(self, modules: Sequence[str], settings: str, inputs: list[Path]) -> None:
+    def __init__(self, settings: str, inputs: Sequence[Path]) -> None:
         digest = hashlib.sha256(settings.encode())
         for path in inputs:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
-        for source in closure(*modules):
-            digest.update((ROOT / source).read_bytes())
         self._path = _FOLDER / f"{digest.hexdigest()}.pt"
 
     def load(self) -> dict[str, Any] | None:

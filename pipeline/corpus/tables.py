@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from learned_schedulers.blocks.dag import columns as dag_columns
 from pipeline.lab.table import Table
 
 # One row per basic block, unique in `block_id`.
@@ -45,21 +46,7 @@ CORPUS = Table(
 # One row per block. Instructions are numbered as GCC emitted them.
 DAGS = Table(
     "dags",
-    pa.schema(
-        [
-            ("block_id", pa.string()),
-            ("n_instructions", pa.int16()),
-            ("before", pa.list_(pa.uint8())),  # edges of the transitive reduction: before[e] -> after[e]
-            ("after", pa.list_(pa.uint8())),
-            ("kinds", pa.list_(pa.uint16())),  # bit set of dependencies.Kind for each edge
-            ("implied_before", pa.list_(pa.uint8())),  # the other direct conflicts: the reduction implies their order
-            ("implied_after", pa.list_(pa.uint8())),
-            ("implied_kinds", pa.list_(pa.uint16())),
-            ("latencies", pa.list_(pa.int16())),  # cycles, per instruction (dag/latencies.py)
-            ("n_legal_orders", pa.float64()),  # a lower bound if not orders_exact
-            ("orders_exact", pa.bool_()),  # the count is exact, up to rounding above 2**53
-        ]
-    ),
+    dag_columns.DAGS,
     "data/dags/{corpus}/{dependencies}.parquet",
 )
 

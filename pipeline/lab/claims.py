@@ -34,7 +34,7 @@ def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
     measured = results[results["value"].notna()]
     by_metric = dict(list(measured.groupby(["experiment", "metric"])))
     rows = [_answered(claim, by_metric) for claim in claims]
-    return pd.DataFrame(rows, columns=SCHEMA.names)
+    return pd.DataFrame(rows, columns=CLAIMS.schema.names)
 
 
 def holds(target: str, value: float, low: float, high: float) -> Holds:

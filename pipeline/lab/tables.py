@@ -72,7 +72,9 @@ class RowGroups:
     Raises TableError where the file is missing, damaged or another table.
     """
 
-    def __init__(self, table: Table, path: Path, columns: list[str] | None = None, repetitive: Sequence[str] = ()) -> None:
+    def __init__(
+        self, table: Table, path: Path, columns: list[str] | None = None, repetitive: Sequence[str] = ()
+    ) -> None:
         """`repetitive`: columns of strings that are read dictionary-encoded."""
         self._table, self._path, self._columns = table, path, columns
         with _named(table, path):
@@ -118,7 +120,9 @@ def of_blocks(block_ids: Iterable[str]) -> pc.Expression:
     return pc.field("block_id").isin(pa.array(sorted(set(block_ids)), pa.string()))
 
 
-def read(table: Table, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None) -> pd.DataFrame:
+def read(
+    table: Table, path: Path, columns: list[str] | None = None, filters: pc.Expression | None = None
+) -> pd.DataFrame:
     """Read a table from `path`: all columns or the named ones, all rows or those that pass the filter.
 
     Raises TableError where the file is missing, damaged or another table.

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from learned_schedulers.blocks.dag.bulk import Builder
-from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.read.distinct import distinct_instructions
+from pipeline.lab.stored_blocks import numbered
 
 LOAD_RAX, LOAD_RBX = "488b07", "488b1f"  # mov rax, [rdi] and mov rbx, [rdi]
 LOAD_RAX_8, LOAD_RBX_16 = "488b4708", "488b5f10"  # ... [rdi+8] and [rdi+16]

@@ -14,7 +14,7 @@ import yaml
 from pipeline.corpus import composition as corpus_statistics
 from pipeline.corpus.page import ingest, verification
 from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS, SKIPPED, SPLITS
-from pipeline.lab import tables, tidy
+from pipeline.lab import chapters, tables, tidy
 from pipeline.lab.config.params import Params, validate
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.operator import results as operator_results

@@ -22,7 +22,9 @@ def real(tmp_path: Path) -> made_blocks.Real:
     numbers = {name: 1 for name in ("address", "n_instructions", "occurrences")}
     code = [{"code": bytes.fromhex(code), "masked_code": b""} for code in CODES]
     rows = [texts | numbers | {"relocatable": False} | entry for entry in code]
-    tables.write_rows([[row[name] for name in SCHEMA.names] for row in rows], BLOCKS, tmp_path / "blocks.parquet")
+    tables.write_rows(
+        [[row[name] for name in BLOCKS.schema.names] for row in rows], BLOCKS, tmp_path / "blocks.parquet"
+    )
     return made_blocks.read(tmp_path / "blocks.parquet", seed=0)
 
 

@@ -17,13 +17,14 @@ from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.problems.instructions import Encodings, encoded, tabulate
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.sample import Sample
-from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.read.cut import blocks
 from learned_schedulers.blocks.read.distinct import distinct_instructions
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
 from pipeline.corpus.program_rows import table_of
 from pipeline.corpus.unique import first_of_each, joined
+from pipeline.lab.stored_blocks import numbered
 
 TINY = Path(__file__).parents[1] / "tiny"
 

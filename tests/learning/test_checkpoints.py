@@ -14,7 +14,7 @@ STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
     monkeypatch.chdir(tmp_path)
-    return Checkpoint(["learned_schedulers.learning.processes"], "settings", [])
+    return Checkpoint("settings", [])
 
 
 def file() -> Path:

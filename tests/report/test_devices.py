@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from learned_schedulers.figures import render
 from pipeline.devices.page import comparison, simulator, speed
 from pipeline.lab import published
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
-from pipeline.lab.page.plots import render
 from pipeline.lab.shared_tables import PARTS
 from tests.report import made
 from tests.report.made import PARAMS, results

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from learned_schedulers.figures import render
 from pipeline.execution.page import machine
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import render
 from pipeline.lab.page.templates import template
 from tests.report.made import PARAMS, results
 

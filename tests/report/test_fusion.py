@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from learned_schedulers.figures import render
 from pipeline.collection.page import collection
 from pipeline.fusion.page import agreement, answers, compiler, costs, learning, pictures, plans
 from pipeline.fusion.page.shared import COLLECTION, COST, FUSION, INDUCTOR, JOINT, XLA, duration, filled, times
 from pipeline.lab.claimed import claims
 from pipeline.lab.page import build
 from pipeline.lab.page.pages import PAGES
-from pipeline.lab.page.plots import render
 from pipeline.lab.page.tables import Table
 from tests.report import fusion, made
 from tests.report.fusion import FACTORS, PUBLISHED, cost

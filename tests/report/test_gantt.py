@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
+from learned_schedulers.figures import render
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
-from pipeline.lab.page.gantt import gantt
-from pipeline.lab.page.plots import render
+from learned_schedulers.graphs.plans.gantt import gantt
 from tests.graphs.problems import drawn
 
 

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from PIL import Image
 
+from learned_schedulers.figures import render
 from pipeline.lab.claimed import claims
 from pipeline.lab.page import build
 from pipeline.lab.page.pages import PAGES
-from pipeline.lab.page.plots import render
 from pipeline.placement.page import answers, costs, executed, gains, learning, scale, splits
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost

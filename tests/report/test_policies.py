@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from learned_schedulers.figures import render
 from pipeline.lab import paper_devices as paper
 from pipeline.lab.page import build
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
-from pipeline.lab.page.plots import render
 from pipeline.lab.page.tables import Table
 from pipeline.lab.rows import results
 from pipeline.policies.page import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials

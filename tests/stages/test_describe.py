@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.corpus.stages import describe
 from pipeline.corpus.tables import CORPUS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from tests.analysis import synthetic
 
 
@@ -22,7 +22,9 @@ def write(folder: Path, size: int) -> tuple[Path, Path]:
         paths.append(folder / f"{name}_{size}.parquet")
         with tables.writing(name, paths[-1]) as append:
             for at in range(0, len(frame), size):
-                append(pa.Table.from_pandas(frame[at : at + size], chapters.tables()[name].schema, preserve_index=False))
+                append(
+                    pa.Table.from_pandas(frame[at : at + size], chapters.tables()[name].schema, preserve_index=False)
+                )
     return paths[0], paths[1]
 
 

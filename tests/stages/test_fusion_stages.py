@@ -13,7 +13,8 @@ import pytest
 
 from learned_schedulers.graphs.compilers.cost import seconds
 from learned_schedulers.graphs.compilers.fusion_problem import fusion_problem
-from learned_schedulers.graphs.compilers.optimum import PARTS, choices, optimum, with_head_room
+from learned_schedulers.graphs.compilers.optimum import PARTS as FROZEN_PARTS
+from learned_schedulers.graphs.compilers.optimum import choices, optimum, with_head_room
 from learned_schedulers.graphs.compilers.plan import Plan, members
 from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.models.fusing.fusing_search import DEFAULTS
@@ -88,7 +89,7 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
     settings = PARAMS.fusion_sets["fusion_unseen_parts"].model_copy(update={"networks": ["wavenet_36", "gnmt_4"]})
     rates = frozen_rates()
     drawn = fusion_graphs(settings, lambda graph: len(choices(fusion_problem(graph, rates))))
-    frozen = pd.read_csv(PARTS).set_index("graph_id")
+    frozen = pd.read_csv(FROZEN_PARTS).set_index("graph_id")
     assert (
         len(drawn) == 80 and [graph.name for graph in drawn] == frozen.loc[[g.graph_id for g in drawn], "name"].tolist()
     )

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 from learned_schedulers.blocks.problems.instructions import tabulate
-from learned_schedulers.blocks.problems.store import numbered
 from learned_schedulers.blocks.processors import llvm_mca
 from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
 from pipeline.lab import tables
+from pipeline.lab.stored_blocks import numbered
 from pipeline.processors.stages import machine_instructions
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pipeline.corpus.tables import CORPUS, SKIPPED
-from pipeline.lab import published, tables, tidy
+from pipeline.lab import chapters, published, tables, tidy
 from pipeline.lab.page.pages import FILES
 from pipeline.lab.shared_tables import GANTTS, HISTORY, KEY, RESULTS
 from pipeline.lab.stages import report

@@ -17,9 +17,10 @@ from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import schedule
+from pipeline.lab.stored_blocks import load_encodings
 from pipeline.reproduction.tables import TOKENS
 from tests.blocks.models import imitated, made
-from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
+from tests.blocks.models.imitated import block_tables
 from tests.blocks.schedulers.machines import MULTIPLY, table
 
 N = 40
@@ -28,7 +29,7 @@ N = 40
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict[str, Path]:
     rng = np.random.default_rng(0)
-    chosen = [rng.integers(len(INSTRUCTIONS), size=5 if number % 2 else 7) for number in range(N)]
+    chosen = [rng.integers(len(imitated.INSTRUCTIONS), size=5 if number % 2 else 7) for number in range(N)]
     instructions, dags, distinct = block_tables(chosen)
     ids = instructions["block_id"].to_pylist()
     words = [(block, np.repeat(kinds + 2, 2), np.full(len(kinds), 2)) for block, kinds in zip(ids, chosen, strict=True)]
@@ -77,7 +78,7 @@ def test_an_unsupported_block_has_a_row_that_says_why_whatever_the_method(inputs
 
 def test_a_network_for_all_lengths_says_how_certain_it_is(inputs: dict[str, Path], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    vocabulary = Vocabulary(descriptions.load(inputs["encodings"]).tokens)
+    vocabulary = Vocabulary(load_encodings(inputs["encodings"]).tokens)
     OrderingNetwork(vocabulary, imitated.settings()).save(tmp_path / "weights.safetensors")
     rows, beliefs = run(inputs, '{"method": "ordering"}', weights=tmp_path / "weights.safetensors")
     assert rows.groupby("decoder").size().to_dict() == {"beam": N, "greedy": N, "sample": N}

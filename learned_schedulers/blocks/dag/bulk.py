@@ -7,11 +7,11 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
+from learned_schedulers.blocks.dag.columns import DAGS
 from learned_schedulers.blocks.dag.counting import count_orders
 from learned_schedulers.blocks.dag.dependencies import find_conflicts
 from learned_schedulers.blocks.dag.encodings import Encodings
 from learned_schedulers.blocks.dag.settings import Dependencies
-from pipeline.corpus.tables import DAGS
 
 COLUMNS = ["block_id", "address", "relocatable", "code"]  # the columns of table `blocks` that `Builder` needs
 
@@ -54,5 +54,5 @@ class Builder:
         for prefix, selected in (("", conflicts.reduced), ("implied_", ~conflicts.reduced)):
             for name in ("before", "after", "kinds"):
                 columns[prefix + name] = _lists(conflicts.offsets, getattr(conflicts, name), selected)
-        schema = DAGS.schema
+        schema = DAGS
         return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -11,10 +11,10 @@ from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.models.pocsnet import POCSNet, assign
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.token_blocks import TokenTrie
 from learned_schedulers.operators.decoding import best_order, expected_slots, hungarian, topological_fill
 from learned_schedulers.operators.orders import partial_orders
 from learned_schedulers.section import Positive
-from pipeline.reproduction.token_blocks import TokenTrie
 
 
 class Settings(MethodSettings):

@@ -11,12 +11,12 @@ from torch import nn
 
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.token_blocks import TokenTrie
 from learned_schedulers.learning import weights
 from learned_schedulers.learning.loop import Diverged
 from learned_schedulers.operators.orders import PartialOrders, partial_orders
 from learned_schedulers.operators.popocs import popocs
 from learned_schedulers.operators.sinkhorn import sinkhorn
-from pipeline.reproduction.token_blocks import TokenTrie
 
 _INFERENCE_BATCH = 1024  # blocks
 _KIND = "pocsnet"  # of its file of weights

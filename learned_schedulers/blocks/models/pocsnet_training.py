@@ -17,13 +17,13 @@ from learned_schedulers.blocks.dag.settings import Sampler
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.models.pocsnet import POCSNet, assign
 from learned_schedulers.blocks.models.pocsnet_settings import Training
+from learned_schedulers.blocks.problems.token_blocks import Blocks
 from learned_schedulers.learning import loop, processes
 from learned_schedulers.learning.batch_norm import share_statistics
 from learned_schedulers.learning.loop import Row, State
 from learned_schedulers.operators.losses import cross_entropy, fenchel_young
 from learned_schedulers.operators.matching import hungarian
 from learned_schedulers.operators.orders import PartialOrders, partial_orders
-from pipeline.reproduction.token_blocks import Blocks
 
 _MEASUREMENTS = 20  # per training, at equal distances
 

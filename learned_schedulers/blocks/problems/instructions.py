@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from iced_x86 import Decoder, Instruction, MemorySizeExt, Mnemonic, OpKind, Register, Register_, RegisterExt
 
 from learned_schedulers.blocks.problems.tokens import IMMEDIATES, code_name, register_name, signed
-from pipeline.corpus.tables import ENCODINGS
 
 if TYPE_CHECKING:  # the console command starts without it
     import pandas as pd
@@ -150,10 +148,3 @@ def _arrays(tokens: list[list[str]], compared: np.ndarray) -> Encodings:
     bags = np.fromiter((number[word] for word in words), np.int32, len(words))
     bounds = np.r_[0, np.cumsum([len(bag) for bag in tokens])].astype(np.int64)
     return Encodings(vocabulary, bags, bounds, compared)
-
-
-def load(path: Path) -> Encodings:
-    """The arrays of table `encodings` in a file."""
-    from pipeline.lab import tables
-
-    return encoded(tables.read(ENCODINGS, path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from numba import njit
 
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
-from pipeline.corpus.tables import DAGS, INSTRUCTIONS
 
 if TYPE_CHECKING:  # the console command starts without it
     import pyarrow as pa
@@ -149,16 +147,6 @@ def _padded(bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
     return rows
 
 
-def numbered(block_ids: pa.Array, encodings: pa.ListArray, following: pa.ListArray | None = None) -> pa.Table:
-    """Table `instructions`. Without `following`, no instructions behind the blocks are known."""
-    import pyarrow as pa
-
-    if following is None:
-        none = pa.array(np.zeros(len(block_ids) + 1, np.int32))
-        following = pa.ListArray.from_arrays(none, pa.array([], pa.int32()))
-    return pa.table([block_ids, encodings, following], schema=INSTRUCTIONS.schema)
-
-
 def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
     """All blocks of tables `instructions` and `dags`. Raises ValueError if they are of different blocks."""
     block_ids = instructions["block_id"].combine_chunks()
@@ -168,10 +156,3 @@ def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
     reduced, implied = _edges(dags, ""), _edges(dags, "implied_")
     following = _padded(*_list(instructions, "following"))
     return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied, following)
-
-
-def load(instructions: Path, dags: Path) -> BlockStore:
-    """As `of_tables`, from files."""
-    from pipeline.lab import tables
-
-    return of_tables(tables.arrow(INSTRUCTIONS, instructions), tables.arrow(DAGS, dags))

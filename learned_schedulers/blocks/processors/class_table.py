@@ -20,7 +20,6 @@ from learned_schedulers.blocks.processors.costs import PER_INSTRUCTION, Processo
 from learned_schedulers.blocks.processors.llvm_mca import LlvmMcaError
 from learned_schedulers.blocks.processors.renaming import RegisterWords
 from learned_schedulers.blocks.processors.settings import Judge
-from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 if TYPE_CHECKING:  # slow to import
     import pandas as pd
@@ -55,7 +54,9 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
         ]
         for row, pools, micro_ops in zip(frame.kept, frame.pools, frame.micro_ops, strict=True)
     ]
-    with_code = MACHINE_INSTRUCTIONS.schema.remove(0)
+    from learned_schedulers.blocks.processors.columns import MACHINE_INSTRUCTIONS
+
+    with_code = MACHINE_INSTRUCTIONS.remove(0)
     place = with_code.get_field_index("kept")
     schema = with_code.remove(place)
     table = pa.Table.from_pandas(frame[schema.names], schema, preserve_index=False).replace_schema_metadata(None)

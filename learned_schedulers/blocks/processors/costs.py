@@ -10,7 +10,6 @@ from numba import njit
 
 from learned_schedulers.blocks.processors import in_order, packing
 from learned_schedulers.blocks.processors.renaming import RegisterWords, renamed
-from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 if TYPE_CHECKING:  # `order` starts without them, for it reads shipped costs alone
     import pandas as pd
@@ -156,7 +155,9 @@ def processor_of(frame: pd.DataFrame) -> Processor:
     """As `processor`, of a data frame with the columns of table `machine_instructions`."""
     import pyarrow as pa
 
-    return processor(pa.Table.from_pandas(frame, MACHINE_INSTRUCTIONS.schema, preserve_index=False))
+    from learned_schedulers.blocks.processors.columns import MACHINE_INSTRUCTIONS
+
+    return processor(pa.Table.from_pandas(frame, MACHINE_INSTRUCTIONS, preserve_index=False))
 
 
 def joined(first: Processor, second: Processor) -> Processor:

@@ -9,13 +9,15 @@ import platform
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Self
 
+import learned_schedulers
 from learned_schedulers.blocks.run import worker
 from learned_schedulers.blocks.run.oracle import Execution, Fault, OracleError, Run, Task, Ticks, TimedTask
 from learned_schedulers.blocks.run.trampoline import trampoline
-from pipeline.lab.wiring import ROOT
 
+_ROOT = Path(learned_schedulers.__file__).parents[1]  # a child without site-packages imports the package from there
 _FAULTS = {
     (signal.SIGSEGV, 0x80): "general protection fault (non-canonical address or misaligned operand)",
     (signal.SIGSEGV, 1): "address where no page can be made",
@@ -64,7 +66,7 @@ class Native:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             close_fds=True,
-            cwd=ROOT,
+            cwd=_ROOT,
             env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
         )
         code = trampoline()

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.settings import Link
+from learned_schedulers.graphs.devices.settings import GraphTarget, Link
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.problems.problem import Problem
-from pipeline.lab.config.experiments import GraphTarget
 
 FROZEN = Path(__file__).parent / "frozen"
 

@@ -6,6 +6,7 @@ operations take longer. A launch takes about 5 microseconds on each device. para
 
 from __future__ import annotations
 
+from enum import StrEnum, auto
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -62,3 +63,12 @@ class Machines(Section):
     memory_bytes: Rate | None = None  # of each device; none: the device's own
     links: dict[str, Link]
     targets: Annotated[list[str], Field(min_length=1)]
+
+
+class GraphTarget(StrEnum):
+    """Targets of schedules of graphs, beside links with real figures (judging.py)."""
+
+    PROXY = auto()
+    NOISY = auto()
+    BANDWIDTH = auto()
+    LATENCY = auto()

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.figures import subplots
 from pipeline.corpus.composition import words
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import cell, count, number, percent, two
-from pipeline.lab.page.plots import drawings, shares, subplots
+from pipeline.lab.page.plots import drawings, shares
 from pipeline.lab.page.tables import Column, Line, columns, lines, of, ordered, records, table
 
 _LARGEST = 15  # number of programs shown

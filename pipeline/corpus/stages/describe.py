@@ -6,7 +6,7 @@ import sys
 
 from tqdm import trange
 
-from pipeline.corpus.composition import BLOCKS, DAGS, describe
+from pipeline.corpus import composition
 from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
@@ -17,9 +17,9 @@ def main(blocks: options.Blocks, dags: options.Dags, out: options.Out) -> None:
 
     The stage reads one row group at a time: memory does not grow with the corpus.
     """
-    code = tables.RowGroups(BLOCKS, blocks, BLOCKS, ["source", "program"])
-    graphs = tables.RowGroups(DAGS, dags, DAGS)
+    code = tables.RowGroups(BLOCKS, blocks, composition.BLOCKS, ["source", "program"])
+    graphs = tables.RowGroups(DAGS, dags, composition.DAGS)
     if len(code) != len(graphs):
         raise ValueError(f"{dags} and {blocks} hold different blocks; make the DAGs anew")
     numbers = trange(len(code), desc="Statistics", unit="row group", file=sys.stderr)
-    tables.write(describe((code[number], graphs[number]) for number in numbers), CORPUS, out)
+    tables.write(composition.describe((code[number], graphs[number]) for number in numbers), CORPUS, out)

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from learned_schedulers.blocks.read.ingest import Ingestion
 from learned_schedulers.blocks.read.source_settings import BhiveSource, Corpus
 from learned_schedulers.section import section
+from pipeline.corpus.ingestion import Ingestion
 from pipeline.corpus.partition import divided
 from pipeline.corpus.tables import MANIFEST, PARTITIONS, SKIPPED
 from pipeline.corpus.unique import REPETITIVE
@@ -21,7 +21,7 @@ from pipeline.lab.stages import options
 
 # Reads every format. It is imported by name, which pipeline/corpus/rules.smk declares, so that a corpus without such a source
 # does not depend on the formats.
-_FORMATS = "learned_schedulers.blocks.read.corpus_source"
+_FORMATS = "pipeline.corpus.every_format"
 
 
 def main(

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from learned_schedulers.blocks.problems.instructions import tabulate
-from learned_schedulers.blocks.problems.store import numbered
 from learned_schedulers.blocks.read.distinct import distinct_instructions
 from pipeline.corpus.tables import BLOCKS, ENCODINGS, FOLLOWING, INSTRUCTIONS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import numbered
 
 
 def main(

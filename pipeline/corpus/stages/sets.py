@@ -21,6 +21,7 @@ from pipeline.corpus.tables import BLOCKS, DAGS, INPUT_ORDERS, SETS, SPLITS
 from pipeline.lab import tables
 from pipeline.lab.config.sets import BlockSet
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import numbered
 
 _INSTRUCTIONS = 1 << 16  # of a batch
 
@@ -71,8 +72,8 @@ def _blocks(dags: Path) -> store.BlockStore:
     table = tables.arrow(DAGS, dags)
     lengths = table["latencies"].combine_chunks()
     unknown = pa.array(np.zeros(len(lengths.values), np.int32))
-    numbered = store.numbered(table["block_id"].combine_chunks(), pa.ListArray.from_arrays(lengths.offsets, unknown))
-    return store.of_tables(numbered, table)
+    instructions = numbered(table["block_id"].combine_chunks(), pa.ListArray.from_arrays(lengths.offsets, unknown))
+    return store.of_tables(instructions, table)
 
 
 def _drawn(block_store: store.BlockStore, rows: np.ndarray, sampler: Sampler, seeds: list[int]) -> pa.ListArray:

@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
+from learned_schedulers.graphs.plans.gantt import gantt as gantt_chart
 from pipeline.devices.page.shared import OF_PAPER
-from pipeline.lab.page.gantt import gantt as gantt_chart
 from pipeline.lab.page.names import in_order, label, set_label
 from pipeline.lab.page.panels import COLOURS, panels, styles
-from pipeline.lab.page.plots import key, legend, logarithmic, subplots
+from pipeline.lab.page.plots import key, legend, logarithmic
 
 
 def gantt(bars: pd.DataFrame) -> Figure:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from learned_schedulers.graphs.devices.settings import Machines
+from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.devices.simulator import starts
 from learned_schedulers.graphs.devices.targets import proxy
 from learned_schedulers.graphs.devices.timeline import usage
@@ -18,7 +18,6 @@ from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
-from pipeline.lab.config.experiments import GraphTarget
 from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, MEMORY_CURVES
 from pipeline.lab.stages import options
 

@@ -13,9 +13,9 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.run.settings import ExecutionSettings
-from learned_schedulers.graphs.run.simulated_schedules import simulate
 from learned_schedulers.section import section
 from pipeline.execution.chosen_schedules import best_schedules, collect
+from pipeline.execution.simulated_schedules import simulate
 from pipeline.execution.tables import SIMULATED_TIMINGS
 from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables

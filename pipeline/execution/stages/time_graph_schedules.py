@@ -7,10 +7,10 @@ import sys
 import pandas as pd
 
 from learned_schedulers.graphs.run.settings import ExecutionSettings
-from learned_schedulers.graphs.run.timed_schedules import execute
 from learned_schedulers.section import section
 from pipeline.execution.chosen_schedules import best_schedules, collect
 from pipeline.execution.tables import GRAPH_TIMINGS, MACHINE_RATES
+from pipeline.execution.timed_schedules import execute
 from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
 from pipeline.lab.stages import options

@@ -13,11 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from learned_schedulers.figures import subplots
 from pipeline.fusion.page.shared import ALONE, FUSION, UNSEEN, duration
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.panels import COLOURS
-from pipeline.lab.page.plots import downwards, drawings, key, legend, subplots, thousands
+from pipeline.lab.page.plots import downwards, drawings, key, legend, thousands
 
 _ALONE_COLOUR, _EDGE_COLOUR, _INK = "#9a9a9a", "#cfcfcf", "#222222"
 _TINTS = COLOURS[:6]

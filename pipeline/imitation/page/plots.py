@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
+from learned_schedulers.figures import subplots
 from pipeline.imitation.page.rows import leading
 from pipeline.lab.page.names import set_label, with_decoder
-from pipeline.lab.page.plots import COLOURS, curve, key, legend, logarithmic, shares, subplots, thousands
+from pipeline.lab.page.plots import COLOURS, curve, key, legend, logarithmic, shares, thousands
 
 MODELS = (
     "#0072b2",

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import typer
 
-from learned_schedulers.blocks.problems import store
-from learned_schedulers.blocks.problems.sample import load
 from pipeline.corpus.tables import BLOCKS, DAGS, ENCODINGS
 from pipeline.imitation.canonical import canonical
 from pipeline.imitation.ceiling import ceiling, twins
@@ -17,6 +15,7 @@ from pipeline.imitation.naming import shapes
 from pipeline.imitation.tables import CEILING, TWINS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_sample, load_store
 
 
 def main(
@@ -31,12 +30,12 @@ def main(
     twins_out: options.Out,
 ) -> None:
     """Group blocks by keys that do not depend on an order, and count the orders of each group."""
-    block_store = store.load(instructions, dags)
+    block_store = load_store(instructions, dags)
     described = tables.read(BLOCKS, blocks, ["block_id", "source", "n_instructions", "occurrences"])
     several = tables.read(DAGS, dags, ["n_legal_orders"]).n_legal_orders.to_numpy() > 1
     of_source = described.assign(several=several)[described.source == source]
-    learned = load(training, block_store).rows
-    tested = {path.stem: load(path, block_store).rows for path in sets}
+    learned = load_sample(training, block_store).rows
+    tested = {path.stem: load_sample(path, block_store).rows for path in sets}
     ceilings, twin_rows = [], []
     for notion, shape in shapes(tables.read(ENCODINGS, encodings, ["code"]).code.tolist()).items():
         corpus = canonical(block_store, np.arange(len(block_store.lengths)), shape)

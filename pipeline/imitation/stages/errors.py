@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from learned_schedulers.blocks.problems import instructions as descriptions
-from learned_schedulers.blocks.problems import store
 from pipeline.corpus.tables import BLOCKS, ENCODINGS
 from pipeline.imitation.errors import errors, shares, wrong
 from pipeline.imitation.naming import shapes
@@ -15,6 +14,7 @@ from pipeline.imitation.tables import ERROR_SHARES, ERRORS
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_store
 
 
 def main(
@@ -41,7 +41,7 @@ def main(
     wrong_blocks = errors(
         drawn,
         code.set_index("block_id").masked_code,
-        store.load(instructions, dags),
+        load_store(instructions, dags),
         descriptions.encoded(distinct).compared,
         shapes(distinct.code.tolist()),
         tables.read(CONFIDENCE, confidence).set_index("block_id").confidence,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum, auto
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,6 +10,7 @@ from learned_schedulers.blocks.dag.settings import Dependencies
 from learned_schedulers.blocks.models.ordering_settings import Ordering
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.run.timing_settings import TimingSettings
+from learned_schedulers.graphs.devices.settings import GraphTarget
 from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
 from learned_schedulers.graphs.models.policy_settings import Policy
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
@@ -101,15 +101,6 @@ class Hardware(_Experiment):
 
     task: Literal["hardware"]
     timing: TimingSettings
-
-
-class GraphTarget(StrEnum):
-    """Targets of schedules of graphs, beside links with real figures (graphs/devices/judging.py)."""
-
-    PROXY = auto()
-    NOISY = auto()
-    BANDWIDTH = auto()
-    LATENCY = auto()
 
 
 class ShownGraphs(Section):

@@ -9,8 +9,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.names import label
-from pipeline.lab.page.plots import key, legend, subplots
+from pipeline.lab.page.plots import key, legend
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#222222")  # Okabe & Ito, 2008
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from PIL import Image
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.names import label
 
 Axis = XAxis | YAxis
@@ -43,44 +40,11 @@ COLOURS = {
 _OTHER = "#a67c00"
 _LINES: Any = {"development": "-", "training": ":"}
 PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
-_STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.titlesize": 10.5,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.8,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "figure.dpi": 120,
-    "savefig.dpi": 120,
-}
 
 
 def colour(name: str) -> str:
     """The colour of a method or model in all figures."""
     return COLOURS.get(name, _OTHER)
-
-
-def render(figure: Figure) -> bytes:
-    """The figure as a PNG of 256 colours (a third of the bytes), without date or program version."""
-    drawn, small = io.BytesIO(), io.BytesIO()
-    with rc_context(_STYLE):
-        figure.savefig(drawn, format="png", metadata={"Software": None})
-    Image.open(drawn).convert("RGB").quantize(dither=Image.Dither.NONE).save(small, "png", optimize=True)
-    return small.getvalue()
-
-
-@contextmanager
-def subplots(width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[tuple[Figure, np.ndarray]]:
-    """A figure of `width` x `height` inches and its axes, an array (rows, columns)."""
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:

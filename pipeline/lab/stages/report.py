@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
+from learned_schedulers.figures import render
 from learned_schedulers.files import replacing
 from pipeline.corpus.tables import BLOCKS, CORPUS, DAGS, SKIPPED, SPLITS
 from pipeline.lab import behaviour as behaviours
@@ -20,7 +21,6 @@ from pipeline.lab import published as frozen
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.outputs import curves
-from pipeline.lab.page.plots import render
 from pipeline.lab.provenance import state
 from pipeline.lab.shared_tables import HISTORY, PARTS, RESULTS
 from pipeline.lab.stages import options

@@ -14,19 +14,18 @@ from tqdm import tqdm
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Solution, make
 from learned_schedulers.blocks.methods.settings import Entry
-from learned_schedulers.blocks.problems import instructions as descriptions
 from learned_schedulers.blocks.problems import store as stores
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.processors import unknown_instructions
-from learned_schedulers.blocks.problems.sample import load
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.section import section
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_encodings, load_sample
+from pipeline.lab.stored_token_blocks import with_tokens
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
-from pipeline.reproduction.token_blocks import with_tokens
 
 
 def main(
@@ -52,7 +51,7 @@ def main(
     entry = section(Entry, settings)
     needs = entry.settings.needs | entry.settings.uses
     store = stores.load(instructions, dags)
-    sample = load(chosen, store)
+    sample = load_sample(chosen, store)
     reasons = np.full(len(sample.rows), "", object)
     resources: dict[str, object] = {}
     for path in machine or []:
@@ -63,7 +62,7 @@ def main(
     for path in weights or []:
         resources["weights"] = path
     if "encodings" in needs:
-        resources["encodings"] = descriptions.load(encodings)
+        resources["encodings"] = load_encodings(encodings)
     if "tokens" in needs and tokens and vocabulary:
         store, resources["tokens"] = with_tokens(store, sample, tokens[0], vocabulary[0])
     possible = np.flatnonzero(reasons == "")

@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from learned_schedulers.graphs.devices import judging
-from learned_schedulers.graphs.devices.settings import Machines
+from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.keeping import RULES, keep
@@ -20,7 +20,6 @@ from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
-from pipeline.lab.config.experiments import GraphTarget
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
 from pipeline.lab.stages import options
 

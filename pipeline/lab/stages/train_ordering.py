@@ -11,16 +11,14 @@ import pandas as pd
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.ordering_settings import Ordering, modules
 from learned_schedulers.blocks.models.ordering_training import train
-from learned_schedulers.blocks.problems import instructions as descriptions
-from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.processors import with_targets
-from learned_schedulers.blocks.problems.sample import load
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.lab import tables
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
+from pipeline.lab.stored_blocks import load_encodings, load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA
 
 
@@ -48,8 +46,8 @@ def main(
     """
     chosen = section(Ordering, settings)
     optional = chain(machine or [], best_training or [], best_development or [])
-    block_store, distinct = store.load(instructions, dags), descriptions.load(encodings)
-    learned, measured = load(training, block_store), load(development, block_store)
+    block_store, distinct = load_store(instructions, dags), load_encodings(encodings)
+    learned, measured = load_sample(training, block_store), load_sample(development, block_store)
     if machine:
         chips = [processor(tables.arrow(MACHINE_INSTRUCTIONS, path)) for path in machine]
         orders = [[_orders(path) for path in best or []] for best in (best_training, best_development)]

@@ -15,7 +15,7 @@ from torch import nn
 from learned_schedulers.learning import processes
 from learned_schedulers.learning.checkpoints import Checkpoint
 from learned_schedulers.learning.loop import Row, State
-from pipeline.lab import tables
+from pipeline.lab import tables, wiring
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -45,7 +45,8 @@ def trained(
     """
     rank, world = processes.place()
     torch.set_num_threads(max(1, threads // world))
-    checkpoint = Checkpoint(modules, key if world == 1 else f"{key}\n{world} processes", inputs)
+    code = [wiring.ROOT / source for source in wiring.closure(*modules)]
+    checkpoint = Checkpoint(key if world == 1 else f"{key}\n{world} processes", [*inputs, *code])
     state: State | None = processes.of_first(checkpoint.load() if rank == 0 else None)
     network, rows = train(state, checkpoint.save)
     if rank == 0:

@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, natural
 from pipeline.lab.page.numbers import Row, count, percent, spread
-from pipeline.lab.page.plots import downwards, drawings, key, legend, point, shares, subplots
+from pipeline.lab.page.plots import downwards, drawings, key, legend, point, shares
 from pipeline.lab.page.tables import Cell, Column, Line, Table, lines, metric, of, table, value
 
 EXPERIMENT = "operator_decoding"

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import cell, count, number, percent
-from pipeline.lab.page.plots import drawings, key, legend, logarithmic, subplots
+from pipeline.lab.page.plots import drawings, key, legend, logarithmic
 from pipeline.lab.page.tables import Column, Table, columns, of, records, table
 from pipeline.operator.results import ALONE, OURS, exponents
 

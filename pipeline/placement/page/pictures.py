@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.devices.page import pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.panels import COLOURS
-from pipeline.lab.page.plots import drawings, key, legend, subplots
+from pipeline.lab.page.plots import drawings, key, legend
 from pipeline.placement.page.shared import FOUR
 
 

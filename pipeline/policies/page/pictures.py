@@ -8,9 +8,10 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.names import in_order, set_label, spelt
 from pipeline.lab.page.panels import COLOURS, panels, styles
-from pipeline.lab.page.plots import downwards, key, legend, shares, subplots
+from pipeline.lab.page.plots import downwards, key, legend, shares
 from pipeline.policies.page.shared import GFLOWNET
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, label, set_label, with_decoder
 from pipeline.lab.page.numbers import count, percent, ratio, with_interval
 from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import curve, drawings, key, legend, logarithmic, subplots
+from pipeline.lab.page.plots import curve, drawings, key, legend, logarithmic
 from pipeline.lab.page.tables import SCHEDULER, Column, Line, Table, lines, metric, of, ranked, table, value
 
 EXPERIMENT, SPEED = "processors", "processors_speed"

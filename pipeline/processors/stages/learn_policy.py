@@ -9,15 +9,14 @@ import numpy as np
 from learned_schedulers.blocks.methods import policy
 from learned_schedulers.blocks.methods.on_machine.refinement import refine
 from learned_schedulers.blocks.methods.on_machine.rollouts import batch, learn
-from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.processors import supported
-from learned_schedulers.blocks.problems.sample import load
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.settings import Rollouts
 from learned_schedulers.section import section
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 _INSTRUCTIONS = 8192  # of a batch
@@ -38,9 +37,9 @@ def main(
     """
     chosen = section(Rollouts, settings)
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine))
-    block_store = store.load(instructions, dags)
+    block_store = load_store(instructions, dags)
     rng = np.random.default_rng(seed)
-    rows = load(training, block_store).rows
+    rows = load_sample(training, block_store).rows
     rows = rng.permutation(rows[block_store.has_choice(rows)])[: chosen.blocks]
     usable = np.sort(rows[supported(block_store, rows, chip)])
     print(f"{len(usable)} blocks; {len(rows) - len(usable)} have an unknown instruction", file=sys.stderr)

@@ -15,7 +15,7 @@ from learned_schedulers.blocks.methods.settings import Entry
 from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.processors import supported
-from learned_schedulers.blocks.problems.sample import Sample, load
+from learned_schedulers.blocks.problems.sample import Sample
 from learned_schedulers.blocks.processors import llvm_mca, simulation
 from learned_schedulers.blocks.processors.costs import Processor, processor
 from learned_schedulers.blocks.processors.model import costs
@@ -24,6 +24,7 @@ from learned_schedulers.section import section
 from pipeline.corpus.tables import BLOCKS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA
 
 _INSTRUCTIONS = 2048  # of a batch: often enough for the progress bar
@@ -50,8 +51,8 @@ def main(
     binary = llvm_mca.find()
     if binary is None:
         raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
-    block_store = store.load(instructions, dags)
-    sample = load(chosen, block_store)
+    block_store = load_store(instructions, dags)
+    sample = load_sample(chosen, block_store)
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine))
     entry = section(Entry, settings)
     method, budget = make(entry, {"machine": chip}), Budget.of(entry.settings)

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.in_order import simulate
 from learned_schedulers.blocks.read.assembly import gas
@@ -16,6 +15,7 @@ from pipeline.corpus.tables import BLOCKS, SETS
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import SCHEDULES
 from pipeline.lab.stages import options
+from pipeline.lab.stored_blocks import load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA, TIMELINES
 
 
@@ -33,7 +33,7 @@ def main(
     timelines: options.Out,
 ) -> None:
     """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
-    chip, block_store = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine)), store.load(instructions, dags)
+    chip, block_store = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine)), load_store(instructions, dags)
     best = tables.read(OPTIMA, optima).set_index("block_id")
     scheduled = tables.read(SCHEDULES, learned)
     learned_orders = scheduled[scheduled["status"] == "ok"].drop_duplicates("block_id").set_index("block_id")["order"]

@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from learned_schedulers.figures import subplots
 from pipeline.lab import paper
 from pipeline.lab.page.evidence import ALL
 from pipeline.lab.page.names import label
-from pipeline.lab.page.plots import colour, downwards, key, legend, point, shares, subplots
+from pipeline.lab.page.plots import colour, downwards, key, legend, point, shares
 
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
 _SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> height above its line, mark, filled

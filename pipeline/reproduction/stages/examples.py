@@ -12,8 +12,8 @@ from learned_schedulers.operators.matching import hungarian
 from pipeline.corpus.tables import BLOCKS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_token_blocks import load_set
 from pipeline.reproduction.tables import EXAMPLES
-from pipeline.reproduction.token_blocks import load_set
 
 ITERATIONS = 20  # of the operator, as in the paper's appendix
 

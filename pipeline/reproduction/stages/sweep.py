@@ -15,8 +15,8 @@ from learned_schedulers.operators.popocs import residual
 from learned_schedulers.section import section
 from pipeline.lab import tables
 from pipeline.lab.stages import options
+from pipeline.lab.stored_token_blocks import load_set
 from pipeline.reproduction.tables import SWEEP
-from pipeline.reproduction.token_blocks import load_set
 
 
 def main(

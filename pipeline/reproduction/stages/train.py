@@ -9,9 +9,9 @@ from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.models.pocsnet_training import train
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
+from pipeline.lab import stored_token_blocks as token_blocks
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
-from pipeline.reproduction import token_blocks
 
 
 @processes.group()

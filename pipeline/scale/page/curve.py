@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import count, number, two
 from pipeline.lab.page.panels import COLOURS
-from pipeline.lab.page.plots import drawings, key, legend, logarithmic, subplots, thousands
+from pipeline.lab.page.plots import drawings, key, legend, logarithmic, thousands
 from pipeline.lab.page.tables import Column, Line, columns, of, records, table
 
 QUESTIONS = {  # by claim

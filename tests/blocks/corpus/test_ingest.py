@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
-from learned_schedulers.blocks.read import ingest as reading
+from pipeline.corpus import ingestion as reading
 from pipeline.corpus.stages import deduplicate, fetch, ingest, join_partitions, manifest
 from pipeline.corpus.tables import BLOCKS, SKIPPED
 from pipeline.lab import tables

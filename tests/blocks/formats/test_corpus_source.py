@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from learned_schedulers.blocks.read.corpus_source import Ingestion
 from learned_schedulers.blocks.read.source_settings import Corpus
+from pipeline.corpus.every_format import Ingestion
 from tests.blocks.formats.mutated import SUFFIXES, sound_files
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")

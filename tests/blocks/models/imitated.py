@@ -15,8 +15,9 @@ from learned_schedulers.blocks.problems.instructions import Encodings, encoded, 
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import relations
 from learned_schedulers.blocks.problems.sample import Sample
-from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.read.distinct import distinct_instructions
+from pipeline.lab.stored_blocks import numbered
 
 # In the order that the imagined compiler prefers; some of them conflict.
 INSTRUCTIONS = [

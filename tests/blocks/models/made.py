@@ -7,7 +7,7 @@ import numpy as np
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.problems.problems import Problems
-from pipeline.reproduction.token_blocks import Blocks, TokenTrie
+from learned_schedulers.blocks.problems.token_blocks import Blocks, TokenTrie
 
 SETTINGS = Training(
     operator="popocs",

@@ -18,12 +18,13 @@ from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.problems import instructions
 from learned_schedulers.blocks.problems.instructions import Encodings, encoded, tabulate
 from learned_schedulers.blocks.problems.relations import relations
-from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.read.distinct import distinct_instructions
 from learned_schedulers.blocks.read.elf import CodeSection, Image
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.leaks import NOWHERE, masked
 from pipeline.corpus.following import of_blocks
+from pipeline.lab.stored_blocks import numbered
 from tests.blocks.models import imitated
 from tests.blocks.models.imitated import settings
 

@@ -17,12 +17,13 @@ from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.problems.instructions import encoded, tabulate
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.sample import Sample
-from learned_schedulers.blocks.problems.store import BlockStore, numbered, of_tables
+from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.problems.tokens import block_tokens
 from learned_schedulers.blocks.read import assembly
 from learned_schedulers.blocks.read.distinct import distinct_instructions
+from pipeline.lab import stored_token_blocks as token_blocks
 from pipeline.lab import tables
-from pipeline.reproduction import token_blocks
+from pipeline.lab.stored_blocks import numbered
 from pipeline.reproduction.tables import TOKENS, VOCABULARY
 from tests.blocks import real
 from tests.blocks.corpus.reordering import reordered

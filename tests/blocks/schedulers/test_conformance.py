@@ -23,8 +23,8 @@ from learned_schedulers.blocks.methods.search import Walk
 from learned_schedulers.blocks.methods.settings import Entry, entry
 from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.blocks.problems.token_blocks import Blocks, token_trie
 from learned_schedulers.blocks.processors import model
-from pipeline.reproduction.token_blocks import Blocks, token_trie
 from tests.blocks import real
 from tests.blocks.models import imitated, made
 from tests.blocks.schedulers import floors

@@ -9,8 +9,8 @@ from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.run.executable import problem
-from learned_schedulers.graphs.run.simulated_schedules import simulate
 from pipeline.execution.chosen_schedules import collect
+from pipeline.execution.simulated_schedules import simulate
 from tests.graphs.execution.made import tiny
 from tests.graphs.execution.test_chosen_schedules import schedules
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learned_schedulers.graphs.run.timed_schedules import runs
+from pipeline.execution.timed_schedules import runs
 
 
 def test_every_repeat_runs_every_schedule_once() -> None:

@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.asked import answer
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.index.cards import CARDS, Card, Picture
 from pipeline.lab.page.names import label, mode
 from pipeline.lab.page.numbers import cell, number
 from pipeline.lab.page.pages import PAGES
-from pipeline.lab.page.plots import downwards, drawings, key, point, shares, subplots
+from pipeline.lab.page.plots import downwards, drawings, key, point, shares
 from pipeline.lab.page.tables import Table, of, records, table
 
 
@@ -91,4 +92,4 @@ def claims(rows: pd.DataFrame) -> Table:
     def written(entry: Any) -> str:
         return number(entry, 4) if isinstance(entry, float) else "-" if entry is None else cell(entry)
 
-    return table([(name.capitalize(), of(name, written)) for name in SCHEMA.names], records(rows))
+    return table([(name.capitalize(), of(name, written)) for name in CLAIMS.schema.names], records(rows))

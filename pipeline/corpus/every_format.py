@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from learned_schedulers.blocks.read import ingest, ithemal_data, sql_dump
+from learned_schedulers.blocks.read import ithemal_data, sql_dump
 from learned_schedulers.blocks.read.archive_file import members
 from learned_schedulers.blocks.read.assembler import Refused, object_of
 from learned_schedulers.blocks.read.cut import Blocks, blocks
@@ -16,6 +16,7 @@ from learned_schedulers.blocks.read.recognise import recognise
 from learned_schedulers.blocks.read.source_settings import BhiveSource, Corpus
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
 from learned_schedulers.blocks.read.unreadable import Unreadable
+from pipeline.corpus import ingestion as ingest
 
 _LINES = {"ithemal_data": ithemal_data.lines, "sql_dump": sql_dump.lines}
 _INTEL = ("-msyntax=intel", "-mnaked-reg")

@@ -1,9 +1,8 @@
-"""Instructions as sequences of tokens, which POCSNet reads, and the blocks of its training."""
+"""Blocks as sequences of tokens, from the stages' tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,58 +10,14 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from learned_schedulers.blocks.dag.topology import adjacency
-from learned_schedulers.blocks.problems import store as stores
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.sample import Sample
-from learned_schedulers.blocks.problems.sample import load as load_sample
 from learned_schedulers.blocks.problems.store import BlockStore
+from learned_schedulers.blocks.problems.token_blocks import Blocks, ShownBlocks, TokenTrie, token_trie
 from pipeline.corpus.tables import DAGS, SPLITS
 from pipeline.lab import tables
+from pipeline.lab.stored_blocks import load_sample, load_store
 from pipeline.reproduction.tables import TOKENS, VOCABULARY
-
-
-@dataclass(frozen=True)
-class TokenTrie:
-    """All prefixes of the instructions' token sequences: node -> its last token. Equal prefixes are one node."""
-
-    paths: np.ndarray  # (U, L) int32: nodes of the prefixes of an instruction, -1 beyond its end
-    last_token: np.ndarray  # (N,) int64
-    n_tokens: int  # size of the vocabulary
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The blocks of one split with their stored input orders. Instructions are numbered in GCC's order."""
-
-    block_ids: list[str]
-    problems: Problems  # in GCC's order: only for `shown`, never for a method
-    input_order: np.ndarray  # (B, n) int16
-    trie: TokenTrie
-
-    def shown(self, order: np.ndarray, items: np.ndarray | None = None) -> Problems:
-        """The problems of `items` (all by default) with their instructions shown in `order` (len(items), n)."""
-        items = np.arange(len(self.block_ids)) if items is None else items
-        rows = items[:, None]
-        pairs = items[:, None, None], order[:, :, None], order[:, None, :]
-        emitted = self.problems
-        return Problems(
-            emitted.precedes[pairs],
-            emitted.latencies[rows, order],
-            emitted.conflicts[pairs],
-            emitted.instructions[rows, order],
-        )
-
-
-def token_trie(sequences: Sequence[Sequence[int]], n_tokens: int) -> TokenTrie:
-    """The trie of U token sequences. If the sequences are sorted, so are the nodes, by their prefixes."""
-    nodes: dict[tuple[int, int], int] = {}
-    paths = np.full((len(sequences), max(map(len, sequences))), -1, np.int32)
-    for row, sequence in enumerate(sequences):
-        parent = -1
-        for depth, token in enumerate(sequence):
-            parent = nodes.setdefault((parent, token), len(nodes))
-            paths[row, depth] = parent
-    return TokenTrie(paths, np.array([token for _, token in nodes], np.int64), n_tokens)
 
 
 def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: Path) -> dict[str, Blocks]:
@@ -95,19 +50,9 @@ def load(split: list[str], dags: Path, splits: Path, tokens: Path, vocabulary: P
     return parts
 
 
-@dataclass(frozen=True)
-class ShownBlocks:
-    """The blocks of one set, all of one length, in the order in which they are shown."""
-
-    block_ids: list[str]
-    problems: Problems
-    input_order: np.ndarray  # (B, n) int16: GCC's index of the instruction shown in slot t
-    trie: TokenTrie
-
-
 def load_set(chosen: Path, instructions: Path, dags: Path, tokens: Path, vocabulary: Path) -> ShownBlocks:
     """The blocks of a table `sets`, in its order. Raises ValueError if they differ in length."""
-    blocks = stores.load(instructions, dags)
+    blocks = load_store(instructions, dags)
     sample = load_sample(chosen, blocks)
     if len(lengths := set(map(len, sample.orders))) != 1:
         raise ValueError(f"{chosen} has blocks of lengths {sorted(lengths)}; one length is needed")

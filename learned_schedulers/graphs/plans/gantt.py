@@ -11,8 +11,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
+from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
-from pipeline.lab.page.plots import subplots
 
 _TINTS = "viridis"  # its lightness grows evenly: it also works in print and for colour-blind readers
 _BAR_HEIGHT = 0.8  # devices are 1 apart
