@@ -63,14 +63,14 @@ adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake
 unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
 	@python -m pipeline.lab.recovery
 
-dvc.yaml: $(READY) Snakefile $(wildcard rules/*.smk) pipeline/lab/dvcfile.py params.yaml
+dvc.yaml: $(READY) Snakefile $(shell find pipeline -name "*.smk") pipeline/lab/dvcfile.py params.yaml
 	python -m pipeline.lab.dvcfile
 
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache
 	rm -rf data logs benchmarks/rules .cache/checkpoints .cache/checksums .snakemake mlflow.db* mlruns mlartifacts dvc_plots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
-	find pipeline tests -name __pycache__ -prune -exec rm -rf {} +
+	find learned_schedulers pipeline tests -name __pycache__ -prune -exec rm -rf {} +
 	@echo "Kept: .venv, .cache/artifacts (downloads), reports (committed), .dvc/cache and .dvcstore (versions)."
 
 # Torch first and by itself: together with the rest, pip needs far more memory.

@@ -33,12 +33,16 @@ rule all:
         path("tracked"),
 
 
-include: "pipeline/corpus/rules.smk"
-include: "pipeline/lab/rules/experiments.smk"
-include: "pipeline/lab/rules/evidence.smk"
-include: "pipeline/lab/rules/graphs.smk"
-include: "pipeline/placement/rules.smk"
-include: "pipeline/fusion/rules.smk"
+for name in ("experiments", "evidence", "graphs"):
+
+    include: f"pipeline/lab/rules/{name}.smk"
+
+
+for file in chapters.files("rules.smk"):
+
+    include: str(file)
+
+
 include: "pipeline/lab/rules/publish.smk"
 include: "pipeline/lab/rules/versions.smk"
 

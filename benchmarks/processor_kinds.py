@@ -33,7 +33,7 @@ import typer
 from safetensors.numpy import load_file
 
 from benchmarks.publishing import PUBLISHED, publish
-from pipeline import LEVEL_3
+from learned_schedulers import LEVEL_3
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
 from pipeline.lab.trial.copies import changed, copy_of_repository, run

@@ -40,8 +40,8 @@ from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
 from learned_schedulers.graphs.environment.single import ScheduleEnv
+from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
-from learned_schedulers.graphs.methods.settings import graph_entry
 from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.graphs.read import synthetic

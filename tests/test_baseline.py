@@ -10,8 +10,8 @@ from numba import njit
 from numba.core.registry import cpu_target
 from numpy._core._multiarray_umath import __cpu_features__
 
+from learned_schedulers import LEVEL_3
 from learned_schedulers.operators.affine import OPTIONS, dot
-from pipeline import LEVEL_3
 
 ROOT = Path(__file__).parents[1]
 

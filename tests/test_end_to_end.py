@@ -12,7 +12,7 @@ import yaml
 
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.oracle import OracleError
-from pipeline.lab.page.pages import FILES as PAGES
+from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.provenance import machine
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
 from pipeline.lab.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
@@ -48,7 +48,9 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     assert set(results.query("experiment == 'quick'").method) == set(METHODS)
     valid = results.query("decoder == 'topological' and metric == 'valid_share' and comparison == 'value'").value
     assert len(valid) and (valid.astype(float) == 1).all()
-    assert {path.name for kind in ("html", "md") for path in (undisturbed / "reports").glob(f"*.{kind}")} == set(PAGES)
+    assert {path.name for kind in ("html", "md") for path in (undisturbed / "reports").glob(f"*.{kind}")} == set(
+        page_files()
+    )
     assert "data:image" in (undisturbed / "reports/index.html").read_text()
     claims = pd.read_csv(undisturbed / "reports/claims.csv")
     assert list(claims.columns) == CLAIMS.schema.names and set(claims.holds) <= {
@@ -138,7 +140,7 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
     """A table, a method with settings of its own, a network, and an experiment that uses them."""
     added = {
         "pipeline/lab/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
-        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.methods.settings import MethodSettings\n\n\n"
+        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.method_settings import MethodSettings\n\n\n"
         "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
     }
     before = (undisturbed / "params.yaml").read_text()

@@ -277,4 +277,4 @@ def outcomes(name: str, series: Mapping[int, Series]) -> pd.DataFrame:
     counted = named.groupby(["outcome", "processor"], as_index=False).agg(
         blocks=("block_id", "size"), example=("example", "first")
     )
-    return counted.assign(set=name).sort_values(["blocks", "outcome"], ascending=[False, True])[OUTCOMES.names]
+    return counted.assign(set=name).sort_values(["blocks", "outcome"], ascending=[False, True])[OUTCOMES.schema.names]

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from pipeline.lab.shared_tables import CLAIMS
+
 Holds = Literal["yes", "no", "uncertain", "not measured"]
 Row = dict[str, str]  # column of table `results` -> value; a missing column may have any value
 _OPERATORS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}

@@ -29,7 +29,7 @@ from pipeline.lab.config.report import Report
 
 _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/test_dvcfile.py checks it.\n"
 _ITEM = "${item}"
-_CODE = ("pipeline",)  # folders of the source files
+_CODE = ("learned_schedulers", "pipeline")  # folders of the source files
 _RECIPES = "data/recipes"
 
 
@@ -134,7 +134,7 @@ def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, obj
     stages: dict[str, object] = {
         "recipes": {
             "cmd": "python -m pipeline.lab.dvcfile recipes",
-            "deps": ["Snakefile", *_CODE, "rules"],
+            "deps": ["Snakefile", *_CODE],
             "params": [{"params.yaml": None}],
             "outs": [_RECIPES],
         }

@@ -17,11 +17,11 @@ class Evaluation:
     """Tables of an experiment's numbers."""
 
     results: pd.DataFrame
-    parts: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PARTS.names))
-    outcomes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=OUTCOMES.names))
+    parts: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PARTS.schema.names))
+    outcomes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=OUTCOMES.schema.names))
 
 
 def task(name: str) -> Callable[[Inputs], Evaluation]:
     """The function of a task of params.yaml: reproduction, imitation, processors or hardware."""
-    evaluate: Callable[[Inputs], Evaluation] = import_module(f"pipeline.analysis.{name}_task").evaluate
+    evaluate: Callable[[Inputs], Evaluation] = import_module(f"pipeline.{name}.numbers").evaluate
     return evaluate

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from learned_schedulers.blocks.processors.settings import Judge
 from pipeline.corpus.tables import SETS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.places import place
 from pipeline.lab.shared_tables import LATENCY, SCHEDULES
@@ -86,7 +86,7 @@ class Inputs:
         if not paths:
             raise ValueError(f"no table {name} is among the inputs; the experiment's task needs one")
         of_blocks = tables.of_blocks(block_ids)
-        frames = [tables.read(name, path, ["block_id", *columns], of_blocks) for path in paths]
+        frames = [tables.read(chapters.tables()[name], path, ["block_id", *columns], of_blocks) for path in paths]
         return pd.concat(frames).drop_duplicates("block_id").set_index("block_id")
 
     @cached_property

@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from learned_schedulers import LEVEL_3
 from learned_schedulers.section import Section, explain
-from pipeline import LEVEL_3
 from pipeline.lab import digests
 
 Unknown = Literal["unknown"]

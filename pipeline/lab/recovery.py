@@ -77,7 +77,7 @@ def _is_snakemake(process: psutil.Process) -> bool:
 def _is_job(process: psutil.Process) -> bool:
     """A shell in which Snakemake runs a rule."""
     words = process.cmdline()
-    return len(words) > 2 and words[1] == "-c" and "set -euo pipefail" in words[2] and "pipeline.lab.stages" in words[2]
+    return len(words) > 2 and words[1] == "-c" and "set -euo pipefail" in words[2] and "-m pipeline " in words[2]
 
 
 def _processes_here() -> Iterator[psutil.Process]:

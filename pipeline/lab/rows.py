@@ -138,7 +138,7 @@ def _estimate(
 
 def results(rows: Iterable[Row]) -> pd.DataFrame:
     """Table `results` of rows, sorted by their key."""
-    table = pd.DataFrame(list(rows), columns=RESULTS.names)
+    table = pd.DataFrame(list(rows), columns=RESULTS.schema.names)
     return table.sort_values(KEY, ignore_index=True)
 
 
@@ -162,4 +162,4 @@ def part(
 
 def parts(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Table `parts` of rows."""
-    return pd.DataFrame(list(rows), columns=PARTS.names)
+    return pd.DataFrame(list(rows), columns=PARTS.schema.names)

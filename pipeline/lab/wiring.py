@@ -1,4 +1,4 @@
-"""The source files that a module depends on, so that an edit re-runs exactly the jobs that it affects."""
+"""Which modules may import which, and the source files that a module depends on: an edit re-runs what imports it."""
 
 from __future__ import annotations
 
@@ -6,73 +6,74 @@ import ast
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-
-# A room may import itself and rooms of a lower rank. The two wings have equal ranks and never import each other.
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY, LABORATORY, LAB = "learned_schedulers", "pipeline", "pipeline.lab"
+# Rooms of the library. A room may import itself and rooms of a lower rank; the wings have equal ranks and never meet.
 RANKS: dict[str, int] = {
-    "schemas": 0,
-    "config": 0,
-    "replacing": 0,
-    "tables": 1,
-    "wiring": 1,
-    "digests": 1,
-    "places": 1,
-    "recovery": 1,
-    "trial": 1,
-    "checksums": 2,
-    "dvcfile": 3,
-    "operators": 2,
-    "learning": 2,
-    "methods": 2,
-    "blocks.corpus": 3,
-    "blocks.dag": 4,
-    "blocks.compiled": 5,
-    "blocks.execution": 5,
-    "blocks.latency": 5,
-    "blocks.formats": 6,
-    "blocks.problems": 6,
-    "blocks.models": 7,
-    "blocks.schedulers": 8,
-    "blocks.ordering": 9,
-    "graphs.problems": 3,
-    "graphs.corpus": 4,
-    "graphs.devices": 4,
-    "graphs.environment": 4,
-    "graphs.execution": 5,
-    "graphs.compilers": 5,
-    "graphs.models": 6,
-    "graphs.schedulers": 7,
-    "graphs.plans": 8,
-    "analysis": 10,
-    "report": 11,
-    "stages": 12,
-    "command": 13,
+    "files": 0,
+    "section": 0,
+    "method_files": 0,
+    "methods": 1,
+    "figures": 1,
+    "operators": 1,
+    "learning": 1,
+    "blocks.read": 2,
+    "blocks.dag": 3,
+    "blocks.processors": 4,
+    "blocks.run": 4,
+    "blocks.problems": 5,
+    "blocks.models": 6,
+    "blocks.method_settings": 6,
+    "blocks.methods": 7,
+    "blocks.order": 8,
+    "graphs.problems": 2,
+    "graphs.read": 3,
+    "graphs.devices": 3,
+    "graphs.environment": 3,
+    "graphs.run": 4,
+    "graphs.compilers": 4,
+    "graphs.models": 5,
+    "graphs.method_settings": 5,
+    "graphs.methods": 6,
+    "graphs.plans": 7,
+    "command": 9,
 }
-WINGS = tuple(sorted({room.split(".")[0] for room in RANKS if "." in room}))
+WINGS = ("blocks", "graphs")
 
 
 def room(module: str) -> str:
-    """The room of a module of the pipeline: `learned_schedulers.blocks.dag.effects` -> `blocks.dag`."""
-    _, *parts = module.split(".")
+    """The room of a module: `learned_schedulers.blocks.dag.effects` -> `blocks.dag`, `pipeline.lab.rows` -> `pipeline.lab`."""
+    package, *parts = module.split(".")
+    if package == LABORATORY:
+        return ".".join([package, *parts[:1]])
     return ".".join(parts[: 2 if parts and parts[0] in WINGS else 1])
 
 
 def may_import(importer: str, imported: str) -> bool:
-    """Whether a module of room `importer` may import one of room `imported`."""
-    return imported == importer or (
-        RANKS[imported] < RANKS[importer] and {importer.split(".")[0], imported.split(".")[0]} != set(WINGS)
-    )
+    """Whether a module may import another one of the repository.
+
+    The library knows nothing of the laboratory. `lab` and chapters import the library; a chapter imports `lab`, and
+    another chapter only by its tables.
+    """
+    mine, other = room(importer), room(imported)
+    if mine == other or not other:
+        return True
+    if importer.startswith(LIBRARY):
+        return other in RANKS and RANKS[other] < RANKS[mine] and {mine.split(".")[0], other.split(".")[0]} != set(WINGS)
+    return not other.startswith(LABORATORY) or other == LAB or imported == f"{other}.tables" or imported == LABORATORY
 
 
 def describe() -> str:
-    """The map of pipeline/README.md, from the first lines of the rooms: a Markdown table, lowest rank first."""
-    rows = ["| rank | room | holds |", "|---:|---|---|"]
-    for name, rank in RANKS.items():
-        path = _path(f"pipeline.{name}")
+    """The map of pipeline/README.md, from the first lines of the rooms: a Markdown table, library first."""
+    rows = ["| room | holds |", "|---|---|"]
+    library = [f"{LIBRARY}.{name}" for name in RANKS]
+    chapters = sorted(f"{LABORATORY}.{path.parent.name}" for path in (ROOT / LABORATORY).glob("*/__init__.py"))
+    for module in [*library, LAB, *(name for name in chapters if name != LAB)]:
+        path = _path(module)
         if path is not None:
             summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
-            file = f"{name.replace('.', '/')}{'/' if path.name == '__init__.py' else '.py'}"
-            rows.append(f"| {rank} | `{file}` | {summary} |")
+            file = f"{module.replace('.', '/')}{'/' if path.name == '__init__.py' else '.py'}"
+            rows.append(f"| `{file}` | {summary} |")
     return "\n".join(rows) + "\n"
 
 
@@ -87,7 +88,7 @@ def _path(module: str) -> Path | None:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Names of the pipeline's modules that the file imports, by absolute imports anywhere in it.
+    """Names of the repository's modules that the file imports, by absolute imports anywhere in it.
 
     Files must not change while this process runs.
     """
@@ -97,7 +98,7 @@ def imports(path: Path) -> frozenset[str]:
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(name for name in modules if name.split(".")[0] == "pipeline" and _path(name))
+    return frozenset(name for name in modules if name.split(".")[0] in (LIBRARY, LABORATORY) and _path(name))
 
 
 def closure(*modules: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from pipeline.devices.numbers import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
 from pipeline.devices.numbers import evaluate as evaluate_devices
 from pipeline.lab.clusters import ClusterBootstrap

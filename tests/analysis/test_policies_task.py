@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings, graph_entry
+from learned_schedulers.graphs.method_settings import GraphMethodSettings, graph_entry
 from pipeline.lab.config.intervals import Intervals
 from pipeline.policies.numbers import evaluate
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from learned_schedulers import LEVEL_3
 from learned_schedulers.section import ConfigError
-from pipeline import LEVEL_3
 from pipeline.lab import provenance
 from pipeline.lab.provenance import Provenance, changes, collect, state
 

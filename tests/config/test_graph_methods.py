@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from learned_schedulers import method_files
-from learned_schedulers.graphs.methods import settings as graph_methods
-from learned_schedulers.graphs.methods.settings import GraphEntry, graph_entry
+from learned_schedulers.graphs import method_settings as graph_methods
+from learned_schedulers.graphs.method_settings import GraphEntry, graph_entry
 from learned_schedulers.section import ConfigError, section
 from pipeline.lab.wiring import ROOT
 
@@ -48,7 +48,7 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(graph_methods.FOLDER))
     script = (
-        f"import sys; from learned_schedulers.graphs.methods.settings import graph_entry as of; [of(name) for name in ({names})]; "
+        f"import sys; from learned_schedulers.graphs.method_settings import graph_entry as of; [of(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from learned_schedulers import method_files
-from learned_schedulers.blocks.methods import settings as methods
-from learned_schedulers.blocks.methods.settings import MethodSettings
-from learned_schedulers.graphs.methods import settings as graph_methods
+from learned_schedulers.blocks import method_settings as methods
+from learned_schedulers.blocks.method_settings import MethodSettings
+from learned_schedulers.graphs import method_settings as graph_methods
 from learned_schedulers.section import Section
 
 FILE = """
 import some_package_that_is_missing
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from typing import Annotated, Literal, get_args
 Kind = Literal["a", "b"]
 KINDS = get_args(Kind)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from learned_schedulers import method_files
-from learned_schedulers.blocks.methods import settings as methods
-from learned_schedulers.blocks.methods.settings import Entry, entry, settings_of
+from learned_schedulers.blocks import method_settings as methods
+from learned_schedulers.blocks.method_settings import Entry, entry, settings_of
 from learned_schedulers.section import ConfigError, section
 from pipeline.lab.wiring import ROOT
 
@@ -59,7 +59,7 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(methods.FOLDER))
     script = (
-        f"import sys; from learned_schedulers.blocks.methods.settings import entry; [entry(name) for name in ({names})]; "
+        f"import sys; from learned_schedulers.blocks.method_settings import entry; [entry(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

@@ -16,13 +16,13 @@ from pipeline.fusion.page import agreement, answers, compiler, costs, learning, 
 from pipeline.fusion.page.shared import COLLECTION, COST, FUSION, INDUCTOR, JOINT, XLA, duration, filled, times
 from pipeline.lab.claimed import claims
 from pipeline.lab.page import build
-from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.pages import pages
 from pipeline.lab.page.tables import Table
 from tests.report import fusion, made
 from tests.report.fusion import FACTORS, PUBLISHED, cost
 
 FULL = fusion.evidence(*PUBLISHED)
-(PAGE,) = (page for page in PAGES if page.name == "fusion")
+(PAGE,) = (page for page in pages() if page.name == "fusion")
 MISSING = "(?:Not measured yet|Its numbers are missing)"
 COMMANDS = {
     FUSION: "snakemake data/published/fusion.done",

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from pipeline import LEVEL_3
+from learned_schedulers import LEVEL_3
 from pipeline.lab import claimed, claims
 from pipeline.lab.page import build, rendering
-from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
 from tests.report import imitations, limits, made, own_code, processors, scale
 from tests.report.test_imitation import TABLES
 from tests.report.test_operator import decoded
 
-NAMES = [page.name for page in PAGES]
+NAMES = [page.name for page in pages()]
 ORIGIN = SimpleNamespace(
     commit="0123456789abcdef", dirty=True, published="2026-11-22T00:36:28+00:00", seeds=["0", "1"],
     processor=SimpleNamespace(name="Zen 3"), baseline=LEVEL_3 | {"ONEDNN_MAX_CPU_ISA": "unset"},
@@ -157,7 +157,7 @@ def test_pages_and_sections_named_in_documents_exist(file: str) -> None:
 
 def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
     for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
-        for page in PAGES[1:]:
+        for page in pages()[1:]:
             assert f"- **[{page.title}]({page.name}.md)**: {page.question}" in text
     assert (
         "`processors_speed_zen4`, `schedulers`, `processor_agreement`, `processor_deviations`, `hardware`, "

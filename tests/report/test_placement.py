@@ -12,7 +12,7 @@ from PIL import Image
 from learned_schedulers.figures import render
 from pipeline.lab.claimed import claims
 from pipeline.lab.page import build
-from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.pages import pages
 from pipeline.placement.page import answers, costs, executed, gains, learning, scale, splits
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost
@@ -34,7 +34,7 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
 
 
 def test_every_claim_is_asked() -> None:
-    (shown,) = (page for page in PAGES if page.name == "placement")
+    (shown,) = (page for page in pages() if page.name == "placement")
     assert set(answers.QUESTIONS) == {claim.name for claim in claims() if claim.row["experiment"] in shown.experiments}
     lines = {line[0]: line[1:] for line in answers.section(FULL)["questions"].lines}
     gain = 100 * (1 - cost("go") / cost("placed_heft"))

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.corpus.tables import CORPUS, SKIPPED
 from pipeline.lab import chapters, published, tables, tidy
-from pipeline.lab.page.pages import FILES
+from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import GANTTS, HISTORY, KEY, RESULTS
 from pipeline.lab.stages import report
 from pipeline.lab.wiring import ROOT
@@ -92,7 +92,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def test_every_file_is_there_and_none_of_yesterday(written: dict[str, bytes]) -> None:
-    assert set(FILES) <= set(written)
+    assert set(page_files()) <= set(written)
     figures = {path.stem for name in written if (path := Path(name)).parent.name == "figures"}
     assert figures == {
         *("accuracy_quick_full", "figure_3_quick_full", "training_quick_full", "example_quick_full_1"),

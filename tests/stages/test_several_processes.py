@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e  # every start of two processes takes some ten seco
 
 LONG = small_policies.settings(steps=60, trajectories=4, measurements=30, most_operations=12)
 MACHINES: dict[str, Any] = {"device": None, "devices": 3, "links": {}, "targets": ["proxy"]}
-TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline.lab.stages"]
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "pipeline"]
 OUTPUTS = ("weights.safetensors", "history.parquet")
 
 
@@ -78,7 +78,7 @@ def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(graphs
     with socket.create_server(("localhost", 0)) as server:
         port = str(server.getsockname()[1])
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port}  # as a Slurm job may set them
-    tasks = [start(whole, graphs, ["-m", "pipeline.lab.stages"], RANK=str(rank), **shared) for rank in (0, 1)]
+    tasks = [start(whole, graphs, ["-m", "pipeline"], RANK=str(rank), **shared) for rank in (0, 1)]
     assert [task.wait(120) for task in tasks] == [0, 0]
     assert tables.read(POLICY_HISTORY, whole / OUTPUTS[1])["step"].max() == LONG.steps
     for name in OUTPUTS:
@@ -86,7 +86,7 @@ def test_after_a_killed_process_the_same_command_ends_with_the_same_bytes(graphs
 
 
 def test_a_wrong_environment_is_one_message(graphs: Path, tmp_path: Path) -> None:
-    task = start(tmp_path, graphs, ["-m", "pipeline.lab.stages"], WORLD_SIZE="2", RANK="0")
+    task = start(tmp_path, graphs, ["-m", "pipeline"], WORLD_SIZE="2", RANK="0")
     assert task.wait(120) == 1
     message = (tmp_path / "messages").read_text()
     assert message.startswith("error: WORLD_SIZE is '2', but MASTER_ADDR, MASTER_PORT is not set; start all processes")

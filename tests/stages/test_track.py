@@ -8,7 +8,7 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.lab import places, provenance, published, rows, tables
-from pipeline.lab.page.pages import FILES
+from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import experiment_tags, run_store, track
 
@@ -25,7 +25,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("c" * 40, False))
     Path("reports").mkdir()
-    for name in FILES:
+    for name in page_files():
         Path("reports", name).write_text(name)
     return tmp_path
 

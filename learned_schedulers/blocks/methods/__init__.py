@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from learned_schedulers import methods as registry
-from learned_schedulers.blocks.methods.settings import Entry, MethodSettings
+from learned_schedulers.blocks.method_settings import Entry, MethodSettings
 from learned_schedulers.blocks.problems.problems import Problems
 
 OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED

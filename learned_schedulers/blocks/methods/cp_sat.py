@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine import constraints
 from learned_schedulers.blocks.methods.on_machine.annealing import ANNEALING, search
@@ -21,7 +22,6 @@ from learned_schedulers.blocks.methods.on_machine.bounds import root_bound
 from learned_schedulers.blocks.methods.on_machine.graph import graph
 from learned_schedulers.blocks.methods.on_machine.supported import in_order, solve_supported
 from learned_schedulers.blocks.methods.search import search_in_order
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.blocks.processors.in_order import Costs, block_of, makespan_of, new_pipeline

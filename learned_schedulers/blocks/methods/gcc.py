@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.dag.dependencies import Kind
+from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.blocks.methods import Budget, Solution
-from learned_schedulers.blocks.methods.settings import MethodSettings
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.section import Positive
 

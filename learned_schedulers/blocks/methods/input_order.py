@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.blocks.methods import Budget, Solution
-from learned_schedulers.blocks.methods.settings import MethodSettings
 from learned_schedulers.blocks.problems.problems import Problems
 
 

@@ -21,10 +21,10 @@ from numba import njit
 
 from learned_schedulers.blocks.dag.dependencies import Kind
 from learned_schedulers.blocks.dag.topology import heights
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine.graph import graph
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.blocks.processors.in_order import (

@@ -20,10 +20,10 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from learned_schedulers.blocks.dag.topology import heights
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule, machine_heights
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.section import Positive

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from pydantic import BaseModel
 
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.models import ordering_settings as ordering
 from learned_schedulers.blocks.models.decoders import DECODERS, draws
 from learned_schedulers.blocks.models.heads import Confident

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine.preference import FEATURES, greedy
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.blocks.processors.settings import Rollouts

@@ -15,12 +15,12 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule
 from learned_schedulers.blocks.methods.on_machine.annealing import search
 from learned_schedulers.blocks.methods.on_machine.either import Costs, Memory, bound_of, graph_of, memory, row_of
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors import in_order, model
 from learned_schedulers.blocks.processors.costs import Processor

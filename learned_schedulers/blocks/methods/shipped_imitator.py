@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
+from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods.ordering import Ordering
 from learned_schedulers.blocks.methods.ordering import Settings as OrderingSettings
-from learned_schedulers.blocks.methods.settings import MethodSettings, asks
 from learned_schedulers.blocks.problems.instructions import Encodings
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from iced_x86 import Decoder
 
 from learned_schedulers.blocks import models
+from learned_schedulers.blocks.method_settings import Entry
 from learned_schedulers.blocks.methods import Budget, make
-from learned_schedulers.blocks.methods.settings import Entry
 from learned_schedulers.blocks.order.targets import Target
 from learned_schedulers.blocks.problems.instructions import Described, Encodings, describe, of_described
 from learned_schedulers.blocks.problems.problems import Problems

@@ -17,7 +17,7 @@ from learned_schedulers.blocks.order.trace import Cause, Reason, Step, Trace
 from learned_schedulers.blocks.order.unit_names import unit_names
 from learned_schedulers.command.explanation.explained import Explained
 
-_FOLDER = Path(__file__).parents[1]
+_FOLDER = Path(__file__).parent
 _TICKS = 8  # labels of an axis, about
 _LONGEST_PATH = 12  # instructions of a path that are named
 _WORDS = {
@@ -105,7 +105,7 @@ def page(file_name: str, target: Target, by: str, memory: str, gains: Gains, blo
     """The page of a file. Every text is escaped: names of files and places are not trusted."""
     return (
         _environment()
-        .get_template("explanation/page.html.j2")
+        .get_template("page.html.j2")
         .render(
             file_name=file_name,
             target=target,

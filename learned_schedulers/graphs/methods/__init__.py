@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from learned_schedulers import methods as registry
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED

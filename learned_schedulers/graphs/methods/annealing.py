@@ -16,10 +16,10 @@ from pydantic import Field
 
 from learned_schedulers.graphs.devices.simulator import run
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import SightedSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import curve
-from learned_schedulers.graphs.methods.settings import SightedSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
 

@@ -16,10 +16,10 @@ from pymoo.core.problem import Problem as Keys
 from pymoo.optimize import minimize
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import SightedSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve, proposed
-from learned_schedulers.graphs.methods.settings import SightedSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
 

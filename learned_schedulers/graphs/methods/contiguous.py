@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 

@@ -19,11 +19,11 @@ from pydantic import Field
 
 from learned_schedulers.graphs.devices.simulator import makespans, starts
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import TIMED_OUT, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
 

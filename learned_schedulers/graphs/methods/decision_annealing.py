@@ -16,9 +16,9 @@ from pydantic import Field
 
 from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, Completion, Decisions
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive

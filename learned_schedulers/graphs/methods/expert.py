@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed, proposed
 from learned_schedulers.graphs.methods.rules.repair import fits
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 

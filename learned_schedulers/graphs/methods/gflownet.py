@@ -15,10 +15,10 @@ import numpy as np
 from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, draw_strengths_between, temperature
 from learned_schedulers.graphs.models.policy import load
 from learned_schedulers.graphs.models.policy_settings import SigmaUnit

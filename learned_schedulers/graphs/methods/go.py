@@ -16,10 +16,10 @@ import torch
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
 from learned_schedulers.graphs.methods.rules.repair import repaired
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, load
 from learned_schedulers.graphs.models.whole_graph.search import Learner, State, search
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as NetworkSettings

@@ -36,10 +36,10 @@ from torch import Tensor, nn
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.models.whole_graph.network import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings

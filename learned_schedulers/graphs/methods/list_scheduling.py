@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import proposed
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 

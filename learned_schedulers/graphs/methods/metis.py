@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pymetis
 
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 _TOTAL = 100_000_000  # of all weights together; METIS adds them up in 32 bits

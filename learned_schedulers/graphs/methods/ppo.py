@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.models.conditions import PLAIN, temperature
 from learned_schedulers.graphs.models.policy import load
 from learned_schedulers.graphs.problems.problem import Problem

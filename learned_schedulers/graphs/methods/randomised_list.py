@@ -14,10 +14,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import listed
 from learned_schedulers.graphs.methods.rules.proposing import proposed
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 
 Level = Annotated[float, Field(gt=0)]

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.randomised_list import RandomisedList
 from learned_schedulers.graphs.methods.randomised_list import Settings as Levels
 from learned_schedulers.graphs.methods.rules.proposing import curve
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
 

@@ -14,10 +14,10 @@ from pydantic import Field
 
 from learned_schedulers.graphs import methods as schedulers
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings, graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
-from learned_schedulers.graphs.methods.settings import GraphEntry, GraphMethodSettings, graph_entry
 from learned_schedulers.graphs.problems.problem import Problem
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.devices.targets import Target, proxy
+from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.annealing import annealed
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
-from learned_schedulers.graphs.methods.settings import graph_entry
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem

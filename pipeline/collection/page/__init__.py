@@ -1,1 +1,5 @@
-"""Sections of the report."""
+"""Sections on the page of another chapter."""
+
+from pipeline.lab.page.pages import Part
+
+PAGE = Part(page="fusion", experiments=("data_collection",), sections=("collection",))

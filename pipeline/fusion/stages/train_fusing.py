@@ -13,6 +13,7 @@ from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.shared_tables import WHOLE_GRAPH_HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
 
@@ -35,7 +36,7 @@ def main(
     trained(
         partial(train, learned, _problems(development), chosen, seed),
         save,
-        Outputs(weights, history, "whole_graph_history"),
+        Outputs(weights, history, WHOLE_GRAPH_HISTORY),
         ["learned_schedulers.graphs.models.fusing.fusing_training"],
         f"{settings}\n{seed}",
         [*training, development],

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from learned_schedulers.blocks.methods.settings import Entry, entry
+from learned_schedulers.blocks.method_settings import Entry, entry
 from learned_schedulers.blocks.models.ordering_settings import Ordering
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.processors.settings import Judge, Processor
 from learned_schedulers.blocks.read.source_settings import Compiled, Corpus
 from learned_schedulers.blocks.run.verification_settings import Verification
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, Device, Link
-from learned_schedulers.graphs.methods.settings import GraphEntry, GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.graphs.models.fusing.settings import FusionEntry, FusionSet
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
 from learned_schedulers.section import Section, explain

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pipeline import LEVEL_3
+from learned_schedulers import LEVEL_3
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import cell

@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import get_args
 
+from pipeline.lab import chapters
 from pipeline.lab.checksums import verify_all
 from pipeline.lab.config.bases import resolve
 from learned_schedulers.blocks.dag.settings import Dependencies
@@ -69,7 +70,7 @@ def section(*keys, only=None):
 
 def src(stage, *more):
     """Source files of a stage, as inputs: an edit re-runs exactly the jobs that depend on it."""
-    return closure(f"pipeline.lab.stages.{stage}", *more)
+    return closure(chapters.stages()[stage], *more)
 
 
 def options(wildcards, input, output):

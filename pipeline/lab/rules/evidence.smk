@@ -1,6 +1,6 @@
 """From schedules and cycles to numbers: results, and the evidence behind them."""
 
-from pipeline.lab.page.pages import FILES as PAGES
+from pipeline.lab.page.pages import files as page_files
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
 EVIDENCE = "imitation_evidence"  # published beside the experiment that has a section `evidence`
@@ -69,7 +69,7 @@ def timed(kind):
 
 rule evaluate:
     input:
-        src=lambda w: src("evaluate", f"pipeline.analysis.{experiment_of(w).task}_task"),
+        src=lambda w: src("evaluate", f"pipeline.{experiment_of(w).task}.numbers"),
         sets=lambda w: expand(path("sets"), set=experiment_of(w).sets),
         dags=per_set("dags"),
         blocks=only(["imitation", "hardware"], per_set("blocks")),

@@ -261,7 +261,7 @@ REPORT_MODES = unique(mode for name in P.report.experiments for mode in P.experi
 rule report:
     input:
         src=src("report"),
-        files=[*sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline/report").rglob(f"*.{ending}"))],
+        files=[*sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline").rglob(f"page/**/*.{ending}"))],
         behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         parts=[path("parts", experiment=name) for name in P.report.graph_experiments],
@@ -277,7 +277,7 @@ rule report:
         splits=expand(path("splits"), dependencies=REPORT_MODES),
         residuals=path("residuals"),
     output:
-        pages=expand("reports/{page}", page=PAGES),
+        pages=expand("reports/{page}", page=page_files()),
         results_csv="reports/results.csv",
         metrics="reports/metrics.json",
         figures=directory("reports/figures"),

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.pages import pages
 from pipeline.lab.stages import run_store
 from pipeline.lab.stages.experiment_tags import address
 
@@ -51,7 +51,7 @@ def main(port: Annotated[int, typer.Option(help="A free one is chosen where it i
 
 def _announce(server: str, ids: dict[str, str]) -> None:
     """Print where the server shows all experiments, and the first of them in the order of the report."""
-    names = [name for page in PAGES for name in page.experiments if name in ids]
+    names = [name for page in pages() for name in page.experiments if name in ids]
     names += sorted({*ids} - {*names, "Default"})
     print(f"All {len(names)} experiments: {server}")
     for name in names[:_SHOWN]:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pipeline.lab import runs
 from pipeline.lab.config.experiments import Experiment
 from pipeline.lab.page.names import set_label
-from pipeline.lab.page.pages import PAGES, Page
+from pipeline.lab.page.pages import Page, pages
 
 _VIEW = "key_metrics"
 _RUNS = (
@@ -28,7 +28,7 @@ _TASKS = {  # task -> the first sentence of its class
 
 def page_of(experiment: str) -> Page | None:
     """The report's page that shows the experiment."""
-    return next((page for page in PAGES if experiment in page.experiments), None)
+    return next((page for page in pages() if experiment in page.experiments), None)
 
 
 def tags(experiment: str, settings: dict[str, Any], items: list[runs.Run]) -> dict[str, str]:

@@ -12,9 +12,8 @@ import typer
 from tqdm import tqdm
 
 from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.method_settings import Entry
 from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Solution, make
-from learned_schedulers.blocks.methods.settings import Entry
-from learned_schedulers.blocks.problems import store as stores
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.processors import unknown_instructions
@@ -23,7 +22,7 @@ from learned_schedulers.section import section
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import options
-from pipeline.lab.stored_blocks import load_encodings, load_sample
+from pipeline.lab.stored_blocks import load_encodings, load_sample, load_store
 from pipeline.lab.stored_token_blocks import with_tokens
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
@@ -50,7 +49,7 @@ def main(
     """
     entry = section(Entry, settings)
     needs = entry.settings.needs | entry.settings.uses
-    store = stores.load(instructions, dags)
+    store = load_store(instructions, dags)
     sample = load_sample(chosen, store)
     reasons = np.full(len(sample.rows), "", object)
     resources: dict[str, object] = {}

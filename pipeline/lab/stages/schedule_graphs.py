@@ -12,9 +12,9 @@ from tqdm import tqdm
 from learned_schedulers.graphs.devices import judging
 from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.keeping import RULES, keep
-from learned_schedulers.graphs.methods.settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section

@@ -15,7 +15,7 @@ from learned_schedulers.blocks.order.methods import LEARNED, policy_file
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods.gflownet import Settings
 from pipeline.corpus.tables import SETS
-from pipeline.lab import places, tables
+from pipeline.lab import chapters, places, tables
 from pipeline.lab.page.model_cards import SHIPPED, Shipped, card, preferences
 from pipeline.lab.shared_tables import RESULTS
 from pipeline.lab.stages import options
@@ -86,7 +86,7 @@ def best_training(weights: Sequence[Path], history: Sequence[Path], shipped: Shi
         raise ValueError(f"weights of several networks ({', '.join(networks)}): give those of the one to ship")
     by_seed = {place["seed"]: path for place, path in zip(named, weights, strict=True)}
     kind = shipped.history
-    histories = {places.place(path, kind)["seed"]: tables.read(kind, path) for path in history}
+    histories = {places.place(path, kind)["seed"]: tables.read(chapters.tables()[kind], path) for path in history}
     if incomplete := sorted(set(by_seed) ^ set(histories)):
         raise ValueError(f"seeds {', '.join(incomplete)} have weights or a history alone: give both of every training")
     measurements = shipped.best({seed: histories[seed] for seed in by_seed})

@@ -16,6 +16,7 @@ from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.lab import tables
+from pipeline.lab.shared_tables import HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
 from pipeline.lab.stored_blocks import load_encodings, load_sample, load_store
@@ -56,7 +57,7 @@ def main(
     trained(
         partial(train, block_store, distinct, learned, measured, chosen, seed),
         OrderingNetwork.save,
-        Outputs(weights, history, "history"),
+        Outputs(weights, history, HISTORY),
         ["learned_schedulers.blocks.models.ordering_training", *modules(chosen)],
         f"{settings}\n{seed}",
         [encodings, instructions, dags, training, development, *optional],

@@ -16,6 +16,7 @@ from learned_schedulers.learning import processes
 from learned_schedulers.learning.checkpoints import Checkpoint
 from learned_schedulers.learning.loop import Row, State
 from pipeline.lab import tables, wiring
+from pipeline.lab.table import Table
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -25,7 +26,7 @@ class Outputs(NamedTuple):
 
     weights: Path
     history: Path
-    table: str  # of the history
+    table: Table  # of the history
 
 
 def trained(

@@ -15,7 +15,7 @@ import yaml
 
 from pipeline.lab.config import files
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {
     **os.environ,
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -63,7 +63,8 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
         if (ROOT / name).is_file() and not generated:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    for compiled in (ROOT / "pipeline").rglob("*.nb[ic]"):  # numba's; it knows sources by time and size
+    kernels = (path for part in ("learned_schedulers", "pipeline") for path in (ROOT / part).rglob("*.nb[ic]"))
+    for compiled in kernels:  # numba's; it knows sources by time and size
         (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
     for committed in (folder / "reports/published").iterdir():

@@ -1,1 +1,25 @@
 """The page `placement`: its tables, figures and templates."""
+
+from pipeline.lab.page.pages import Page
+
+PAGE = Page(
+    place=8,
+    name="placement",
+    short="GO's placement",
+    title="Whole graphs placed and ordered: GO",
+    question="Does one network that places and orders whole graphs beat experts, peers and random moves, what does it learn, does it work on unseen graphs, and how large may a graph be?",
+    experiments=(
+        "placement",
+        "placement_two",
+        "placement_eight",
+        "placement_ablations",
+        "placement_transfer",
+        "placement_node_by_node",
+        "this_machine_placed",
+        "placing_speed",
+        "whole_graph_scale",
+        "cost_model",
+        "workload_splits",
+    ),
+    sections=("answers", "gains", "pictures", "learning", "scale", "executed", "splits", "costs"),
+)

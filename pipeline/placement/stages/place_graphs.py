@@ -16,9 +16,9 @@ from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.limits import memory_limit
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.keeping import keep
-from learned_schedulers.graphs.methods.settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of

@@ -21,6 +21,7 @@ from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.shared_tables import WHOLE_GRAPH_HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
 
@@ -56,7 +57,7 @@ def main(
     trained(
         partial(train, learned, watched, chosen, seed),
         save,
-        Outputs(weights, history, "whole_graph_history"),
+        Outputs(weights, history, WHOLE_GRAPH_HISTORY),
         ["learned_schedulers.graphs.models.whole_graph.training"],
         f"{settings}\n{device}\n{links}\n{seed}",
         inputs,

@@ -19,7 +19,7 @@ from pipeline.lab.page.numbers import number, percent, small
 from pipeline.lab.page.tables import Table
 from pipeline.policies.page.exactness import EXACT, sigmas
 from pipeline.policies.page.exactness import EXPERIMENT as EXACTNESS
-from pipeline.policies.page.shared import GFLOWNET, KEPT, ONE_GRAPH, UNSEEN
+from pipeline.policies.page.shared import GFLOWNET, KEPT, ONE_GRAPH, UNSEEN, with_extensions
 
 Form = Literal["value", "gain", "gap"]  # as in analysis/claims.py: a gain is 1 - ratio, a gap is ratio - 1
 DRAWN = "gflownet_drawn"
@@ -51,6 +51,7 @@ class Answer:
     n: int = 0
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """The tables of questions; they have no lines if nothing answers them."""
     against = {method: _against_peers(evidence, method) for method in (GFLOWNET, DRAWN)}

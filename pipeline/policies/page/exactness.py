@@ -12,6 +12,7 @@ from pipeline.lab.page.numbers import Row, count, number, spread
 from pipeline.lab.page.plots import drawings
 from pipeline.lab.page.tables import Column, Line, Table, lines, metric, of, table, value
 from pipeline.policies.page import pictures
+from pipeline.policies.page.shared import with_extensions
 
 EXPERIMENT = "exact_flow"
 # In its rows `decoder` is sigma as text, `set` is the graph, `method` is the network.
@@ -25,6 +26,7 @@ SCHEDULES = "schedules"  # number of schedules of the graph
 _JUDGE = {"judge": "simulator"}
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """Sigma -> table, highest first, and the figures; empty if nothing was published."""
     rows = evidence.of(EXPERIMENT)

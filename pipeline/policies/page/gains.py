@@ -10,13 +10,14 @@ from pipeline.devices.page.shared import METHOD, of_set
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.policies.page.shared import EXPERIMENTS, RULES, gain, methods, sets, targets
+from pipeline.policies.page.shared import EXPERIMENTS, RULES, gain, methods, sets, targets, with_extensions
 
 # Variants differ from `gflownet` in one setting; the sections on temperature and on training show them.
 _VARIANTS = ("gflownet_cold", "gflownet_warm", "gflownet_hot", "gflownet_uniform")
 _AGAINST: Column = ("Against", of("baseline", label))
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """Title of a set -> rule in words -> table."""
     shown: dict[str, dict[str, Table]] = {}

@@ -11,13 +11,14 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, label, set_label, spelt
 from pipeline.lab.page.numbers import count, percent, ratio
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table, value
-from pipeline.policies.page.shared import KEPT, ONE_GRAPH, UNSEEN, excess, methods, sets
+from pipeline.policies.page.shared import KEPT, ONE_GRAPH, UNSEEN, excess, methods, sets, with_extensions
 
 _BY_FAMILY = ("randomised_list", "brkga", "ppo", "gflownet", "gflownet_drawn")
 _ORDER = ("unseen_synthetic", "unseen_real", "unseen_large")
 _TO_BEST = {"comparison": "ratio", "baseline": "best", "target": PROXY, **KEPT}
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables by name; they are empty if the experiment was not published."""
     places = [(ONE_GRAPH, name) for name in sets(evidence, ONE_GRAPH)]

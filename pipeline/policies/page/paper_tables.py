@@ -14,11 +14,23 @@ from pipeline.lab import paper_devices as paper
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import count, percent, ratio
 from pipeline.lab.page.tables import Cell, Column, Line, Table, lines, metric, table, value
-from pipeline.policies.page.shared import DIVERSITY, KEPT, ONE_GRAPH, UNSEEN, methods, of_paper, sets, speedup, targets
+from pipeline.policies.page.shared import (
+    DIVERSITY,
+    KEPT,
+    ONE_GRAPH,
+    UNSEEN,
+    methods,
+    of_paper,
+    sets,
+    speedup,
+    targets,
+    with_extensions,
+)
 
 THIS_MACHINE = "this_machine"  # an experiment, its judge and its target
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """The three tables by name; they are empty if an experiment was not published."""
     (graph_set,) = sets(evidence, ONE_GRAPH)[:1] or [""]

@@ -10,11 +10,13 @@ from pipeline.devices.page.shared import METHOD, digits
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, spelt
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
+from pipeline.policies.page.shared import with_extensions
 
 ENVIRONMENT, SAMPLING = "environment_speed", "sampling_speed"
 _PLACES = {"set": "Graphs", "lengths": "Operations", "target": "Sequence"}  # shown if they differ
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """The two tables; they are empty if nothing was published."""
     return {"environment": _speeds(evidence.of(ENVIRONMENT)), "sampling": _speeds(evidence.of(SAMPLING))}

@@ -12,12 +12,13 @@ from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.plots import drawings
 from pipeline.lab.page.tables import Cell, Column, Table, lines, metric, of, table
 from pipeline.policies.page import pictures
-from pipeline.policies.page.shared import GFLOWNET, UNSEEN, compared, sets
+from pipeline.policies.page.shared import GFLOWNET, UNSEEN, compared, sets, with_extensions
 
 _PEERS = (LIST, "randomised_list", "brkga", "ppo")  # the figure shows them too
 _DIVERSITY, _KEPT_SPEEDUP = "diversity", "kept_speedup"  # metrics whose correlation with sigma is measured
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """Tables of each set and the figure; empty if fewer than two temperatures were measured."""
     sigmas = temperatures(evidence)

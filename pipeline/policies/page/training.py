@@ -12,7 +12,7 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import drawings, training
-from pipeline.policies.page.shared import EXPERIMENTS, SMALL_GRAPH, compared, sets
+from pipeline.policies.page.shared import EXPERIMENTS, SMALL_GRAPH, compared, sets, with_extensions
 
 # `gflownet`, and the same network with one setting of its training changed.
 _CHANGES = ("gflownet", "gflownet_uniform", "ppo")
@@ -26,6 +26,7 @@ CURVES = {  # the graphs that the policies of an experiment are trained for
 }
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables and figures by name."""
     trainings = {name: evidence.table("policy_trainings", name) for name in EXPERIMENTS}

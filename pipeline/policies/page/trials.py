@@ -11,12 +11,13 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.numbers import code, ratio
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.policies.page.shared import RULES, targets
+from pipeline.policies.page.shared import RULES, targets, with_extensions
 
 EXPERIMENT = "policy_trials"
 _RATIO = {"comparison": "ratio", "baseline": LIST, "judge": "simulator"}
 
 
+@with_extensions
 def section(evidence: Evidence) -> dict[str, Any]:
     """A table for each development set and rule that selects the kept schedules; empty if nothing was published."""
     rows = evidence.of(EXPERIMENT)

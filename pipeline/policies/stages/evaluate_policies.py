@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from learned_schedulers.graphs.devices import judging
-from learned_schedulers.graphs.methods.settings import GraphEntry
+from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.section import section
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES, GRAPHS
 from pipeline.lab import tables

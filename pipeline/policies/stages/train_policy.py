@@ -17,6 +17,7 @@ from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.shared_tables import POLICY_HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
 
@@ -49,7 +50,7 @@ def main(
     trained(
         partial(train, learned, watched, chosen, seed),
         save,
-        Outputs(weights, history, "policy_history"),
+        Outputs(weights, history, POLICY_HISTORY),
         ["learned_schedulers.graphs.models.policy_training"],
         f"{settings}\n{machines}\n{seed}",
         inputs,

@@ -1,1 +1,20 @@
 """Tables, figures and templates of the page `processors`."""
+
+from pipeline.lab.page.pages import Page
+
+PAGE = Page(
+    place=4,
+    name="processors",
+    short="processors",
+    title="Orders for a processor",
+    question="Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the fast models agree with llvm-mca, and do the results hold on real hardware?",
+    experiments=(
+        "processors",
+        "processors_speed",
+        "processors_speed_zen4",
+        "schedulers",
+        "processor_agreement",
+        "processor_deviations",
+    ),
+    sections=("cycles", "fresh", "agreement"),
+)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from learned_schedulers.blocks.method_settings import Entry
 from learned_schedulers.blocks.methods import OK, Budget, Method, make
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule
 from learned_schedulers.blocks.methods.on_machine.settling import settle
-from learned_schedulers.blocks.methods.settings import Entry
 from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.processors import supported

@@ -10,6 +10,7 @@ from learned_schedulers.blocks.models.pocsnet_training import train
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
 from pipeline.lab import stored_token_blocks as token_blocks
+from pipeline.lab.shared_tables import HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained
 
@@ -35,7 +36,7 @@ def main(
     trained(
         partial(train, parts["training"], parts["development"], chosen, seed, sampler=sampler),
         POCSNet.save,
-        Outputs(weights, history, "history"),
+        Outputs(weights, history, HISTORY),
         ["learned_schedulers.blocks.models.pocsnet_training"],
         f"{settings}\n{seed}\n{sampler}",
         [dags, splits, tokens, vocabulary],

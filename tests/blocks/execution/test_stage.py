@@ -46,7 +46,7 @@ def write(folder: Path) -> None:
 
 
 def stage(name: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", "pipeline.lab.stages", name, *arguments]
+    command = [sys.executable, "-m", "pipeline", name, *arguments]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
 

@@ -17,10 +17,10 @@ import torch
 from learned_schedulers.blocks.dag.counting import count_orders
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.method_settings import Entry, entry
 from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
 from learned_schedulers.blocks.methods.list_scheduling import Priority
 from learned_schedulers.blocks.methods.search import Walk
-from learned_schedulers.blocks.methods.settings import Entry, entry
 from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.token_blocks import Blocks, token_trie

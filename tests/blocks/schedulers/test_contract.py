@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks import methods as schedulers
+from learned_schedulers.blocks.method_settings import RESOURCES, entry, settings_of
 from learned_schedulers.blocks.methods import Budget, Solution, make, methods
-from learned_schedulers.blocks.methods.settings import RESOURCES, entry, settings_of
 from learned_schedulers.blocks.models.ordering_settings import modules
 from pipeline.lab.wiring import ROOT, closure
 from tests.blocks.models import imitated, made
@@ -21,7 +21,7 @@ HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 NETWORKS = "learned_schedulers/blocks/models/"
 GENERIC = [
     "learned_schedulers.blocks.methods",
-    "learned_schedulers.blocks.methods.settings",
+    "learned_schedulers.blocks.method_settings",
     "pipeline.lab.stages.schedule",
 ]
 
@@ -150,7 +150,7 @@ METHOD = '''
 """A random legal order, by another name."""
 from learned_schedulers.blocks.dag.sampling import uniform
 from learned_schedulers.blocks.methods import Solution
-from learned_schedulers.blocks.methods.settings import MethodSettings
+from learned_schedulers.blocks.method_settings import MethodSettings
 
 class Settings(MethodSettings):
     first: bool = False
@@ -170,7 +170,7 @@ make = AnyLegal
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
     (tmp_path / "any_legal.py").write_text(METHOD)
     monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
-    monkeypatch.setattr("learned_schedulers.blocks.methods.settings.FOLDER", tmp_path)
+    monkeypatch.setattr("learned_schedulers.blocks.method_settings.FOLDER", tmp_path)
     return lambda: sys.modules.pop("learned_schedulers.blocks.methods.any_legal", None)
 
 

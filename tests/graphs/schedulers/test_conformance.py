@@ -13,9 +13,9 @@ import pytest
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import GraphMethodSettings, graph_entry
 from learned_schedulers.graphs.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals, make, methods
 from learned_schedulers.graphs.methods.rules.keeping import keep
-from learned_schedulers.graphs.methods.settings import GraphMethodSettings, graph_entry
 from learned_schedulers.graphs.models.policy import save
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.network import save as save_whole_graph

@@ -12,11 +12,11 @@ import torch
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make, node_by_node
 from learned_schedulers.graphs.methods.hdp import Network, advantages
 from learned_schedulers.graphs.methods.hdp import Settings as HdpSettings
 from learned_schedulers.graphs.methods.rules.ordering import ordered
-from learned_schedulers.graphs.methods.settings import graph_entry
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.gflownet import strengths_of
 from learned_schedulers.graphs.methods.rules import sampling
-from learned_schedulers.graphs.methods.settings import graph_entry
 from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, at_stake
 from learned_schedulers.graphs.models.policy import make as make_policy
 from learned_schedulers.graphs.models.policy import save

@@ -13,9 +13,10 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.index.cards import CARDS, Card, Picture
 from pipeline.lab.page.names import label, mode
 from pipeline.lab.page.numbers import cell, number
-from pipeline.lab.page.pages import PAGES
+from pipeline.lab.page.pages import pages
 from pipeline.lab.page.plots import downwards, drawings, key, point, shares
 from pipeline.lab.page.tables import Table, of, records, table
+from pipeline.lab.shared_tables import CLAIMS
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "claims": claims(evidence.claims),
         "fingerprints": Table(["What", "Fingerprint"], [[k, mode(v)] for k, v in evidence.fingerprints.items()]),
         "unpublished": {
-            page.name: [name for name in page.experiments if not evidence.measured(name)] for page in PAGES
+            page.name: [name for name in page.experiments if not evidence.measured(name)] for page in pages()
         },
         "figures": drawings(**pictures),
     }

@@ -1,4 +1,4 @@
-"""Entries of `graph_methods` in params.yaml: the settings of graphs/schedulers/<method>.py, flat.
+"""Entries of `graph_methods` in params.yaml: the settings of graphs/methods/<method>.py, flat.
 
 `{method: annealing, evaluations: 20000}`: all methods share nothing but the key `method`.
 """
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationErr
 from learned_schedulers import method_files
 from learned_schedulers.section import Section
 
-FOLDER = Path(__file__).parents[1] / "graphs/schedulers"
+FOLDER = Path(__file__).parent / "methods"
 
 Sight = Literal["proxy", "target"]  # of a method's own costs: without transfers, or on the judge's target
 
@@ -25,7 +25,7 @@ class GraphMethodSettings(Section):
     The class `Settings` in a method's file has those of the method; without one, the method has no settings.
     """
 
-    method: str  # the file graphs/schedulers/<method>.py
+    method: str  # the file graphs/methods/<method>.py
     uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
 
     @property

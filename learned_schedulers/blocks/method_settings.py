@@ -1,4 +1,4 @@
-"""Entries of `methods` in params.yaml: what all methods have, and the settings of blocks/schedulers/<method>.py."""
+"""Entries of `methods` in params.yaml: what all methods have, and the settings of blocks/methods/<method>.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, SerializeAsAny, ValidationError, model_serialize
 from learned_schedulers import method_files
 from learned_schedulers.section import Section
 
-FOLDER = Path(__file__).parents[1] / "blocks/schedulers"
+FOLDER = Path(__file__).parent / "methods"
 
 # Resources that a method may request beside its settings. Not literals, as some are names of tables (wiring.imports).
 RESOURCES: dict[str, str] = dict(
@@ -48,7 +48,7 @@ class MethodSettings(Section):
 class Entry(Section):
     """One method of params.yaml, flat: `{method: search, walk: annealing, evaluations: 100}`."""
 
-    method: str  # the file blocks/schedulers/<method>.py
+    method: str  # the file blocks/methods/<method>.py
     model: str | None = None  # the trained network that it loads
     processors: list[str] | None = None  # for which it runs; all by default
     exact: bool = False  # whether its proofs are measured
