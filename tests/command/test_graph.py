@@ -18,7 +18,7 @@ from learned_schedulers.command.main import app
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.plans.sources import on_devices, read_file
 from learned_schedulers.graphs.read.workloads import read_split, read_workload
-from tests.graphs.corpus.test_workloads import FILES, content, edge, node
+from tests.graphs.read.test_workloads import FILES, content, edge, node
 
 RESNET = FILES / "resnet50_inference.json"
 

@@ -24,7 +24,7 @@ from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.command import order, ordered_file
 from learned_schedulers.command.main import app
 from tests.blocks import real
-from tests.blocks.ordering.test_orderer import violated
+from tests.blocks.order.test_orderer import violated
 
 SLOW_FIRST = "488b03418b57044889de4889ef"  # mov rax, [rbx]; mov edx, [r15+4]; mov rsi, rbx; mov rdi, rbp
 REAL = [code.hex() for code in real.table()["code"].to_pylist()[::40]]

@@ -20,9 +20,9 @@ from pipeline.graph_sets.graph_table import read_graphs, write_graphs
 from pipeline.graph_sets.stages import coarsen_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, RESULTS
-from tests.graphs.corpus.drawn import shuffled
-from tests.graphs.execution.made import COARSENING
 from tests.graphs.problems import drawn
+from tests.graphs.read.drawn import shuffled
+from tests.graphs.run.made import COARSENING
 
 EXECUTION = json.dumps({"schedules": 2, "processes": 2, "repeats": 1})
 

@@ -8,8 +8,8 @@ from learned_schedulers.blocks.methods import policy
 from pipeline.lab import tables
 from pipeline.processors.stages import learn_policy
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
+from tests.blocks.methods.machines import MULTIPLY, table
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
-from tests.blocks.schedulers.machines import MULTIPLY, table
 
 SETTINGS = '{"training": "training", "blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
 

@@ -14,8 +14,8 @@ from pipeline.corpus.tables import BLOCKS
 from pipeline.lab import tables
 from pipeline.processors.stages import optima
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA
+from tests.blocks.methods.machines import MULTIPLY, table
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
-from tests.blocks.schedulers.machines import MULTIPLY, table
 
 ATOM = Judge(cpu="atom", iterations=1)
 ENTRY = '{"method": "branch_and_bound", "evaluations": 20, "states": 1000}'

@@ -19,9 +19,9 @@ from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import schedule
 from pipeline.lab.stored_blocks import load_encodings
 from pipeline.reproduction.tables import TOKENS
+from tests.blocks.methods.machines import MULTIPLY, table
 from tests.blocks.models import imitated, made
 from tests.blocks.models.imitated import block_tables
-from tests.blocks.schedulers.machines import MULTIPLY, table
 
 N = 40
 

@@ -11,7 +11,7 @@ not show which accesses are observed. Models of memory:
   access that may be to the frame crosses a change of rsp: a signal handler overwrites what lies below it, beyond the
   128 bytes of the red zone. A limit: a load that passes a store is invisible to other threads, but a signal handler of
   the same thread, a device behind both addresses, or another thread with an asymmetric fence (Linux's membarrier) can
-  tell (`tests/blocks/ordering/test_litmus.py`, "store buffering" of HANDLERS). So can the handler of a fault. When a
+  tell (`tests/blocks/order/test_litmus.py`, "store buffering" of HANDLERS). So can the handler of a fault. When a
   load faults, all loads before it have happened, no store after it has, and stores before it may still be missing.
   When a store faults, all loads and stores before it have happened, and no store after it has. A division may fault
   before or after any of them. Registers that no access needs may have been written or not.

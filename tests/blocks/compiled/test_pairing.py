@@ -10,7 +10,7 @@ from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
 from pipeline.corpus.compiled import pairing
 from pipeline.corpus.compiled.pairing import Pairs, pair
-from tests.blocks.corpus.conftest import build
+from tests.blocks.read.conftest import build
 
 ADD = "01d8"  # add eax, ebx
 MOV = "89d1"  # mov ecx, edx

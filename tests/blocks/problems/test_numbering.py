@@ -26,7 +26,7 @@ from pipeline.lab import tables
 from pipeline.lab.stored_blocks import numbered
 from pipeline.reproduction.tables import TOKENS, VOCABULARY
 from tests.blocks import real
-from tests.blocks.corpus.reordering import reordered
+from tests.blocks.read.reordering import reordered
 
 PER_LENGTH, LENGTHS = 12, range(2, 27)
 Stored = tuple[BlockStore, list[np.ndarray], list[bytes], list[str]]

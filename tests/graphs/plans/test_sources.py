@@ -14,7 +14,7 @@ from learned_schedulers.graphs.plans.sources import export_module, on_devices, r
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.lab.config.params import load
 from pipeline.lab.wiring import ROOT
-from tests.graphs.corpus.test_workloads import FILES, content, edge, node
+from tests.graphs.read.test_workloads import FILES, content, edge, node
 
 MODULE = """
 import torch

@@ -20,7 +20,7 @@ from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.command.explanation.explained import Explained, explained, instructions
 from learned_schedulers.command.explanation.page import _staying, page
 from tests.blocks import real
-from tests.blocks.ordering.drawn_processors import orders, plain, processors
+from tests.blocks.order.drawn_processors import orders, plain, processors
 
 NONE = Gains([], 0, 0, 0, 0, 0)
 MOVES = bytes.fromhex("4889d84889f1")  # mov rax, rbx; mov rcx, rsi

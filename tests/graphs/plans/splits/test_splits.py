@@ -15,9 +15,9 @@ from learned_schedulers.graphs.plans.splits.judging_splits import OBJECTIVES, br
 from learned_schedulers.graphs.plans.splits.programme import along, least
 from learned_schedulers.graphs.plans.splits.units import units_of
 from learned_schedulers.graphs.read.workloads import Workload, WorkloadError, read_workload
-from tests.graphs.corpus.test_workloads import content, edge, node
 from tests.graphs.plans.splits.drawn_files import drawn
 from tests.graphs.plans.splits.oracle import judged, shortest
+from tests.graphs.read.test_workloads import content, edge, node
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CHAIN, EXPERT = FIXTURES / "splits/chain.json", FIXTURES / "splits/chain_expert.json"

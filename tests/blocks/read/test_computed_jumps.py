@@ -1,0 +1,97 @@
+"""Functions that control may enter at an address which code computes are left alone, in every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from learned_schedulers.blocks.read import elf_file
+from tests.blocks.read.assembled import document, needs_gcc
+from tests.blocks.read.elf_builds import build
+
+pytestmark = needs_gcc
+# Six independent instructions: whatever order they get shows when control enters amid them.
+STEPS = "\tmovl $7, %ecx\n\tmovl $3, %edx\n\tleal 4(%rdi), %esi\n\tmovl $9, %r8d\n"
+STEPS_CODE = bytes.fromhex("b907000000 ba03000000 8d7704 41b809000000")
+
+
+def function(name: str, body: str) -> str:
+    return (
+        f"\t.globl {name}\n\t.hidden {name}\n\t.type {name}, @function\n{name}:\n"
+        f"\t.cfi_startproc\n{body}\t.cfi_endproc\n\t.size {name}, .-{name}\n"
+    )
+
+
+def formats_with_steps(folder: Path, text: str) -> list[str]:
+    """The formats in which the steps may be ordered."""
+    files = {
+        "assembly": document(text),
+        "object": elf_file.read(build(folder, text, ".s", "-c"), "x.o"),
+        "program": elf_file.read(build(folder, text, ".s", "-nostdlib", "-shared", "-Wl,-z,notext"), "x"),
+    }
+    return [name for name, file in files.items() if any(STEPS_CODE in block.code for block in file.blocks)]
+
+
+CALLER = function("f", f"\tcall skip\n{STEPS}\tret\n")
+RETURNS = {  # bodies of `skip`, which goes on some bytes after its call
+    "at the top": "\taddq $5, (%rsp)\n\tret\n",
+    "with a gap": "\taddq $5, (%rsp)\n\txorl %eax, %eax\n\tret\n",
+    "popped": "\tpopq %rax\n\taddq $5, %rax\n\tjmp *%rax\n",
+    "popped and pushed": "\tpopq %rcx\n\tleaq 5(%rcx), %rcx\n\tpushq %rcx\n\tmovl $2, %eax\n\tret\n",
+    "by the frame pointer": "\tpushq %rbp\n\tmovq %rsp, %rbp\n\taddq $5, 8(%rbp)\n\tpopq %rbp\n\tret\n",
+    "loaded and stored": "\tmovq (%rsp), %rax\n\taddq $5, %rax\n\tmovq %rax, (%rsp)\n\txorl %eax, %eax\n\tret\n",
+    "below a saved register": "\tpushq %rbx\n\tincq 8(%rsp)\n\tpopq %rbx\n\tret\n",
+    "behind a text": "\tpopq %rsi\n1:\tlodsb\n\ttestb %al, %al\n\tjne 1b\n\tjmp *%rsi\n",
+}
+
+
+@pytest.mark.parametrize("name", RETURNS)
+def test_a_callee_that_changes_where_it_returns_to(name: str, tmp_path: Path) -> None:
+    assert formats_with_steps(tmp_path, function("skip", RETURNS[name]) + CALLER) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\taddq $5, %rax\n\tret\n",
+        "\tlock orq $0, (%rsp)\n\tret\n",  # a fence
+        "\tsubq $24, %rsp\n\taddq $5, (%rsp)\n\taddq $5, 16(%rsp)\n\taddq $24, %rsp\n\tret\n",
+        "\tpushq %rbx\n\tmovq %rdi, %rbx\n\taddq $8, %rbx\n\tcall *%rdi\n\tpopq %rbx\n\tret\n",
+        "\tpushq %rbp\n\tmovq %rsp, %rbp\n\taddq $1, -8(%rbp)\n\taddq $1, 16(%rbp)\n\tleave\n\tret\n",
+    ],
+)
+def test_other_callees(body: str, tmp_path: Path) -> None:
+    assert formats_with_steps(tmp_path, function("skip", body) + CALLER) == ["assembly", "object", "program"]
+
+
+TARGET = function("steps", f"{STEPS}\tret\n")
+COMPUTED = {  # bodies of functions that enter `steps` somewhere
+    "from its begin": "\tleaq steps(%rip), %rax\n\tleaq (%rax,%rdi,4), %rax\n\tjmp *%rax\n",
+    "from its begin, by a call": "\tleaq steps(%rip), %rax\n\taddq %rdi, %rax\n\tcall *%rax\n\tret\n",
+    "for somebody else": "\tleaq steps(%rip), %rax\n\taddq $5, %rax\n\tret\n",
+    "by a return": "\tleaq steps(%rip), %rax\n\taddq %rdi, %rax\n\tpushq %rax\n\tret\n",
+    "through memory": "\tleaq steps(%rip), %rax\n\tsubq $-5, %rax\n\tmovq %rax, -8(%rsp)\n\tjmp *-8(%rsp)\n",
+    "over a loop": "\tleaq steps(%rip), %rax\n1:\taddq $1, %rax\n\tdecl %edi\n\tjne 1b\n\tjmp *%rax\n",
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_an_address_that_is_computed_from_that_of_a_function(name: str, tmp_path: Path) -> None:
+    text = TARGET + function("f", COMPUTED[name])
+    assert formats_with_steps(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\tleaq steps(%rip), %rax\n\tjmp *%rax\n",
+        "\tleaq steps(%rip), %rdi\n\tcall g@PLT\n\tret\n",
+        "\tmovq (%rdi), %rax\n\tjmp *24(%rax)\n",
+        "\tmovq (%rdi), %rax\n\tmovq 24(%rax), %rax\n\tcall *%rax\n\tret\n",
+        "\tleaq steps(%rip), %rax\n\tcmpq %rax, %rdi\n\tcmovne %rdi, %rax\n\tjmp *%rax\n",
+    ],
+)
+def test_pointers_to_functions(body: str, tmp_path: Path) -> None:
+    text = TARGET + function("f", body)
+    assert "assembly" in formats_with_steps(tmp_path, text) and "object" in formats_with_steps(tmp_path, text)
