@@ -11,7 +11,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from pipeline.__main__ import STAGES
+from pipeline.lab import chapters
 from pipeline.lab.stage_command import repeated, run
 
 
@@ -51,4 +51,6 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 def test_help_lists_every_stage_with_what_it_does() -> None:
     command = [sys.executable, "-m", "pipeline", "--help"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == STAGES and all(len(line.split()) > 3 for line in lines)
+    assert [line.split()[0] for line in lines] == list(chapters.stages()) and all(
+        len(line.split()) > 3 for line in lines
+    )

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from learned_schedulers.blocks.dag.bulk import Builder
-from learned_schedulers.blocks.problems.store import load
 from pipeline.corpus.stages import instructions
 from pipeline.corpus.tables import BLOCKS, DAGS, ENCODINGS, FOLLOWING, INSTRUCTIONS
 from pipeline.lab import tables
+from pipeline.lab.stored_blocks import load_store
 
 XOR, MOV, CALL, RET = (bytes.fromhex(code) for code in ("31c0", "4889e5", "e800000000", "c3"))
 IDS = ["a", "b", "c"]
@@ -50,7 +50,7 @@ def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
     assert encodings.code.tolist() == sorted([XOR, MOV, CALL, RET])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
     assert codes(encodings, numbered.following) == BEHIND
-    store = load(corpus / "instructions", corpus / "dags")
+    store = load_store(corpus / "instructions", corpus / "dags")
     number = {code: row for row, code in enumerate(encodings.code)}
     rows = [[number[code] for code in block] + [-1] * (4 - len(block)) for block in BEHIND]
     assert store.following.tolist() == rows
@@ -61,7 +61,7 @@ def test_without_it_nothing_follows(corpus: Path) -> None:
     encodings, numbered = described(corpus, None)
     assert encodings.code.tolist() == sorted([XOR, MOV])
     assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
-    assert (load(corpus / "instructions", corpus / "dags").following == -1).all()
+    assert (load_store(corpus / "instructions", corpus / "dags").following == -1).all()
 
 
 def test_what_follows_other_blocks_is_refused(corpus: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmarks.malformed import batch
 from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
@@ -18,7 +17,6 @@ from pipeline.corpus.stages import deduplicate, fetch, ingest, join_partitions, 
 from pipeline.corpus.tables import BLOCKS, SKIPPED
 from pipeline.lab import tables
 from pipeline.lab.config.files import read
-from tests.blocks.read.malformed import ELF_FAULTS, inputs, sound_files
 
 ROOT = Path(__file__).parents[3]
 BuildElf = Callable[..., bytes]
@@ -144,17 +142,3 @@ def test_a_long_file_that_is_no_list_of_blocks_is_skipped(
     assert "zero bytes" in skipped.loc[str(folder / "zeros"), "reason"]
     blocks = tables.read(BLOCKS, tmp_path / "out" / "blocks.parquet")
     assert blocks.loc[blocks["program"] == str(folder / "hex.csv"), "occurrences"].tolist() == [50]
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_damaged_inputs_are_used_or_named(tmp_path: Path, seed: int) -> None:
-    outcomes, slowest = batch(list(inputs(seed, 150, sound_files())), tmp_path)
-    assert slowest < 60  # seconds: no hang; the first input may wait for numba's compiler
-    # The sample is meaningful: most faults are detected, for several reasons, and some do no harm.
-    assert outcomes["used"] > 20 and len(outcomes) > 8
-    assert outcomes["truncated or damaged ELF file"] > 20
-
-
-def test_every_fault_is_among_them() -> None:
-    faults = {fault for _, fault, _ in inputs(0, 100, sound_files()[2:])}
-    assert faults == {"wrong_csv", *(fault.__name__ for fault in ELF_FAULTS)}

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from learned_schedulers.graphs.plans.hardware import on_devices
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.sources import read_file
+from learned_schedulers.graphs.plans.sources import on_devices, read_file
 from tests import damaged
 from tests.graphs.read import mutated
 
