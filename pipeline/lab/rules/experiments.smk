@@ -82,7 +82,7 @@ rule train:
 rule train_ordering:
     """Train a network for all lengths: on GCC's orders, or on the best ones for processors."""
     input:
-        src=lambda w: src("train_ordering", *architecture(network_of(w), decoding=False)),
+        src=lambda w: src("train_ordering", *architecture(network_of(w))),
         encodings=of_model("encodings"),
         instructions=of_model("instructions"),
         dags=of_model("dags"),

@@ -169,7 +169,7 @@ def shipped_imitator():
 rule ship:
     """Put the best seed of the imitator into the package: `snakemake data/published/shipped.done`."""
     input:
-        src=lambda w: src("ship", *architecture(P.experiments[with_evidence()].models[shipped_imitator()], decoding=True)),
+        src=lambda w: src("ship", *architecture(P.experiments[with_evidence()].models[shipped_imitator()])),
         weights=lambda w: trainings(with_evidence(), "weights", [shipped_imitator()]),
         history=lambda w: trainings(with_evidence(), "history", [shipped_imitator()]),
         results=lambda w: path("results", experiment=with_evidence()),
@@ -207,7 +207,7 @@ rule ship_policy:
 rule ship_schedulers:
     """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
     input:
-        src=lambda w: src("ship", *architecture(P.experiments["processors"].models[LEARNED], decoding=True)),
+        src=lambda w: src("ship", *architecture(P.experiments["processors"].models[LEARNED])),
         weights=lambda w: trainings("processors", "weights", [LEARNED]),
         history=lambda w: trainings("processors", "history", [LEARNED]),
         policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
