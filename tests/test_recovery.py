@@ -70,7 +70,7 @@ def test_the_lock_of_a_killed_run_is_cleared() -> None:
 def test_jobs_of_a_killed_run_are_stopped_and_no_others() -> None:
     sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
     bystander = subprocess.Popen(sleep)
-    job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline.train"])
+    job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline train"])
     try:
         assert recover() == ["Stopped the jobs of a killed run."]
         job.wait(5)

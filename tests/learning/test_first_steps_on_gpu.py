@@ -31,7 +31,7 @@ def test_a_gpu_gives_the_numbers_of_the_cpu(name: str, monkeypatch: pytest.Monke
 
 def test_other_numbers_on_the_device_are_told() -> None:
     torch.manual_seed(0)
-    start, calls = STARTS["slots"](SMALL), []
+    start, calls = STARTS[next(iter(STARTS))](SMALL), []
 
     def loss(network: torch.nn.Module, device: str) -> torch.Tensor:
         calls.append(device)

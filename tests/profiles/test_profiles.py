@@ -19,7 +19,7 @@ NEEDS = pd.read_csv(ROOT / "pipeline/lab/rules/resources.csv", keep_default_na=F
 def rules() -> set[str]:
     return {
         line.split()[1].rstrip(":")
-        for path in (ROOT / "rules").glob("*.smk")
+        for path in (ROOT / "pipeline").rglob("*.smk")
         for line in path.read_text().splitlines()
         if line.startswith("rule ")
     }

@@ -28,8 +28,8 @@ def sections(page: Page) -> dict[str, Section]:
     """The page's sections by name, those of other chapters last. A template reads a section under its name."""
     if page == FRONT:
         return {"front": _section("lab", "page/index", "front")}
-    own = {name: _section(page.name, "page", name) for name in page.sections}
-    return own | {
+    of_chapter = {name: _section(page.name, "page", name) for name in page.sections}
+    return of_chapter | {
         name: _section(chapter, "page", name) for chapter, part in parts().get(page.name, []) for name in part.sections
     }
 
