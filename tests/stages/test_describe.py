@@ -20,7 +20,7 @@ def write(folder: Path, size: int) -> tuple[Path, Path]:
     paths = []
     for name, frame in (("blocks", blocks), ("dags", dags)):
         paths.append(folder / f"{name}_{size}.parquet")
-        with tables.writing(name, paths[-1]) as append:
+        with tables.writing(chapters.tables()[name], paths[-1]) as append:
             for at in range(0, len(frame), size):
                 append(
                     pa.Table.from_pandas(frame[at : at + size], chapters.tables()[name].schema, preserve_index=False)

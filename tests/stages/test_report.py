@@ -51,7 +51,7 @@ def write(path: Path, name: str, ids: list[str], **columns: object) -> None:
     schema = chapters.tables()[name].schema.remove(chapters.tables()[name].schema.get_field_index("block_id"))
     empty = {field.name: _nothing(str(field.type)) for field in schema if field.name not in columns}
     more = {key: [nothing] * len(ids) for key, nothing in empty.items()}
-    tables.write(pd.DataFrame({"block_id": ids} | columns | more), name, path)
+    tables.write(pd.DataFrame({"block_id": ids} | columns | more), chapters.tables()[name], path)
 
 
 def _nothing(kind: str) -> object:
@@ -72,6 +72,7 @@ def run(root: Path, out: Path, folders: list[Path], **more: Path) -> dict[str, b
         corpus=[folder / "statistics/full.parquet"],
         splits=[folder / "splits/full.parquet"],
         residuals=folder / "residuals/residuals.parquet",
+        behaviour=PUBLISHED.parent / "behaviour.json",
         published=folders,
         out=out,
         **more,

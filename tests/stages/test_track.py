@@ -204,7 +204,7 @@ def test_published_experiments_are_runs_with_the_settings_and_the_source_that_we
     published.write(folder / "quick", {"results": results("quick", "gcc")}, QUICK, {})
     published.write(folder / "old", {"results": results("old", "gcc")}, {}, {})
     path = folder / "old" / published.PROVENANCE
-    unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "sources", "settings", "processor"), "unknown")
+    unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "settings", "processor"), "unknown")
     path.write_text(json.dumps(unknown))
     listing = log({"quick": QUICK, "old": {}}, [folder / "old", folder / "quick"])
     assert names(listing) == [*NAMES, "gcc", "tables"]
