@@ -10,7 +10,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from pipeline.graph_sets import experts, exported
 from pipeline.graph_sets.tables import EXPERT_PLACEMENTS
 from pipeline.lab import tables
-from pipeline.lab.config.graph_sets import PlacedSet
+from pipeline.graph_sets.settings import PlacedSet
 
 EXPERTS = ("layers", "balanced", "published")
 PLACEMENTS = Path(__file__).parents[1] / "devices" / "frozen" / "expert_placements.parquet"

@@ -20,7 +20,7 @@ from learned_schedulers.operators import reference
 from learned_schedulers.operators.batch import Batch
 from learned_schedulers.operators.orders import partial_orders
 from learned_schedulers.operators.popocs import ITERATIONS, popocs, residual
-from pipeline.lab.config.residuals import Residuals
+from pipeline.reproduction.settings import Residuals
 from pipeline.operator.results import ALONE
 from pipeline.reproduction.tables import RESIDUALS
 

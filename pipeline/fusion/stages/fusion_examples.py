@@ -18,7 +18,7 @@ from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_PLANS
 from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
-from pipeline.lab.config.experiments import ShownFusion
+from pipeline.fusion.settings import ShownFusion
 from pipeline.lab.stages import options
 
 

@@ -18,7 +18,7 @@ from pipeline.graph_sets.graph_table import write_graphs
 from pipeline.graph_sets.sets import Candidate, candidates
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES
 from pipeline.lab import tables
-from pipeline.lab.config.graph_sets import GraphSet
+from pipeline.graph_sets.settings import GraphSet
 from pipeline.lab.stages import options
 
 
