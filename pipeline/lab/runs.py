@@ -17,6 +17,7 @@ from pipeline.lab.config.experiments import tasks
 from pipeline.lab.provenance import Provenance, flat
 
 _CURVES = ("loss", "exact_match", "valid_share", "mean", "best", "learning_rate")
+DRAWN_CURVES = [("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid")]
 _JUDGES = ("none", "hardware", "this_machine", "simulator", "fusion_cost")  # beside the processor that is the target
 _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a method has decides its key metrics
 _OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...

@@ -6,7 +6,7 @@ from pipeline.placement.settings import Placement
 SHIPPED_WHOLE_GRAPH = ("placement_transfer", "generalised")  # experiment, and its network
 
 
-EXPERT_PLACEMENTS = "learned_schedulers/graphs/devices/frozen/expert_placements.parquet"
+EXPERT_PLACEMENTS = Placement.frozen_table
 PLACEMENT_SETS = named(object, P.placement_sets)
 
 

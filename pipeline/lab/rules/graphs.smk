@@ -1,6 +1,6 @@
 """Experiments on computation graphs: sets -> (train) -> schedule -> judge -> evaluate."""
 
-FROZEN_TARGETS = "learned_schedulers/graphs/devices/frozen/graph_targets.csv"
+FROZEN_TARGETS = OnGraphs.frozen_table
 EXPORTED = sorted(glob("pipeline/graph_sets/exported/*.parquet"))
 
 

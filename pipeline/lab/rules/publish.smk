@@ -103,7 +103,7 @@ def weights_behind(name):
 rule publish:
     """Freeze numbers beside the report, with their provenance: `snakemake data/published/<name>.done`."""
     input:
-        src=src("publish"),
+        src=src("publish", *chapters.module_names("summaries")),
         tables=lambda w: tables_of(w.experiment),
         inputs=lambda w: inputs_of(w.experiment),
         weights=lambda w: weights_behind(w.experiment),
@@ -170,7 +170,7 @@ rule report:
 
 rule track:
     input:
-        src=src("track", *(module.__name__ for module in chapters.modules("settings"))),
+        src=src("track", *chapters.module_names("settings")),
         files=rules.report.output.pages,
         results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
