@@ -108,7 +108,7 @@ def closure(*modules: str) -> list[str]:
 
     Raises ValueError for a module that does not exist.
     """
-    pending, visited = list(modules), set()
+    pending, visited = [LABORATORY, *modules], set()  # importing a module runs the package's own lines first
     paths: set[str] = set()
     while pending:
         module = pending.pop()

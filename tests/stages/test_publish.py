@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline.lab import places, provenance, published, rows, tables
+from pipeline.lab import chapters, places, provenance, published, rows, tables
 from pipeline.lab.stages import publish
 from tests.analysis.test_verification_results import sensitivity, verification
 
@@ -50,7 +50,7 @@ def table_at(kind: str, content: dict | pd.DataFrame, table: str = "", **fields:
     """A table at its place (places.py)."""
     frame = content if isinstance(content, pd.DataFrame) else pd.DataFrame([content])
     path = Path(places.path(kind, **fields))
-    tables.write(frame, table or kind, path)
+    tables.write(frame, chapters.tables()[table or kind], path)
     return path
 
 
