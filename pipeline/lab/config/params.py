@@ -139,8 +139,8 @@ class Params(Section):
 def whole() -> type[Params]:
     """Params with the sections that chapters declare (class `Sections` of their settings), and the tasks of all."""
     sections = [module.Sections for module in chapters.modules("settings") if hasattr(module, "Sections")]
-    task = Annotated[Union[tuple(tasks().values())], Field(discriminator="task")]  # noqa: UP007 - at run time
-    experiments = Annotated[dict[str, task], Field(min_length=1)]  # type: ignore[valid-type]
+    task: Any = Annotated[Union[tuple(tasks().values())], Field(discriminator="task")]  # noqa: UP007 - at run time
+    experiments: Any = Annotated[dict[str, task], Field(min_length=1)]
     return create_model("Params", __base__=(Params, *sections), experiments=(experiments, ...))
 
 
