@@ -33,7 +33,7 @@ def read_graphs(path: Path) -> list[Graph]:
 
 
 def frozen_placement(path: Path, graph_id: str, devices: int, expert: str) -> np.ndarray | None:
-    """Device of each operation, (n,) int32, as an expert places it, from a table `expert_placements`; None without one."""
+    """Device of each operation, (n,) int32, as an expert places it, from a table `expert_placements`; or None."""
     rows = tables.read(EXPERT_PLACEMENTS, path)
     row = rows[(rows["graph_id"] == graph_id) & (rows["devices"] == devices) & (rows["expert"] == expert)]
     return None if row.empty else np.asarray(row["placement"].iloc[0], np.int32)

@@ -43,7 +43,7 @@ WINGS = ("blocks", "graphs")
 
 
 def room(module: str) -> str:
-    """The room of a module: `learned_schedulers.blocks.dag.effects` -> `blocks.dag`, `pipeline.lab.rows` -> `pipeline.lab`."""
+    """The room of a module: `learned_schedulers.blocks.dag.effects` -> `blocks.dag`, `pipeline.lab.x` -> `pipeline.lab`."""
     package, *parts = module.split(".")
     if package == LABORATORY:
         return ".".join([package, *parts[:1]])
