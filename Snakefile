@@ -33,7 +33,7 @@ rule all:
         path("tracked"),
 
 
-for name in ("experiments", "evidence", "graphs"):
+for name in ("experiments", "graphs"):
 
     include: f"pipeline/lab/rules/{name}.smk"
 

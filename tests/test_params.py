@@ -1,6 +1,5 @@
 """params.yaml and params.test.yaml are valid, and say what their entries and files are based on."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from typer.testing import CliRunner
 
 from learned_schedulers.section import ConfigError
 from pipeline.lab.config.bases import lookup, resolve
-from pipeline.lab.config.files import complete, parsed, read
+from pipeline.lab.config.files import complete, read
 from pipeline.lab.config.params import load
 
 ROOT = Path(__file__).parents[1]
@@ -43,26 +42,6 @@ def test_files_are_joined_and_a_file_changes_another(tmp_path: Path) -> None:
     (chapter / "more.yaml").write_text("methods: {a: {x: 2}}\n")
     with pytest.raises(ConfigError, match=r"methods\.a is in .*/params\.yaml and in .*/chapter/more\.yaml"):
         read(tmp_path / "params.yaml")
-
-
-CHAPTERS = sorted(file.parent.name for file in ROOT.glob("pipeline/*/experiments.yaml"))
-LENDERS = {"imitation": "methods.imitator.model", "policies": "experiments.this_machine"}  # of trained networks
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_chapters_parameters_are_deleted_with_its_folder(tmp_path: Path, chapter: str) -> None:
-    for file in [*ROOT.glob("params*.yaml"), *ROOT.glob("pipeline/*/experiments*.yaml")]:
-        if file.parent.name != chapter:
-            copy = tmp_path / file.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, copy)
-    for name in ("params.yaml", "params.test.yaml"):
-        if chapter in LENDERS:
-            with pytest.raises(ConfigError, match=LENDERS[chapter]):
-                load(tmp_path / name)
-        else:
-            deleted = parsed(ROOT / "pipeline" / chapter / "experiments.yaml")["experiments"]
-            assert not set(deleted) & set(load(tmp_path / name).experiments)
 
 
 def test_an_entry_takes_over_what_it_is_based_on() -> None:

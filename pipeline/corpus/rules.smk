@@ -1,5 +1,7 @@
 """From source artifacts to basic blocks, dependency DAGs, splits, sets and tokens."""
 
+
+
 SHARDS = range(P.corpus.shards)
 
 
@@ -142,20 +144,6 @@ rule split:
     shell: stage("split", "settings")
 
 
-rule tokens:
-    input:
-        src=src("tokens"),
-        blocks=path("blocks", corpus="released"),
-        splits=path("splits", dependencies="full"),
-    output:
-        tokens=path("tokens"),
-        vocabulary=path("vocabulary"),
-    params:
-        settings=section("tokens"),
-    message: "Turning instructions into tokens; the vocabulary is the training split's"
-    shell: stage("tokens", "settings")
-
-
 rule following:
     """The released corpus alone has these tables: compiled programs are not stored."""
     input:
@@ -207,44 +195,6 @@ rule sets:
     shell: stage("sets", "name", "settings", "seed", "sampler")
 
 
-def learned_sets(corpus):
-    """Sets of a corpus that experiments on processors schedule or learn from."""
-    names = []
-    for experiment in P.experiments.values():
-        if isinstance(experiment, Processors):
-            names += experiment.sets
-            names += [name for model in experiment.models.values() for name in (model.training, model.development)]
-    return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
-
-
-rule machine_instructions:
-    input:
-        src=src("machine_instructions"),
-        encodings=path("encodings"),
-        instructions=path("instructions"),
-        sets=lambda w: learned_sets(w.corpus),
-    output:
-        out=path("machine_instructions"),
-    params:
-        machine="{machine}",
-        settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
-    threads: 2
-    message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
-    shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
-
-
-rule residuals:
-    input:
-        src=src("residuals"),
-        dags=path("dags", corpus="released", dependencies="full"),
-    output:
-        out=path("residuals"),
-    params:
-        settings=section("residuals"),
-    message: "Projecting onto the dependencies of real blocks: violations against iterations"
-    shell: stage("residuals", "settings")
-
-
 rule verify:
     """It runs machine code of the corpus, in confined child processes; so nothing but a request runs it."""
     input:
@@ -259,3 +209,10 @@ rule verify:
     threads: 2
     message: "Running legal orders of blocks, and swaps that break an edge"
     shell: stage("verify", "settings", cores="{threads}")
+
+
+FURTHER["dag_verification"] = Further(
+    tables=lambda: [path("verification"), path("sensitivity")],
+    settings=lambda: json.loads(section("dag_verification")),
+    alike=lambda: ["verification"],
+)

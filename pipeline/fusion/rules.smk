@@ -1,5 +1,9 @@
 """Experiments that fuse the operations of graphs: graphs -> (train) -> fuse -> judge -> evaluate."""
 
+from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
+from pipeline.fusion.settings import THIS_MACHINE, Fusion
+
+
 FUSION_SETS = named(object, P.fusion_sets)
 
 
@@ -16,22 +20,8 @@ def fusion_plans(wildcards):
     return [
         path("fusion_plans", experiment=wildcards.experiment, graph_set=wildcards.graph_set, method=method, seed=seed)
         for method in chosen.methods
-        for seed in P.fusion_seeds(chosen, method)
+        for seed in chosen.drawn_seeds(method, P)
     ]
-
-
-rule fusion_graphs:
-    input:
-        src=src("fusion_graphs"),
-        files=EXPORTED,
-    output:
-        graphs=path("graphs"),
-    wildcard_constraints: graph_set=FUSION_SETS
-    params:
-        name="{graph_set}",
-        settings=lambda w: section("fusion_sets", w.graph_set),
-    message: "Reading the graphs of {wildcards.graph_set}"
-    shell: stage("fusion_graphs", "name", "settings")
 
 
 rule train_fusing:

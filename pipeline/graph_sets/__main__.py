@@ -17,7 +17,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import read_onnx
 from pipeline.graph_sets.architectures import ARCHITECTURES
 from pipeline.graph_sets.exported import FOLDER
-from pipeline.graph_sets.graph_table import write_graphs
+from pipeline.lab.graph_table import write_graphs
 
 # The models without weights in the package `onnx` -> their families.
 LIGHT = {

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from learned_schedulers.graphs.devices.judging import FROZEN
 from learned_schedulers.graphs.read.graph import Graph
 from pipeline.graph_sets import experts, exported
-from pipeline.graph_sets.tables import EXPERT_PLACEMENTS
-from pipeline.lab import tables
-from pipeline.lab.config.graph_sets import PlacedSet
+from pipeline.graph_sets.settings import PlacedSet
 
 EXPERTS = ("layers", "balanced", "published")
-PLACEMENTS = FROZEN / "expert_placements.parquet"
 
 
 def chosen(settings: PlacedSet) -> list[Graph]:
@@ -42,10 +36,3 @@ def expert_placement(graph: Graph, seconds: np.ndarray, devices: int, expert: st
         case "published":
             return experts.published(graph, devices)
     raise ValueError(f"no expert {expert!r}; the experts are {', '.join(EXPERTS)}")
-
-
-def frozen_placement(path: Path, graph_id: str, devices: int, expert: str) -> np.ndarray | None:
-    """The same as `expert_placement`, read from the table of frozen placements. None if it has no such row."""
-    rows = tables.read(EXPERT_PLACEMENTS, path)
-    row = rows[(rows["graph_id"] == graph_id) & (rows["devices"] == devices) & (rows["expert"] == expert)]
-    return None if row.empty else np.asarray(row["placement"].iloc[0], np.int32)

@@ -13,9 +13,9 @@ from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.graph_sets import exported
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.graph_sets.parts import drawn, part
-from pipeline.lab.config.graph_sets import Exported, GraphSet, GraphSource, Synthetic, Workloads
+from pipeline.graph_sets.settings import Exported, GraphSet, GraphSource, Synthetic, Workloads
+from pipeline.lab.graph_table import read_graphs
 
 WHOLE, PART = "whole", "part"
 DRAWS = 200  # most parts that are drawn of a graph, until the number that the set asks for count

@@ -1,7 +1,7 @@
 """The chapters: folders beside `lab`, each with everything about one question.
 
 A chapter is added by adding its folder and deleted by deleting it. What it declares is looked up by the names of its
-modules: `rules.smk`, `settings.py`, `tables.py`, `stages/`, `claims.py`, `page/`; each may be missing.
+modules: `rules.smk`, `settings.py`, `tables.py`, `summaries.py`, `stages/`, `claims.py`, `page/`; each may be missing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,18 @@ def files(name: str) -> list[Path]:
     return [path for chapter in names() if (path := FOLDER / chapter / name).is_file()]
 
 
-def modules(name: str) -> list[ModuleType]:
-    """The module of this name, a file or a folder, of each chapter that has one."""
+def module_names(name: str) -> list[str]:
+    """Name of the module of this name, a file or a folder, of each chapter that has one; nothing is imported."""
     return [
-        import_module(f"pipeline.{chapter}.{name}")
+        f"pipeline.{chapter}.{name}"
         for chapter in names()
         if (FOLDER / chapter / f"{name}.py").is_file() or (FOLDER / chapter / name / "__init__.py").is_file()
     ]
+
+
+def modules(name: str) -> list[ModuleType]:
+    """The same modules, imported."""
+    return [import_module(module) for module in module_names(name)]
 
 
 @cache

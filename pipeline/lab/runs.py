@@ -13,21 +13,11 @@ from typing import Any
 import pandas as pd
 
 from pipeline.lab import tidy
+from pipeline.lab.config.experiments import tasks
 from pipeline.lab.provenance import Provenance, flat
 
 _CURVES = ("loss", "exact_match", "valid_share", "mean", "best", "learning_rate")
-_EXACTNESS = (("exact_match", "none"), ("valid_share", "none"), ("kendall_tau_distance", "none"))
-_KEY_METRICS = {  # task -> metrics that its methods are compared by, each with its baseline
-    "reproduction": _EXACTNESS,
-    "imitation": _EXACTNESS,
-    "processors": (("cycles", "gcc"),),
-    "hardware": (("cycles", "gcc"),),
-    "devices": (("makespan", "list_scheduling"),),
-    "policies": (("makespan", "list_scheduling"),),
-    "execution": (("makespan", "list_scheduling"), ("makespan", "expert_layers")),
-    "placement": (("makespan", "expert"),),
-    "fusion": (("run_time", "default"),),
-}
+DRAWN_CURVES = [("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid")]
 _JUDGES = ("none", "hardware", "this_machine", "simulator", "fusion_cost")  # beside the processor that is the target
 _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a method has decides its key metrics
 _OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
@@ -137,7 +127,8 @@ def _key_metrics(settings: Settings, results: pd.DataFrame) -> dict[str, float]:
         return [names.index(row[column]) if row[column] in names else len(names) for column, names in ranks.items()]
 
     values: dict[str, float] = {}
-    for metric, baseline in _KEY_METRICS.get(settings.get("task", ""), ()):
+    task = tasks().get(settings.get("task", ""))
+    for metric, baseline in task.key_metrics if task else ():
         chosen = rows[(rows["metric"] == metric) & (rows["baseline"] == baseline)]
         for row in sorted(chosen.to_dict("records"), key=rank):
             place = [row["set"], *([row["target"]] if row["target"] not in ("none", "gcc") else [])]

@@ -1,6 +1,12 @@
 """Experiments that place whole graphs: graphs -> (train) -> place -> judge -> evaluate."""
 
-EXPERT_PLACEMENTS = "learned_schedulers/graphs/devices/frozen/expert_placements.parquet"
+from learned_schedulers.graphs.models.whole_graph.settings import Generalised
+from pipeline.placement.settings import Placement
+
+SHIPPED_WHOLE_GRAPH = ("placement_transfer", "generalised")  # experiment, and its network
+
+
+EXPERT_PLACEMENTS = Placement.frozen_table
 PLACEMENT_SETS = named(object, P.placement_sets)
 
 
@@ -11,7 +17,7 @@ def device_of_placed(set):
 def machines_of_placement(experiment, set):
     """Machines that the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
     chosen = P.experiments[experiment]
-    if isinstance(chosen, Execution):
+    if set not in P.placement_sets:
         machines = on_devices(None, P.graph_sets[set].devices, [chosen.places])
     else:
         machines = on_devices(json.loads(device_of_placed(set)), chosen.devices, chosen.targets)
@@ -35,22 +41,8 @@ def placements(experiment, **only):
         for name in chosen.sets
         if only.get("graph_set", name) == name
         for method in only.get("methods", chosen.methods)
-        for seed in P.placement_seeds(chosen, name, method)
+        for seed in chosen.seeds_of_set(name, method, P)
     ]
-
-
-rule placed_graphs:
-    input:
-        src=src("placed_graphs"),
-        files=EXPORTED,
-    output:
-        graphs=path("graphs"),
-    wildcard_constraints: graph_set=PLACEMENT_SETS
-    params:
-        name="{graph_set}",
-        settings=lambda w: section("placement_sets", w.graph_set),
-    message: "Reading the whole graphs of {wildcards.graph_set}"
-    shell: stage("placed_graphs", "name", "settings")
 
 
 rule train_whole_graph:
@@ -86,34 +78,6 @@ rule place_graphs:
         seed="{seed}",
     message: "Placing {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("place_graphs", "settings", "machines", "seed")
-
-
-rule expert_placements:
-    input:
-        src=src("expert_placements"),
-        graphs=path("graphs"),
-    output:
-        expert_placements=path("expert_placements"),
-    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
-    params:
-        devices=lambda w: P.graph_sets[w.graph_set].devices,
-    message: "Placing {wildcards.graph_set} as experts do"
-    shell: stage("expert_placements", "devices")
-
-
-rule placed_schedules:
-    """Turn placements into schedules that are executed on this machine."""
-    input:
-        src=src("placed_schedules"),
-        placements=path("placements"),
-    output:
-        graph_schedules=path("graph_schedules"),
-    wildcard_constraints: experiment="|".join(name for name, chosen in P.on_graphs.items() if getattr(chosen, "places", None)) or "none"
-    message: "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
-    shell: stage("placed_schedules")
-
-
-ruleorder: placed_schedules > schedule_graphs
 
 
 rule judge_placements:
@@ -161,3 +125,20 @@ rule placement_examples:
         machines=lambda w: machines_of_placement(w.experiment, shown_of(w).set),
     message: "Drawing placed schedules ({wildcards.experiment})"
     shell: stage("placement_examples", "settings", "machines")
+
+
+rule ship_whole_graph:
+    """Put the best seed of the network into the package: `snakemake data/published/shipped_whole_graph.done`."""
+    input:
+        src=src("ship"),
+        weights=network_files(SHIPPED_WHOLE_GRAPH[0], "network_weights", SHIPPED_WHOLE_GRAPH[1]),
+        history=network_files(SHIPPED_WHOLE_GRAPH[0], "whole_graph_history", SHIPPED_WHOLE_GRAPH[1]),
+        results=path("results", experiment=SHIPPED_WHOLE_GRAPH[0]),
+    output:
+        touch("data/published/shipped_whole_graph.done"),
+    params:
+        options=reading,
+        facts=json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
+        methods=methods_with(*SHIPPED_WHOLE_GRAPH),
+    message: "Putting the best network for whole graphs into the package, with its model card"
+    shell: stage("ship", "facts", "methods", kind="whole_graph")

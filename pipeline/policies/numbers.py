@@ -13,11 +13,11 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
-from pipeline.devices.numbers import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
-from pipeline.devices.numbers import evaluate as evaluate_devices
 from pipeline.lab.clusters import ClusterBootstrap
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.makespans import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
+from pipeline.lab.makespans import evaluate as evaluate_makespans
 from pipeline.lab.rows import Quantity, Row, of_seed, over_families, results
 
 SIGMA = "sigma"
@@ -36,10 +36,10 @@ def evaluate(
 ) -> Evaluation:
     """Results and parts of an experiment.
 
-    As `devices_task.evaluate`; distances: table schedule_distances with a column `graph_set`; peers: methods that all
+    As `makespans.evaluate`; distances: table schedule_distances with a column `graph_set`; peers: methods that all
     others are compared with; methods: settings of every method.
     """
-    base = evaluate_devices(experiment, intervals, graphs, candidates, makespans, strengths)
+    base = evaluate_makespans(experiment, intervals, graphs, candidates, makespans, strengths)
     rows: list[Row] = []
     for name, of_set in graphs.groupby("graph_set", sort=False):
         members = of_set.sort_values("graph_id")

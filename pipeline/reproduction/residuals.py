@@ -20,9 +20,8 @@ from learned_schedulers.operators import reference
 from learned_schedulers.operators.batch import Batch
 from learned_schedulers.operators.orders import partial_orders
 from learned_schedulers.operators.popocs import ITERATIONS, popocs, residual
-from pipeline.lab.config.residuals import Residuals
-from pipeline.operator.results import ALONE
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.reproduction.settings import Residuals
+from pipeline.reproduction.tables import ALONE, RESIDUALS
 
 
 def relations(dags: pd.DataFrame, n: int) -> np.ndarray:

@@ -7,6 +7,8 @@ import pyarrow as pa
 from pipeline.lab.table import Table
 
 # One row per (example block, scheduler): figures of the appendix.
+ALONE = "extrapolated_alone"  # a method of table RESIDUALS: `extrapolated` without its fall-back
+
 EXAMPLES = Table(
     "examples",
     pa.schema(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from pipeline.fusion import numbers as fusion_task
+from pipeline.fusion.settings import Fusion
 from pipeline.lab import claimed, claims, paper, provenance, published, rows, tables
 from pipeline.lab.claims import Claim, holds
-from pipeline.lab.config.experiments import Fusion
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.config.params import load
 from pipeline.lab.shared_tables import CLAIMS, RESULTS

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.devices.numbers import evaluate
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.makespans import evaluate
 
 INTERVALS = Intervals(bootstrap_samples=50, confidence=0.95)
 GRAPHS = pd.DataFrame({"graph_set": "s", "graph_id": ["g", "h"], "family": ["f", "e"]})

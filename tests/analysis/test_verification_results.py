@@ -1,7 +1,7 @@
 import pandas as pd
 
 from learned_schedulers.blocks.dag.dependencies import Kind
-from pipeline.corpus import verification_results as summary
+from pipeline.corpus import summaries as summary
 from pipeline.corpus.tables import SENSITIVITY, VERIFICATION
 from pipeline.lab.shared_tables import RESULTS
 

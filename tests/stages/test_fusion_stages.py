@@ -23,10 +23,10 @@ from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
 from pipeline.fusion.stages import evaluate_fusion, fuse_graphs, fusion_examples, judge_fusions, train_fusing
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_COSTS, FUSION_PLANS
 from pipeline.graph_sets.fusion_sets import fusion_graphs
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.graph_sets.stages import fusion_graphs as fusion_graphs_stage
 from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import PARTS, RESULTS
 
 PARAMS = load()

@@ -16,9 +16,9 @@ from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.run.executable import problem
 from pipeline.execution.stages import evaluate_execution, simulate_executed, time_graph_schedules
 from pipeline.execution.tables import EXECUTED_POINTS, GRAPH_TIMINGS, MACHINE_RATES, SIMULATED_TIMINGS
-from pipeline.graph_sets.graph_table import read_graphs, write_graphs
 from pipeline.graph_sets.stages import coarsen_graphs
 from pipeline.lab import places, tables
+from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, RESULTS
 from tests.graphs.problems import drawn
 from tests.graphs.read.drawn import shuffled

@@ -15,10 +15,9 @@ from learned_schedulers.graphs.devices.evaluation import evaluated
 from learned_schedulers.graphs.devices.limits import memory_limit
 from learned_schedulers.graphs.read.roofline import problem_of
 from pipeline.graph_sets import exported
-from pipeline.graph_sets.graph_table import write_graphs
-from pipeline.graph_sets.placed import PLACEMENTS as EXPERT_PLACEMENTS
 from pipeline.lab import tables
 from pipeline.lab.config.params import load
+from pipeline.lab.graph_table import FROZEN_PLACEMENTS, write_graphs
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.placement.stages import place_graphs
 
@@ -39,7 +38,7 @@ MACHINES = json.dumps(
 def placed(folder: Path, seed: int = 0, **settings: Any) -> list[dict[Any, Any]]:
     graphs, out = folder / "graphs.parquet", folder / "placements.parquet"
     write_graphs(graphs, [GRAPH])
-    place_graphs.main(json.dumps(settings), MACHINES, seed, graphs, EXPERT_PLACEMENTS, out)
+    place_graphs.main(json.dumps(settings), MACHINES, seed, graphs, FROZEN_PLACEMENTS, out)
     return tables.read(PLACEMENTS, out).to_dict("records")
 
 

@@ -13,11 +13,10 @@ from learned_schedulers.graphs.models.whole_graph.settings import Generalised, W
 from learned_schedulers.graphs.read import synthetic
 from pipeline.execution.chosen_schedules import best_schedules
 from pipeline.execution.stages import placed_schedules
-from pipeline.graph_sets.graph_table import read_graphs, write_graphs
-from pipeline.graph_sets.placed import PLACEMENTS as EXPERT_PLACEMENTS
 from pipeline.graph_sets.stages import expert_placements, placed_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
+from pipeline.lab.graph_table import FROZEN_PLACEMENTS, read_graphs, write_graphs
 from pipeline.lab.shared_tables import PARTS, PLACEMENTS, RESULTS
 from pipeline.placement.stages import (
     evaluate_placement,
@@ -85,7 +84,7 @@ def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
         outputs.append(tmp_path / places.path("placements", **place))
         needed = weights if "model" in settings else None
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, EXPERT_PLACEMENTS, outputs[-1], needed)
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, FROZEN_PLACEMENTS, outputs[-1], needed)
     costs = tmp_path / places.path("placement_costs", experiment="e", graph_set="s")
     judge_placements.main(MACHINES, graphs, outputs, costs)
     judged = tables.read(PLACEMENT_COSTS, costs)
@@ -104,7 +103,7 @@ def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -
 def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_path: Path) -> None:
     place = {"experiment": "e", "graph_set": "s", "method": "go", "seed": 0}
     path = tmp_path / places.path("placements", **place)
-    place_graphs.main(json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, EXPERT_PLACEMENTS, path)
+    place_graphs.main(json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, FROZEN_PLACEMENTS, path)
     placed = tables.read(PLACEMENTS, path)
     placed["placement"] = [np.zeros(65, np.int16)] * len(placed)
     placed["order"] = [np.arange(65, dtype=np.int32)] * len(placed)
@@ -120,7 +119,7 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
         settings = {"method": "repaired"} if method == "placed_heft" else {"method": "expert"}
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
         outputs.append(tmp_path / places.path("placements", **place))
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, EXPERT_PLACEMENTS, outputs[-1])
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, FROZEN_PLACEMENTS, outputs[-1])
     shown = {"set": "s", "graph": "light_squeezenet forward", "link": "nvlink", "methods": ["placed_heft"]}
     operations, memory = tmp_path / "operations.parquet", tmp_path / "held.parquet"
     placement_examples.main(json.dumps(shown), MACHINES, graphs, outputs, operations, memory)

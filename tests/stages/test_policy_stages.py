@@ -19,9 +19,9 @@ from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.learning.checkpoints import Checkpoint
 from learned_schedulers.section import ConfigError
-from pipeline.graph_sets.graph_table import read_graphs, write_graphs
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES
 from pipeline.lab import places, tables
+from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS, PARTS, POLICY_HISTORY, RESULTS
 from pipeline.lab.stages import judge_graphs, schedule_graphs
 from pipeline.policies.stages import evaluate_policies, measure_distances, train_policy

@@ -13,8 +13,8 @@ from learned_schedulers.operators.popocs import popocs, residual
 from learned_schedulers.section import ConfigError, section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
-from pipeline.lab.config.residuals import Residuals
 from pipeline.reproduction.residuals import measure, proposals
+from pipeline.reproduction.settings import Residuals
 from pipeline.reproduction.stages import residuals
 from pipeline.reproduction.tables import RESIDUALS
 from tests.analysis import synthetic

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from learned_schedulers.graphs.read import synthetic
-from pipeline.graph_sets.graph_table import write_graphs
 from pipeline.lab import tables
+from pipeline.lab.graph_table import write_graphs
 from pipeline.lab.shared_tables import POLICY_HISTORY
 from pipeline.lab.wiring import ROOT
 from tests.graphs.models import small_policies

@@ -20,7 +20,7 @@ class Settings(MethodSettings):
     def modules(self, model: BaseModel | None) -> list[str]:
         """Modules of the shipped network: an encoder, a head and its decoders."""
         models = "learned_schedulers.blocks.models"
-        return [f"{models}.encoders.attention", f"{models}.heads.pointer", f"{models}.decoders.pointer_decoders"]
+        return [f"{models}.encoders.attention", f"{models}.heads.pointer", f"{models}.decoders"]
 
 
 def make(settings: Settings, weights: Path, encodings: Encodings) -> Ordering:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from learned_schedulers.graphs.devices import judging
 from learned_schedulers.section import section
-from pipeline.devices.numbers import evaluate
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES, GRAPHS
 from pipeline.lab import tables
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.makespans import evaluate
 from pipeline.lab.shared_tables import MAKESPANS, PARTS, RESULTS
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather

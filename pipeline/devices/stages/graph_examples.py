@@ -16,8 +16,8 @@ from learned_schedulers.graphs.devices.timeline import usage
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, MEMORY_CURVES
 from pipeline.lab.stages import options
 

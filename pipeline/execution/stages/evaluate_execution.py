@@ -11,9 +11,9 @@ import typer
 from learned_schedulers.section import section
 from pipeline.execution.numbers import evaluate, points
 from pipeline.execution.tables import EXECUTED_POINTS, GRAPH_TIMINGS, MACHINE_RATES, SIMULATED_TIMINGS
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import PARTS, RESULTS
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather

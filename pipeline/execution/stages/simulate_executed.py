@@ -17,8 +17,8 @@ from learned_schedulers.section import section
 from pipeline.execution.chosen_schedules import best_schedules, collect
 from pipeline.execution.simulated_schedules import simulate
 from pipeline.execution.tables import SIMULATED_TIMINGS
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 
 

@@ -11,8 +11,8 @@ from learned_schedulers.section import section
 from pipeline.execution.chosen_schedules import best_schedules, collect
 from pipeline.execution.tables import GRAPH_TIMINGS, MACHINE_RATES
 from pipeline.execution.timed_schedules import execute
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 
 

@@ -21,8 +21,8 @@ from learned_schedulers.graphs.models.fusing.settings import FusionEntry
 from learned_schedulers.methods import Unsupported
 from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSION_PLANS
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 
 _EMPTY = np.zeros(0, np.int32)

@@ -15,10 +15,10 @@ from learned_schedulers.graphs.compilers.plan import Plan, members
 from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.section import section
+from pipeline.fusion.settings import ShownFusion
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_PLANS
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
-from pipeline.lab.config.experiments import ShownFusion
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 
 

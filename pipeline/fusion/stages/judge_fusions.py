@@ -20,8 +20,8 @@ from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import transfers_over
 from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSION_COSTS, FUSION_PLANS
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather
 

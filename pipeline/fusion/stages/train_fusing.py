@@ -12,7 +12,7 @@ from learned_schedulers.graphs.models.fusing.fusing_training import train
 from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import WHOLE_GRAPH_HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained

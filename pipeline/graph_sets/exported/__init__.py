@@ -10,7 +10,7 @@ from pathlib import Path
 
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.unroll import unroll, without_states
-from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.graph_table import read_graphs
 
 FOLDER = Path(__file__).parent
 

@@ -7,7 +7,7 @@ import sys
 from learned_schedulers.graphs.run.executable import executable, problem
 from learned_schedulers.graphs.run.settings import Coarsening
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.stages import options
 
 

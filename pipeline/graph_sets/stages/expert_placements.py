@@ -9,10 +9,10 @@ import pandas as pd
 import typer
 
 from learned_schedulers.graphs.read.roofline import problem_of
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.graph_sets.placed import EXPERTS, expert_placement
 from pipeline.graph_sets.tables import EXPERT_PLACEMENTS
 from pipeline.lab import tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.stages import options
 
 

@@ -8,7 +8,7 @@ from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.models.fusing.settings import FusionSet
 from learned_schedulers.section import section
 from pipeline.graph_sets.fusion_sets import fusion_graphs
-from pipeline.graph_sets.graph_table import write_graphs
+from pipeline.lab.graph_table import write_graphs
 from pipeline.lab.stages import options
 
 

@@ -14,11 +14,11 @@ from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import write_graphs
 from pipeline.graph_sets.sets import Candidate, candidates
+from pipeline.graph_sets.settings import GraphSet
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES
 from pipeline.lab import tables
-from pipeline.lab.config.graph_sets import GraphSet
+from pipeline.lab.graph_table import write_graphs
 from pipeline.lab.stages import options
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import write_graphs
 from pipeline.graph_sets.placed import chosen
-from pipeline.lab.config.graph_sets import PlacedSet
+from pipeline.graph_sets.settings import PlacedSet
+from pipeline.lab.graph_table import write_graphs
 from pipeline.lab.stages import options
 
 

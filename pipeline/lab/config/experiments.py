@@ -1,29 +1,51 @@
-"""Experiments: a task, its sets, methods, networks, judges and seeds."""
+"""Experiments: a task, its sets, methods, networks, judges and seeds.
+
+A chapter's `settings.py` has the class of its task, with all that the rules and the dashboard must know of the task; a
+field `task` names it. What several tasks share is here.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
 from learned_schedulers.blocks.dag.settings import Dependencies
 from learned_schedulers.blocks.models.ordering_settings import Ordering
-from learned_schedulers.blocks.models.pocsnet_settings import Training
-from learned_schedulers.blocks.run.timing_settings import TimingSettings
 from learned_schedulers.graphs.devices.settings import GraphTarget
-from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
-from learned_schedulers.graphs.models.policy_settings import Policy
-from learned_schedulers.graphs.models.whole_graph.settings import Generalised
-from learned_schedulers.graphs.run.settings import ExecutionSettings
 from learned_schedulers.section import Positive, Section
+from pipeline.lab import chapters
+
+if TYPE_CHECKING:
+    from pipeline.lab.config.params import Params
 
 Seeds = Annotated[list[int], Field(min_length=1)]
 GCC = "gcc"  # the target of orders that imitate GCC
+EXACTNESS = (("exact_match", "none"), ("valid_share", "none"), ("kendall_tau_distance", "none"))  # key metrics
+SCHEDULES = ("gantts", "memory_curves", "kept_points")  # tables that pages draw of schedules of graphs
 
 
-class _Experiment(Section):
-    """Settings that all experiments share."""
+def check_names(key: str, names: Iterable[str], existing: Iterable[str]) -> None:
+    """Raise ValueError if a key names something that does not exist."""
+    if unknown := sorted(set(names) - set(existing)):
+        raise ValueError(f"{key} names {unknown}; there are {sorted(existing)}: correct the name, or add the entry")
 
+
+class Experiment(Section):
+    """Settings that all experiments share, and what is declared of their task."""
+
+    results: ClassVar[tuple[str, ...]] = ("results", "parts")  # tables of numbers, which are published
+    drawn: ClassVar[tuple[str, ...]] = ()  # tables that a page draws, of an experiment with a section `shown`
+    history: ClassVar[str | None] = None  # table with the histories of its trainings, which are published
+    by_training: ClassVar[tuple[str, ...]] = ()  # published tables of each kind of dependencies and each seed
+    measured: ClassVar[bool] = False  # whether its numbers are times of a machine
+    beside: ClassVar[tuple[str, ...]] = ()  # folders of data/ that it reads, beside those that its wing reads
+    key_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()  # by which its methods are compared, each with its baseline
+    in_report: ClassVar[bool] = False  # whether section `report` may name its experiments
+
+    task: str
     sets: Annotated[list[str], Field(min_length=1)]  # of blocks, for the evaluation of the methods
     methods: list[str] = []  # names of section `methods`
     judges: list[str] = []  # names of section `judges`
@@ -37,70 +59,45 @@ class _Experiment(Section):
         """Seeds of a network."""
         return self.other_seeds.get(name, self.seeds)
 
-
-class Reproduction(_Experiment):
-    """POCSNet's experiment: networks for blocks of one length."""
-
-    task: Literal["reproduction"]
-    models: dict[str, Training]
+    def check(self, key: str, name: str, params: Params) -> None:
+        """Raise ValueError if the experiment names something that no section has. `key`: `experiments.<name>`."""
+        raise NotImplementedError
 
 
-class Shown(Section):
-    """Curves and example blocks, as timelines, that the page shows of one target."""
+class OnBlocks(Experiment):
+    """Orders of basic blocks."""
 
-    target: str
-    set: str
-    method: str
-    blocks: Positive
-    longest: Positive  # instructions
+    in_report: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ()  # tables that its numbers are of, beside sets, DAGs and schedules
+    judged_orders: ClassVar[str] = "schedules"  # table with the orders whose cycles judges count
+    batch: ClassVar[int] = 8192  # instructions that are scheduled at once; 0: all
+
+    def check(self, key: str, name: str, params: Params) -> None:
+        """See Experiment.check."""
+        check_names(f"{key}.sets", self.sets, params.sets)
+        check_names(f"{key}.judges", self.judges, params.judges)
+        check_names(f"{key}.methods", self.methods, params.methods)
+        check_names(f"{key}.targets", set(self.targets) - {GCC}, params.processors)
+        for method in self.methods:
+            params.network(name, method)
+        if hasattr(self, "models"):
+            check_names(f"{key}.other_seeds", self.other_seeds, self.models)
 
 
-class Evidence(Section):
-    """The set and seed whose wrong blocks are classified, and the sets that are searched for equal blocks."""
+class LearnsOrders(OnBlocks):
+    """Orders of basic blocks, also by networks for all lengths, each of which is a method, too."""
 
-    set: str
-    seed: int
-    training: str
-    development: str
-
-
-class Imitation(_Experiment):
-    """Imitation of GCC's orders, for blocks of all lengths."""
-
-    task: Literal["imitation"]
     models: dict[str, Ordering] = {}
-    shipped: str | None = None  # network whose best seed goes into the package
-    evidence: Evidence | None = None
 
-    @model_validator(mode="after")
-    def _shipped_is_a_network(self) -> Imitation:
-        if self.shipped is not None and self.shipped not in self.models:
-            raise ValueError(f"shipped is {self.shipped!r}; models: {sorted(self.models)}")
-        return self
-
-
-class Processors(_Experiment):
-    """The best orders for processors."""
-
-    task: Literal["processors"]
-    models: dict[str, Ordering] = {}  # networks that learn the best known orders
-    shown: Shown | None = None
-
-    @model_validator(mode="after")
-    def _targets_are_its_own(self) -> Processors:
-        for name, model in self.models.items():
-            if not model.machines or set(model.machines) - set(self.targets):
-                raise ValueError(f"models.{name}.machines must name some of targets: {self.targets}")
-        if self.shown and (self.shown.target not in self.targets or self.shown.set not in self.sets):
-            raise ValueError(f"shown names a target or a set that is not of {self.targets}, {self.sets}")
-        return self
-
-
-class Hardware(_Experiment):
-    """Orders for processors, timed on the machine at hand."""
-
-    task: Literal["hardware"]
-    timing: TimingSettings
+    def check(self, key: str, name: str, params: Params) -> None:
+        """See Experiment.check."""
+        super().check(key, name, params)
+        if ambiguous := sorted(set(self.methods) & set(self.models)):
+            raise ValueError(f"{key}.models has {ambiguous}, which are names of its methods")
+        learned = [split for model in self.models.values() for split in (model.training, model.development)]
+        check_names(f"{key}.models", learned, params.sets)
+        if len(corpora := {params.sets[split].corpus for split in (*learned, *self.sets)}) > 1:
+            raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
 
 class ShownGraphs(Section):
@@ -111,22 +108,24 @@ class ShownGraphs(Section):
     graphs: Positive
 
 
-class OnGraphs(_Experiment):
+class OnGraphs(Experiment):
     """Schedules of computation graphs, with sets, methods and targets of that wing."""
 
     section_of_sets: ClassVar[str] = "graph_sets"
     section_of_methods: ClassVar[str] = "graph_methods"
     simulated_targets: ClassVar[list[str]] = list(GraphTarget)  # beside the links
+    frozen_table: ClassVar[str | None] = (
+        "learned_schedulers/graphs/devices/frozen/graph_targets.csv"  # read by its rules
+    )
 
-    models: dict[str, Policy] = {}
+    models: dict[str, Any] = {}
     networks: str | None = None  # experiment that trains the networks of its methods that are not in `models`
     targets: Annotated[list[str], Field(min_length=1)]  # simulated ones, or names of section `links`
 
     @model_validator(mode="after")
     def _names_are_its_own(self) -> Self:
         """What an experiment names of itself: methods, sets and targets."""
-        # Not literals, as `peers` is a table's name, too (wiring.imports).
-        beside = dict(peers=self.methods, experts=self.methods, seeds_of_sets=self.sets)
+        beside = {"peers": self.methods, "experts": self.methods, "seeds_of_sets": self.sets}
         drawn = {"set": self.sets, "methods": self.methods, "link": self.targets, "target": self.targets}
         for holder, choices in ((self, beside), (getattr(self, "shown", None), drawn)):
             for key, choice in choices.items():
@@ -136,84 +135,39 @@ class OnGraphs(_Experiment):
                     raise ValueError(f"{place} names {unknown}, which the experiment has not; it has {choice}")
         return self
 
+    def check(self, key: str, name: str, params: Params) -> None:
+        """See Experiment.check."""
+        sets, methods = self.sections(params)
+        check_names(f"{key}.sets", self.sets, sets)
+        check_names(f"{key}.methods", self.methods, methods)
+        check_names(f"{key}.targets", self.targets, [*self.simulated_targets, *params.links])
+        check_names(f"{key}.other_seeds", self.other_seeds, [*self.methods, *self.models])
+        if self.networks is not None:
+            check_names(f"{key}.networks", [self.networks], params.on_graphs)
+        borrowed = {} if self.networks is None else params.on_graphs[self.networks].models
+        networks = [network for method in self.methods if (network := methods[method].network)]
+        check_names(f"{key}.methods", networks, [*self.models, *borrowed])
+        for model, settings in self.models.items():
+            check_names(f"{key}.models.{model}", [*settings.training, settings.development], sets)
 
-class Devices(OnGraphs):
-    """Makespans of schedules of computation graphs on simulated devices."""
+    def sections(self, params: Params) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The sections of the parameters that have its sets and its methods."""
+        return getattr(params, self.section_of_sets), getattr(params, self.section_of_methods)
 
-    task: Literal["devices"]
-    shown: ShownGraphs | None = None
+    def drawn_seeds(self, method: str, params: Params) -> list[int]:
+        """Seeds of a method; one for a method without random draws."""
+        return self.seeds if self.sections(params)[1][method].draws else self.seeds[:1]
 
-
-class Policies(OnGraphs):
-    """As `devices`, with learned methods; each of them is also compared with some peers."""
-
-    task: Literal["policies"]
-    shown: ShownGraphs | None = None
-    peers: Annotated[list[str], Field(min_length=1)]  # methods that all others are compared with, too
-
-
-class Execution(OnGraphs):
-    """Schedules of computation graphs, executed on two cores of the machine at hand, and simulated on the targets."""
-
-    task: Literal["execution"]
-    places: str | None = None  # link of section `links`, for methods that place in little memory
-    execution: ExecutionSettings
-
-
-class ShownPlacement(Section):
-    """Set, graph and methods of the placed schedules that the page draws."""
-
-    set: str
-    graph: str  # name and variant: `gnmt_8 forward`
-    link: str
-    methods: Annotated[list[str], Field(min_length=1)]
+    def settings_of_machines(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The devices that its sets run on, from the resolved parameters, for the provenance of its numbers."""
+        sets = params[self.section_of_sets]
+        devices = {sets[name].get("device") for name in self.sets} - {None}
+        return {"devices": {device: params["devices"][device] for device in devices}}
 
 
-class Placement(OnGraphs):
-    """Whole graphs on devices with little memory; `sets` are of section `placement_sets`, `targets` are links."""
-
-    section_of_sets: ClassVar[str] = "placement_sets"
-    simulated_targets: ClassVar[list[str]] = []
-
-    task: Literal["placement"]
-    devices: Positive = 4
-    seeds_of_sets: dict[str, Seeds] = {}  # for sets with fewer seeds
-    models: dict[str, Generalised] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
-    peers: list[str] = []  # methods that all others are compared with, beside the default, the experts and the best
-    experts: list[str] = []  # methods that place as human experts do: the best of them on each graph is one baseline
-    shown: ShownPlacement | None = None
-
-
-ALONE = "alone"  # the target of plans of fusion: all kernels one after the other on one device
-THIS_MACHINE = "this_machine"  # the machine of the frozen rates (graphs/compilers/frozen)
-
-
-class ShownFusion(Section):
-    """Set, graph and methods of the plans that the page draws."""
-
-    set: str
-    graph: str  # name and variant: `gnmt_8 forward`
-    target: str
-    methods: Annotated[list[str], Field(min_length=1)]
-    operations: tuple[int, int]  # numbers of the first and the last drawn one
-
-
-class Fusion(OnGraphs):
-    """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
-
-    section_of_sets: ClassVar[str] = "fusion_sets"
-    section_of_methods: ClassVar[str] = "fusion_methods"
-    simulated_targets: ClassVar[list[str]] = [ALONE]
-
-    task: Literal["fusion"]
-    machine: str = THIS_MACHINE  # or a device of section `devices`
-    devices: Positive = 4  # between which the links are
-    models: dict[str, FusionNetwork] = {}  # type: ignore[assignment]  # networks that are trained on other graphs
-    peers: list[str] = []  # methods that all others are compared with, beside the best default and the best known
-    shown: ShownFusion | None = None
-
-
-Experiment = Annotated[
-    Reproduction | Imitation | Processors | Hardware | Devices | Policies | Execution | Placement | Fusion,
-    Field(discriminator="task"),
-]
+@cache
+def tasks() -> dict[str, type[Experiment]]:
+    """Name of each task -> its class, of all chapters."""
+    declared = [kind for module in chapters.modules("settings") for kind in vars(module).values()]
+    kinds = [kind for kind in declared if isinstance(kind, type) and issubclass(kind, Experiment)]
+    return {name: kind for kind in kinds for name in get_args(kind.model_fields["task"].annotation)}

@@ -5,24 +5,21 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from glob import glob
 from pathlib import Path
 from shlex import quote
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from pipeline.lab import chapters
 from pipeline.lab.checksums import verify_all
 from pipeline.lab.config.bases import resolve
 from learned_schedulers.blocks.dag.settings import Dependencies
-from pipeline.lab.config.experiments import GCC, THIS_MACHINE, Devices, Execution, Fusion, Hardware, Imitation, OnGraphs, Placement, Policies, Processors, Reproduction
+from pipeline.lab.config.experiments import GCC, LearnsOrders, OnBlocks, OnGraphs
 from pipeline.lab.config.files import complete
-from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
-from pipeline.lab.config.graph_sets import ExecutedSet, GraphSet
 from learned_schedulers.blocks.models.ordering_settings import modules as architecture
 from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
-from learned_schedulers.graphs.models.policy_settings import Policy
-from learned_schedulers.graphs.models.whole_graph.settings import Generalised
 from pipeline.lab.places import path, place
 from pipeline.lab.recovery import guard
 from pipeline.lab.wiring import closure
@@ -56,6 +53,21 @@ wildcard_constraints:
     judge="|".join(P.judges),
     shard=r"\d+",
     seed=r"\d+",
+
+
+INTERVALS = json.dumps({key: config["evaluation"][key] for key in ("bootstrap_samples", "confidence")}, sort_keys=True)
+
+
+class Further(NamedTuple):
+    """What a chapter publishes beside experiments; each part is a function without arguments."""
+
+    tables: Callable  # -> paths
+    settings: Callable  # -> a mapping
+    alike: Callable  # -> folders of data/ that are made alike on the tiny corpus
+
+
+FURTHER = {}  # name -> Further; chapters add to it
+COMPLETE = {}  # stage of dvc.yaml -> files that complete it; chapters add to it
 
 
 def section(*keys, only=None):
@@ -180,6 +192,11 @@ def named(kinds, *sections):
 def of_task(*kinds):
     """Experiments of some tasks, as a regular expression."""
     return named(kinds, P.experiments)
+
+
+def drawn_by(table):
+    """Experiments of the tasks that a table is drawn of, as a regular expression."""
+    return "|".join(name for name, chosen in P.experiments.items() if table in chosen.drawn) or "none"
 
 
 def corpus_of(set):

@@ -1,4 +1,4 @@
-"""Experiments on basic blocks: train -> schedule -> judge."""
+"""Experiments on basic blocks: (train) -> schedule -> judge -> evaluate."""
 
 
 def tested(experiment):
@@ -58,27 +58,6 @@ def best_orders(purpose):
     return lambda w: [optimum(name, getattr(network_of(w), purpose)) for name in network_of(w).machines]
 
 
-rule train:
-    """Train POCSNet's network, for blocks of one length."""
-    input:
-        src=src("train"),
-        dags=path("dags", corpus="released"),
-        splits=path("splits"),
-        tokens=path("tokens"),
-        vocabulary=path("vocabulary"),
-    output:
-        weights=path("weights"),
-        history=path("history"),
-    wildcard_constraints: experiment=of_task(Reproduction)
-    params:
-        settings=network_section,
-        seed="{seed}",
-        sampler=P.split.sampler,
-    priority: 10
-    message: "Training {wildcards.model} ({wildcards.experiment}, {wildcards.dependencies}, seed {wildcards.seed})"
-    shell: stage("train", "settings", "seed", "sampler")
-
-
 rule train_ordering:
     """Train a network for all lengths: on GCC's orders, or on the best ones for processors."""
     input:
@@ -94,7 +73,7 @@ rule train_ordering:
     output:
         weights=path("weights", dependencies="full"),
         history=path("history", dependencies="full"),
-    wildcard_constraints: experiment=of_task(Imitation, Processors)
+    wildcard_constraints: experiment=of_task(LearnsOrders)
     params:
         settings=network_section,
         seed="{seed}",
@@ -102,43 +81,6 @@ rule train_ordering:
     priority: 10
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_ordering", "settings", "seed")
-
-
-rule learn_policy:
-    input:
-        src=src("learn_policy"),
-        machine=path("machine_instructions", corpus="released", machine="{target}"),
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
-        training=lambda w: path("sets", set=P.entry(w.experiment, w.method).settings.learning.training),
-    output:
-        weights=path("policies"),
-    params:
-        settings=lambda w: section("methods", w.method, "learning"),
-        seed=P.split.seed,
-    message: "Learning {wildcards.method} for {wildcards.target} from rollouts"
-    shell: stage("learn_policy", "settings", "seed")
-
-
-rule optima:
-    """Find the best orders for a processor by one method, with proofs where it has them."""
-    input:
-        src=lambda w: src("optima", *P.methods[w.method].modules()),
-        set=path("sets"),
-        blocks=path("blocks", corpus="released"),
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
-        machine=path("machine_instructions", corpus="released"),
-    output:
-        optima=path("optima"),
-    params:
-        settings=lambda w: section("methods", w.method),
-        judge=lambda w: P.processors[w.machine].judge.model_dump_json(),
-        target="{machine}",
-        seed=P.split.seed,
-    threads: 2
-    message: "Finding the best orders of {wildcards.set} on {wildcards.machine} ({wildcards.method})"
-    shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
 
 
 def weights_of(wildcards):
@@ -187,16 +129,16 @@ rule schedule:
     params:
         settings=lambda w: json.dumps(raw_entry(w), sort_keys=True),
         seed="{seed}",
-        batch=lambda w: 0 if isinstance(experiment_of(w), Reproduction) else 8192,  # instructions; 0: all at once
+        batch=lambda w: experiment_of(w).batch,
     message: "Scheduling {wildcards.set} for {wildcards.target}: {wildcards.method}, seed {wildcards.seed} ({wildcards.experiment})"
     shell: stage("schedule", "settings", "seed", "batch")
 
 
 def judged_by(wildcards):
-    """Schedules that a judge counts the cycles of: those for GCC or for its processor; none of task hardware."""
+    """Schedules that a judge counts the cycles of: those for GCC or for its processor; none where all orders are in another table."""
     chosen, cpu = experiment_of(wildcards), P.judges[wildcards.judge].cpu
     targets = [t for t in chosen.targets if t == GCC or P.processors[t].cpu == cpu]
-    return [] if isinstance(chosen, Hardware) else schedules(wildcards.experiment, set=[wildcards.set], target=targets)
+    return [] if chosen.judged_orders != "schedules" else schedules(wildcards.experiment, set=[wildcards.set], target=targets)
 
 
 rule judge:
@@ -205,7 +147,7 @@ rule judge:
         blocks=of_set("blocks"),
         dags=of_set("dags"),
         schedules=judged_by,
-        timings=lambda w: path("timings", series=1) if isinstance(experiment_of(w), Hardware) else [],  # all series draw the same orders
+        timings=lambda w: path("timings", series=1) if experiment_of(w).judged_orders == "timings" else [],  # all series draw the same orders
     output:
         latency=path("latency"),
     params:
@@ -214,3 +156,65 @@ rule judge:
     threads: 2
     message: "llvm-mca on {wildcards.judge}: cycles of every order of {wildcards.set} ({wildcards.experiment})"
     shell: stage("judge", "judge", "settings", threads="{threads}")
+
+
+def only(table, files):
+    """Files of a table that only some tasks read, as an input function."""
+    return lambda w: files(w) if table in experiment_of(w).reads else []
+
+
+def per_set(kind):
+    """The tables with the blocks of the experiment's sets, as an input function."""
+    return lambda w: unique(table_of(kind, name) for name in experiment_of(w).sets)
+
+
+def judged(wildcards):
+    chosen = experiment_of(wildcards)
+    return expand(path("latency", experiment=wildcards.experiment), set=chosen.sets, judge=chosen.judges)
+
+
+def proofs(wildcards):
+    """Tables `optima` of the experiment's exact methods."""
+    return unique(
+        path("optima", machine=names["target"], method=names["method"], set=names["set"])
+        for names in tested(wildcards.experiment)
+        if P.entry(wildcards.experiment, names["method"]).exact
+    )
+
+
+def timed(kind):
+    """Tables of all series of an experiment on hardware, as an input function."""
+    series = lambda w: range(1, experiment_of(w).timing.series + 1)
+    return lambda w: expand(path(kind, experiment=w.experiment), set=experiment_of(w).sets, series=series(w))
+
+
+rule evaluate:
+    input:
+        src=lambda w: src("evaluate", f"pipeline.{experiment_of(w).task}.numbers"),
+        sets=lambda w: expand(path("sets"), set=experiment_of(w).sets),
+        dags=per_set("dags"),
+        blocks=only("blocks", per_set("blocks")),
+        splits=only("splits", lambda w: expand(path("splits"), dependencies=experiment_of(w).dependencies)),
+        schedules=lambda w: schedules(w.experiment),
+        confidence=only("confidence", lambda w: schedules(w.experiment, "confidence")),
+        latency=only("latency", judged),
+        optima=only("optima", proofs),
+        timings=only("timings", timed("timings")),
+        timed_blocks=only("timed_blocks", timed("timed_blocks")),
+        instructions=only("instructions", per_set("instructions")),
+        machine_instructions=only(
+            "machine_instructions", lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges)
+        ),
+    output:
+        results=path("results"),
+        parts=path("parts"),
+        outcomes=path("outcomes"),
+    wildcard_constraints: experiment=of_task(OnBlocks)
+    params:
+        experiment="{experiment}",
+        task=lambda w: experiment_of(w).task,
+        intervals=INTERVALS,
+        judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in experiment_of(w).judges}),
+        dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in experiment_of(w).sets}),
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")

@@ -1,6 +1,6 @@
 """One target for each stage of dvc.yaml: the files that complete the stage."""
 
-MODES = sorted(set().union(*(e.dependencies for e in P.experiments.values() if isinstance(e, Reproduction))))
+MODES = unique(mode for e in P.report.experiments for mode in P.experiments[e].dependencies)
 
 
 def of_report(experiment):
@@ -11,8 +11,6 @@ def of_report(experiment):
         "schedule": schedules(experiment),
         "judge": expand(path("latency", experiment=experiment), set=chosen.sets, judge=chosen.judges),
         "evaluate": [path("results", experiment=experiment)],
-        "sweep": expand(path("sweep", experiment=experiment), dependencies=chosen.dependencies, seed=chosen.seeds),
-        "examples": expand(path("examples", experiment=experiment), dependencies=chosen.dependencies),
     }
 
 
@@ -33,13 +31,12 @@ for name, files in {
     "describe": expand(path("corpus"), dependencies=MODES),
     "split": expand(path("splits"), dependencies=MODES),
     "sets": expand(path("sets"), set=unique(s for e in P.report.experiments for s in P.experiments[e].sets)),
-    "tokens": rules.tokens.output,
     "instructions": [path("encodings", corpus="released"), path("instructions", corpus="released")],
     "graph_sets": expand(path("graphs"), graph_set=unique(s for e in P.report.graph_experiments for s in P.experiments[e].sets)),
-    "residuals": rules.residuals.output,
     "claims": rules.claims.output,
     "report": rules.report.output,
     "track": rules.track.output,
+    **COMPLETE,
     **{f"{stage}_{e}": files for e in P.report.experiments for stage, files in of_report(e).items()},
     **{f"{stage}_{e}": files for e in P.report.graph_experiments for stage, files in of_graphs(e).items()},
 }.items():

@@ -6,10 +6,10 @@ MLflow keeps a view of the runs that is shared by a link in a tag of the experim
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 from pipeline.lab import runs
-from pipeline.lab.config.experiments import Experiment
+from pipeline.lab.config.experiments import tasks
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.pages import Page, pages
 
@@ -19,11 +19,6 @@ _RUNS = (
     "experiment's tables. The first columns compare methods: a ratio below 1 is better than the baseline in its name. "
     "The tags say where a run's numbers come from."
 )
-_TASKS = {  # task -> the first sentence of its class
-    name: str(task.__doc__).partition("\n")[0]
-    for task in get_args(get_args(Experiment)[0])
-    for name in get_args(task.model_fields["task"].annotation)
-}
 
 
 def page_of(experiment: str) -> Page | None:
@@ -46,10 +41,11 @@ def address(server: str, experiment_id: str) -> str:
 
 
 def _description(experiment: str, settings: dict[str, Any]) -> str:
-    page, task = page_of(experiment), settings.get("task")
+    page, task = page_of(experiment), tasks().get(settings.get("task", ""))
     paragraphs = [f"**Question**: {page.question}"] if page else []
     if task:
-        paragraphs.append(f"**Task** `{task}`: {_TASKS[task]}")
+        first_sentence = str(task.__doc__).partition("\n")[0]
+        paragraphs.append(f"**Task** `{settings['task']}`: {first_sentence}")
     if sets := settings.get("sets"):
         paragraphs.append("**Sets**: " + "; ".join(f"`{name}` ({set_label(name)})" for name in sets) + ".")
     paragraphs.append(f"**Runs**: {_RUNS}")

@@ -18,8 +18,8 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS
 from pipeline.lab.stages import options
 

@@ -13,7 +13,6 @@ import pandas as pd
 import typer
 from safetensors import safe_open
 
-from pipeline.corpus import verification_results
 from pipeline.corpus.tables import SETS
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import chapters, places, published, rows, tables
@@ -26,9 +25,15 @@ _SINGLE = (  # published as they are
 )
 _PLACED = ("history", "sweep", "outcomes")  # the names in their paths become columns
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
-_SUMMARISED = ("verification", "sensitivity")
+_SUMMARIES = chapters.modules("summaries")  # of tables that are too large to be published, by `summaries`
 _TRAININGS = {"policy_history": "policy_trainings", "whole_graph_history": "whole_graph_trainings"}
-KINDS = (*_SINGLE, *_PLACED, *_RUNS, *_SUMMARISED, *_TRAININGS)  # names of places.py
+KINDS = (
+    *_SINGLE,
+    *_PLACED,
+    *_RUNS,
+    *(kind for module in _SUMMARIES for kind in module.KINDS),
+    *_TRAININGS,
+)  # names of places.py
 Paths = dict[str, list[Path]]  # by kind
 
 
@@ -61,8 +66,9 @@ def main(
             frames[kind] = gather(every[kind], sorted(paths))[published.columns(every[kind])]
     if by_kind.keys() & set(_RUNS):
         frames |= _wrong_blocks(by_kind)
-    if by_kind.keys() & set(_SUMMARISED):
-        frames |= verification_results.summaries(*(tables.read(every[kind], by_kind[kind][0]) for kind in _SUMMARISED))
+    for module in _SUMMARIES:
+        if by_kind.keys() & set(module.KINDS):
+            frames |= module.summaries(*(tables.read(every[kind], by_kind[kind][0]) for kind in module.KINDS))
     for kind, name in _TRAININGS.items():
         if kind in by_kind:
             frames[name] = gather(every[kind], sorted(by_kind[kind]))

@@ -220,8 +220,7 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: di
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
     if item.history is not None:
-        from pipeline.lab.page.plots import training
-        from pipeline.reproduction.page.paper_tables import CURVES  # takes a second: not where nothing is drawn
+        from pipeline.lab.page.plots import training  # takes a second: not where nothing is drawn
 
-        client.log_figure(run_id, training(item.history, CURVES), "plots/training.png")
+        client.log_figure(run_id, training(item.history, runs.DRAWN_CURVES), "plots/training.png")
     client.set_terminated(run_id)

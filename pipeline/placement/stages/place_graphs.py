@@ -23,9 +23,8 @@ from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
-from pipeline.graph_sets.placed import frozen_placement
 from pipeline.lab import tables
+from pipeline.lab.graph_table import frozen_placement, read_graphs
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.lab.stages import options
 

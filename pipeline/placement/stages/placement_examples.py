@@ -18,11 +18,11 @@ from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
-from pipeline.lab.config.experiments import ShownPlacement
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import MEMORY_CURVES, PLACEMENTS
 from pipeline.lab.stages import options
+from pipeline.placement.settings import ShownPlacement
 from pipeline.placement.tables import PLACED_OPERATIONS
 
 Rows = list[dict[str, object]]

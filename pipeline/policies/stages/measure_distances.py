@@ -11,8 +11,8 @@ from learned_schedulers.graphs.devices.distances import start_distances
 from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
 from pipeline.lab import places, tables
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
 from pipeline.lab.stages import options
 from pipeline.policies.tables import SCHEDULE_DISTANCES

@@ -16,7 +16,7 @@ from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
-from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import POLICY_HISTORY
 from pipeline.lab.stages import options
 from pipeline.lab.stages.training import Outputs, trained

@@ -13,9 +13,9 @@ from tqdm import tqdm
 from learned_schedulers.section import section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
-from pipeline.lab.config.residuals import Residuals
 from pipeline.lab.stages import options
 from pipeline.reproduction import residuals
+from pipeline.reproduction.settings import Residuals
 from pipeline.reproduction.tables import RESIDUALS
 
 

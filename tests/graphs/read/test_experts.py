@@ -13,7 +13,7 @@ from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from pipeline.graph_sets import exported
 from pipeline.graph_sets.architectures import ARCHITECTURES
 from pipeline.graph_sets.experts import balanced, by_layers, layer_blocks, published
-from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.graph_table import read_graphs
 
 COMPONENTS = ["model", "encoder", "decoder", "layers", "0", "1", "2", "conv1", "layer2", "logits", "embedding"]
 PATHS = st.lists(st.sampled_from(COMPONENTS), max_size=4).map(".".join)

@@ -11,7 +11,7 @@ import torch
 from learned_schedulers.graphs.read.unroll import CARRIED_IN
 from pipeline.graph_sets import exported
 from pipeline.graph_sets.architectures import ARCHITECTURES, Repeated
-from pipeline.graph_sets.graph_table import read_graphs
+from pipeline.lab.graph_table import read_graphs
 
 
 def test_every_architecture_is_cached_and_nothing_else() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
-from pipeline.graph_sets.graph_table import read_graphs, write_graphs
+from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.tables import TableError
 from tests.graphs.read import drawn
 

@@ -15,10 +15,11 @@ from learned_schedulers.graphs.devices.simulator import peaks
 from learned_schedulers.graphs.problems.problem import Edges, Problem
 from learned_schedulers.graphs.read.roofline import problem_of
 from pipeline.graph_sets import exported
-from pipeline.graph_sets.placed import EXPERTS, PLACEMENTS, chosen, expert_placement, frozen_placement
+from pipeline.graph_sets.placed import EXPERTS, chosen, expert_placement
 from pipeline.graph_sets.tables import EXPERT_PLACEMENTS, PLACEMENT_PROBLEMS
 from pipeline.lab import tables
 from pipeline.lab.config.params import load
+from pipeline.lab.graph_table import FROZEN_PLACEMENTS, frozen_placement
 
 PROBLEMS = FROZEN / "placement_problems.parquet"
 UNSEEN = {"placement_unseen", "placement_unseen_larger"}
@@ -28,7 +29,7 @@ def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
     """Every graph with the first set that it is in, for every number of devices, in the sequence of the tables."""
     params = load()
     frozen = iter(tables.read(PLACEMENT_PROBLEMS, PROBLEMS).to_dict("records"))
-    then = iter(tables.read(EXPERT_PLACEMENTS, PLACEMENTS).to_dict("records"))
+    then = iter(tables.read(EXPERT_PLACEMENTS, FROZEN_PLACEMENTS).to_dict("records"))
     graphs = {}
     for settings in params.placement_sets.values():
         for graph in chosen(settings):
@@ -76,6 +77,6 @@ def test_an_unknown_expert_is_refused_and_a_missing_one_is_none() -> None:
     graph = exported.load("light_squeezenet", "forward")
     with pytest.raises(ValueError, match="no expert 'guess'; the experts are layers, balanced, published"):
         expert_placement(graph, np.ones(len(graph)), 2, "guess")
-    assert frozen_placement(PLACEMENTS, graph.graph_id, 4, "published") is None
-    layers = frozen_placement(PLACEMENTS, graph.graph_id, 4, "layers")
+    assert frozen_placement(FROZEN_PLACEMENTS, graph.graph_id, 4, "published") is None
+    layers = frozen_placement(FROZEN_PLACEMENTS, graph.graph_id, 4, "layers")
     assert layers is not None and layers.tolist() == expert_placement(graph, np.ones(len(graph)), 4, "layers").tolist()

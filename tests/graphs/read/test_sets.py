@@ -12,7 +12,7 @@ from learned_schedulers.graphs.devices import worth
 from learned_schedulers.graphs.devices.judging import FROZEN
 from learned_schedulers.graphs.read.roofline import problem_of
 from pipeline.graph_sets.sets import DRAWS, PART, Candidate, candidates
-from pipeline.lab.config.graph_sets import GraphSet
+from pipeline.graph_sets.settings import GraphSet
 from pipeline.lab.config.params import Params, load
 
 ROOT = Path(__file__).parents[3]

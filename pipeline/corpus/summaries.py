@@ -18,6 +18,7 @@ from pipeline.lab.rows import results as table_of
 from pipeline.lab.rows import row
 
 EXPERIMENT = "dag_verification"
+KINDS = ("verification", "sensitivity")  # tables that are summarised
 MODES = ["full", "conservative", "paper"]
 HIDDEN = ["dead value", "value coincidence"]
 OUTCOMES = ["changed", *HIDDEN, "over-conservative edge", "unexplained"]

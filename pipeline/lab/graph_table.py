@@ -1,16 +1,19 @@
-"""Tables of graphs: written as a whole or not at all; every error message names the file."""
+"""Tables of graphs and of experts' placements of them; every error message names the file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from learned_schedulers.graphs.read.graph import Graph
-from pipeline.graph_sets.tables import GRAPHS
+from pipeline.graph_sets.tables import EXPERT_PLACEMENTS, GRAPHS
 from pipeline.lab import tables
+
+FROZEN_PLACEMENTS = Path("learned_schedulers/graphs/devices/frozen/expert_placements.parquet")  # from the root on
 
 
 def write_graphs(path: Path, graphs: Sequence[Graph]) -> None:
@@ -27,3 +30,10 @@ def read_graphs(path: Path) -> list[Graph]:
         raise
     except (ValueError, pa.ArrowException) as error:
         raise tables.TableError(f"{path}: table graphs is damaged: {error}") from error
+
+
+def frozen_placement(path: Path, graph_id: str, devices: int, expert: str) -> np.ndarray | None:
+    """Device of each operation, (n,) int32, as an expert places it, from a table `expert_placements`; or None."""
+    rows = tables.read(EXPERT_PLACEMENTS, path)
+    row = rows[(rows["graph_id"] == graph_id) & (rows["devices"] == devices) & (rows["expert"] == expert)]
+    return None if row.empty else np.asarray(row["placement"].iloc[0], np.int32)

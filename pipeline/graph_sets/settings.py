@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from learned_schedulers.graphs.models.fusing.settings import FusionSet
 from learned_schedulers.graphs.run.settings import Coarsening
 from learned_schedulers.section import Positive, Section
+from pipeline.lab.config.experiments import check_names
 
 Sizes = tuple[Positive, Positive]  # operations, at least and at most
 
@@ -93,3 +95,23 @@ def _kind(entry: object) -> str:
 AnyGraphSet = Annotated[
     Annotated[GraphSet, Tag("chosen")] | Annotated[ExecutedSet, Tag("executed")], Discriminator(_kind)
 ]
+
+
+class Sections(Section):
+    """Sections of the parameters."""
+
+    graph_sets: dict[str, AnyGraphSet]
+    placement_sets: dict[str, PlacedSet] = {}
+    fusion_sets: dict[str, FusionSet] = {}
+
+
+def check(params: Any) -> None:
+    """Raise ValueError if a set names a set or a device that does not exist. `params`: Params with these sections."""
+    originals = [name for name, graphs in params.graph_sets.items() if isinstance(graphs, GraphSet)]
+    for name, graphs in params.graph_sets.items():
+        if isinstance(graphs, ExecutedSet):
+            check_names(f"graph_sets.{name}.executes", [graphs.executes], originals)
+        elif graphs.device is not None:
+            check_names(f"graph_sets.{name}.device", [graphs.device], params.devices)
+    for name, placed in params.placement_sets.items():
+        check_names(f"placement_sets.{name}.device", [placed.device], params.devices)

@@ -1,4 +1,4 @@
-"""Task `devices`: makespans of schedules of computation graphs against list scheduling, bounds and the best known.
+"""Makespans of schedules of computation graphs against list scheduling, bounds and the best known.
 
 Columns of table `results`: `decoder` is the rule of keeping (best, spread), `target` is the target of the judge, `n`
 counts graphs. Ratios have geometric means; intervals resample families of graphs, the graphs of a family, and seeds.

@@ -1,0 +1,43 @@
+"""Schedules of computation graphs on simulated devices: judged -> evaluate, examples."""
+
+from pipeline.devices.settings import Devices
+
+
+
+
+rule evaluate_graphs:
+    input:
+        src=src("evaluate_graphs"),
+        graphs=of_each_set("graphs"),
+        candidates=of_each_set("graph_candidates"),
+        makespans=of_each_set("makespans"),
+        strengths=FROZEN_TARGETS,
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints: experiment=of_task(Devices)
+    params:
+        experiment="{experiment}",
+        intervals=INTERVALS,
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_graphs", "experiment", "intervals")
+
+
+rule graph_examples:
+    """Draw example schedules for the page."""
+    input:
+        src=src("graph_examples"),
+        graphs=lambda w: path("graphs", graph_set=shown_of(w).set),
+        makespans=lambda w: path("makespans", experiment=w.experiment, graph_set=shown_of(w).set),
+        graph_schedules=drawn("graph_schedules"),
+    output:
+        gantts=path("gantts"),
+        memory_curves=path("memory_curves"),
+        kept_points=path("kept_points"),
+    wildcard_constraints: experiment=drawn_by("gantts")
+    params:
+        machines=lambda w: machines_of(w.experiment, shown_of(w).set),
+        methods=lambda w: shown_of(w).methods,
+        examples=lambda w: shown_of(w).graphs,
+    message: "Drawing example schedules ({wildcards.experiment})"
+    shell: stage("graph_examples", "machines", "methods", "examples")

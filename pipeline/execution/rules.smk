@@ -1,0 +1,68 @@
+"""Schedules that two cores of this machine execute: (schedule) -> time, simulate -> evaluate."""
+
+from pipeline.execution.settings import Execution
+
+
+rule time_graph_schedules:
+    """It executes graphs on two cores of this machine and times them; so nothing but a request runs it."""
+    input:
+        src=src("time_graph_schedules"),
+        graphs=path("graphs"),
+        graph_schedules=schedules_of_set,
+    output:
+        graph_timings=path("graph_timings"),
+        machine_rates=path("machine_rates"),
+    params:
+        settings=lambda w: section("experiments", w.experiment, "execution"),
+    threads: 1024  # all of them: a job beside it would be measured, too
+    message: "Executing schedules of {wildcards.graph_set} on two cores ({wildcards.experiment})"
+    shell: stage("time_graph_schedules", "settings")
+
+
+rule simulate_executed:
+    input:
+        src=src("simulate_executed"),
+        graphs=path("graphs"),
+        graph_schedules=schedules_of_set,
+        strengths=FROZEN_TARGETS,
+    output:
+        simulated_timings=path("simulated_timings"),
+    params:
+        settings=lambda w: section("experiments", w.experiment, "execution"),
+        machines=machines,
+    message: "Simulating what is executed of {wildcards.graph_set} ({wildcards.experiment})"
+    shell: stage("simulate_executed", "settings", "machines")
+
+
+rule placed_schedules:
+    """Turn placements into schedules that are executed on this machine."""
+    input:
+        src=src("placed_schedules"),
+        placements=path("placements"),
+    output:
+        graph_schedules=path("graph_schedules"),
+    wildcard_constraints: experiment="|".join(name for name, chosen in P.on_graphs.items() if getattr(chosen, "places", None)) or "none"
+    message: "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("placed_schedules")
+
+
+ruleorder: placed_schedules > schedule_graphs
+
+
+rule evaluate_execution:
+    input:
+        src=src("evaluate_execution"),
+        graphs=of_each_set("graphs"),
+        graph_timings=of_each_set("graph_timings"),
+        machine_rates=of_each_set("machine_rates"),
+        simulated_timings=of_each_set("simulated_timings"),
+    output:
+        results=path("results"),
+        parts=path("parts"),
+        executed_points=path("executed_points"),
+    wildcard_constraints: experiment=of_task(Execution)
+    params:
+        experiment="{experiment}",
+        intervals=INTERVALS,
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_execution", "experiment", "intervals")

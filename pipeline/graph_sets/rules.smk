@@ -1,0 +1,81 @@
+"""Sets of computation graphs, and experts' placements of them."""
+
+from pipeline.graph_sets.settings import ExecutedSet, GraphSet, PlacedSet
+
+
+def graph_files(wildcards):
+    """Files that a set of graphs is read from."""
+    sources = P.graph_sets[wildcards.graph_set].sources
+    patterns = [pattern for source in sources if source.kind == "workloads" for pattern in source.include]
+    exported = EXPORTED if any(source.kind == "exported" for source in sources) else []
+    return unique([*exported, *(file for pattern in patterns for file in glob(pattern))])
+
+
+rule graph_sets:
+    input:
+        src=src("graph_sets"),
+        files=graph_files,
+    output:
+        graphs=path("graphs"),
+        looked_at=path("graph_candidates"),
+    wildcard_constraints: graph_set=named(GraphSet, P.graph_sets)
+    params:
+        name="{graph_set}",
+        settings=lambda w: section("graph_sets", w.graph_set),
+        device=lambda w: device_of(w.graph_set),
+    message: "Choosing the computation graphs of {wildcards.graph_set}"
+    shell: stage("graph_sets", "name", "settings", "device")
+
+
+rule coarsen_graphs:
+    input:
+        src=src("coarsen_graphs"),
+        graphs=lambda w: path("graphs", graph_set=P.graph_sets[w.graph_set].executes),
+    output:
+        out=path("graphs"),
+    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
+    params:
+        settings=lambda w: section("graph_sets", w.graph_set, "coarsening"),
+    message: "Merging small operations: {wildcards.graph_set}"
+    shell: stage("coarsen_graphs", "settings")
+
+
+rule placed_graphs:
+    input:
+        src=src("placed_graphs"),
+        files=EXPORTED,
+    output:
+        graphs=path("graphs"),
+    wildcard_constraints: graph_set=named(PlacedSet, P.placement_sets)
+    params:
+        name="{graph_set}",
+        settings=lambda w: section("placement_sets", w.graph_set),
+    message: "Reading the whole graphs of {wildcards.graph_set}"
+    shell: stage("placed_graphs", "name", "settings")
+
+
+rule fusion_graphs:
+    input:
+        src=src("fusion_graphs"),
+        files=EXPORTED,
+    output:
+        graphs=path("graphs"),
+    wildcard_constraints: graph_set=named(object, P.fusion_sets)
+    params:
+        name="{graph_set}",
+        settings=lambda w: section("fusion_sets", w.graph_set),
+    message: "Reading the graphs of {wildcards.graph_set}"
+    shell: stage("fusion_graphs", "name", "settings")
+
+
+rule expert_placements:
+    input:
+        src=src("expert_placements"),
+        graphs=path("graphs"),
+    output:
+        expert_placements=path("expert_placements"),
+    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
+    params:
+        devices=lambda w: P.graph_sets[w.graph_set].devices,
+    message: "Placing {wildcards.graph_set} as experts do"
+    shell: stage("expert_placements", "devices")

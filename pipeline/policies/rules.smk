@@ -1,0 +1,78 @@
+"""Learned policies for computation graphs: train -> (schedule, judge) -> measure distances -> evaluate."""
+
+from learned_schedulers.graphs.models.policy_settings import Policy
+from pipeline.policies.settings import Policies
+
+SHIPPED_POLICY = ("gflownet", "robust")  # experiment, and its network
+
+
+def training_machines(wildcards):
+    """Machines of the sets that a policy learns from, and of the one that it is measured on, as a JSON list."""
+    return json.dumps([machines_of_set(name, ["proxy"]) for name in sets_learned(wildcards)], sort_keys=True)
+
+
+rule train_policy:
+    input:
+        src=src("train_policy"),
+        training=learning_graphs("graphs"),
+        development=development_graphs("graphs"),
+    output:
+        weights=path("network_weights"),
+        history=path("policy_history"),
+    wildcard_constraints: model=networks_of(Policy)
+    params:
+        settings=network_section,
+        machines=training_machines,
+        seed="{seed}",
+    message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("train_policy", "settings", "machines", "seed")
+
+
+rule measure_distances:
+    input:
+        src=src("measure_distances"),
+        graphs=path("graphs"),
+        graph_schedules=schedules_of_set,
+    output:
+        distances=path("schedule_distances"),
+    params:
+        machines=machines,
+    message: "Measuring distances between the schedules of {wildcards.graph_set} ({wildcards.experiment})"
+    shell: stage("measure_distances", "machines")
+
+
+rule evaluate_policies:
+    input:
+        src=src("evaluate_policies"),
+        distances=of_each_set("schedule_distances"),
+        graphs=of_each_set("graphs"),
+        candidates=of_each_set("graph_candidates"),
+        makespans=of_each_set("makespans"),
+        strengths=FROZEN_TARGETS,
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints: experiment=of_task(Policies)
+    params:
+        experiment="{experiment}",
+        intervals=INTERVALS,
+        peers=lambda w: experiment_of(w).peers,
+        methods=lambda w: section("graph_methods", only=experiment_of(w).methods),
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_policies", "experiment", "intervals", "peers", "methods")
+
+
+rule ship_policy:
+    """Put the best seed of the policy into the package: `snakemake data/published/shipped_policy.done`."""
+    input:
+        src=src("ship"),
+        weights=lambda w: network_files(SHIPPED_POLICY[0], "network_weights", SHIPPED_POLICY[1]),
+        history=lambda w: network_files(SHIPPED_POLICY[0], "policy_history", SHIPPED_POLICY[1]),
+        results=path("results", experiment=SHIPPED_POLICY[0]),
+    output:
+        touch("data/published/shipped_policy.done"),
+    params:
+        options=reading,
+        methods=methods_with(*SHIPPED_POLICY),
+    message: "Putting the best policy into the package, with its model card"
+    shell: stage("ship", "methods", kind="policy")

@@ -1,0 +1,116 @@
+"""The best orders for processors: policies from rollouts, searches with proofs, example blocks."""
+
+from pipeline.processors.settings import Processors
+
+LEARNED = "learned_machines_small"  # network of the experiment `processors` that is shipped
+
+
+def learned_sets(corpus):
+    """Sets of a corpus that experiments on processors schedule or learn from."""
+    names = []
+    for experiment in P.experiments.values():
+        if isinstance(experiment, Processors):
+            names += experiment.sets
+            names += [name for model in experiment.models.values() for name in (model.training, model.development)]
+    return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
+
+
+rule machine_instructions:
+    input:
+        src=src("machine_instructions"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+        sets=lambda w: learned_sets(w.corpus),
+    output:
+        out=path("machine_instructions"),
+    params:
+        machine="{machine}",
+        settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
+    threads: 2
+    message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
+    shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
+
+
+rule learn_policy:
+    input:
+        src=src("learn_policy"),
+        machine=path("machine_instructions", corpus="released", machine="{target}"),
+        instructions=path("instructions", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+        training=lambda w: path("sets", set=P.entry(w.experiment, w.method).settings.learning.training),
+    output:
+        weights=path("policies"),
+    params:
+        settings=lambda w: section("methods", w.method, "learning"),
+        seed=P.split.seed,
+    message: "Learning {wildcards.method} for {wildcards.target} from rollouts"
+    shell: stage("learn_policy", "settings", "seed")
+
+
+rule optima:
+    """Find the best orders for a processor by one method, with proofs where it has them."""
+    input:
+        src=lambda w: src("optima", *P.methods[w.method].modules()),
+        set=path("sets"),
+        blocks=path("blocks", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+        machine=path("machine_instructions", corpus="released"),
+    output:
+        optima=path("optima"),
+    params:
+        settings=lambda w: section("methods", w.method),
+        judge=lambda w: P.processors[w.machine].judge.model_dump_json(),
+        target="{machine}",
+        seed=P.split.seed,
+    threads: 2
+    message: "Finding the best orders of {wildcards.set} on {wildcards.machine} ({wildcards.method})"
+    shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
+
+
+def shown_schedule(wildcards):
+    """Schedules of the method that the page draws, by its first seed."""
+    shown, seed = shown_of(wildcards), P.seeds(wildcards.experiment, shown_of(wildcards).method)[0]
+    names = dict(set=shown.set, target=shown.target, method=shown.method, seed=seed)
+    return path("schedules", experiment=wildcards.experiment, **names)
+
+
+rule timelines:
+    """Draw example blocks whose best order beats GCC's, side by side."""
+    input:
+        src=src("timelines"),
+        set=lambda w: path("sets", set=shown_of(w).set),
+        blocks=path("blocks", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+        machine=lambda w: path("machine_instructions", corpus="released", machine=shown_of(w).target),
+        learned=shown_schedule,
+        optima=lambda w: path("optima", machine=shown_of(w).target, method=P.processors[shown_of(w).target].best, set=shown_of(w).set),
+    output:
+        timelines=path("timelines"),
+    params:
+        seed=P.split.seed,
+        n_blocks=lambda w: shown_of(w).blocks,
+        longest=lambda w: shown_of(w).longest,
+    message: "Drawing example blocks whose best order beats GCC's"
+    shell: stage("timelines", "seed", "n_blocks", "longest")
+
+
+rule ship_schedulers:
+    """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
+    input:
+        src=lambda w: src("ship", *architecture(P.experiments["processors"].models[LEARNED])),
+        weights=lambda w: trainings("processors", "weights", [LEARNED]),
+        history=lambda w: trainings("processors", "history", [LEARNED]),
+        policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
+        training=lambda w: path("sets", set=P.experiments["processors"].models[LEARNED].training),
+    output:
+        touch("data/published/shipped_schedulers.done"),
+    params:
+        options=reading,
+        facts=lambda w: json.dumps({
+            "sources": config["sets"][P.experiments["processors"].models[LEARNED].training]["sources"],
+            "policy_blocks": P.methods["policy"].settings.learning.blocks,
+        }),
+    message: "Putting the policies and the best network for processors into the package, with their model card"
+    shell: stage("ship", "facts", kind="schedulers")

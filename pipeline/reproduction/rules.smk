@@ -1,0 +1,106 @@
+"""POCSNet's experiment: tokens -> train -> (schedule, judge, evaluate) -> sweep, examples; and its operator's residuals."""
+
+from pipeline.reproduction.settings import Reproduction
+
+
+rule tokens:
+    input:
+        src=src("tokens"),
+        blocks=path("blocks", corpus="released"),
+        splits=path("splits", dependencies="full"),
+    output:
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+    params:
+        settings=section("tokens"),
+    message: "Turning instructions into tokens; the vocabulary is the training split's"
+    shell: stage("tokens", "settings")
+
+
+rule train:
+    """Train POCSNet's network, for blocks of one length."""
+    input:
+        src=src("train"),
+        dags=path("dags", corpus="released"),
+        splits=path("splits"),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+    output:
+        weights=path("weights"),
+        history=path("history"),
+    wildcard_constraints: experiment=of_task(Reproduction)
+    params:
+        settings=network_section,
+        seed="{seed}",
+        sampler=P.split.sampler,
+    priority: 10
+    message: "Training {wildcards.model} ({wildcards.experiment}, {wildcards.dependencies}, seed {wildcards.seed})"
+    shell: stage("train", "settings", "seed", "sampler")
+
+
+rule sweep:
+    input:
+        src=src("sweep", *P.methods["popocs_20"].modules()),
+        set=lambda w: set_with(w),
+        dags=path("dags", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+        weights=path("weights", model="popocs"),
+    output:
+        sweep=path("sweep"),
+    params:
+        settings=section("evaluation", "sweep_iterations"),
+        seed="{seed}",
+    message: "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
+    shell: stage("sweep", "settings", "seed")
+
+
+def set_with(wildcards):
+    """The experiment's set that has the wildcards' mode of dependencies."""
+    names = experiment_of(wildcards).sets
+    return path("sets", set=next(name for name in names if P.sets[name].dependencies == wildcards.dependencies))
+
+
+def first_weights(model):
+    """Weights of the first seed of an experiment's network, as an input function."""
+    return lambda w: path("weights", model=model, seed=experiment_of(w).seeds[0]).format(**w)
+
+
+rule examples:
+    input:
+        src=src("examples", *P.methods["popocs_20"].modules()),
+        blocks=path("blocks", corpus="released"),
+        set=lambda w: set_with(w),
+        dags=path("dags", corpus="released"),
+        instructions=path("instructions", corpus="released"),
+        tokens=path("tokens"),
+        vocabulary=path("vocabulary"),
+        sinkhorn=first_weights("sinkhorn"),
+        popocs=first_weights("popocs"),
+    output:
+        examples=path("examples"),
+    params:
+        n_blocks=P.evaluation.example_blocks,
+    message: "Example blocks with their matrices before and after projection"
+    shell: stage("examples", "n_blocks")
+
+
+rule residuals:
+    input:
+        src=src("residuals"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        out=path("residuals"),
+    params:
+        settings=section("residuals"),
+    message: "Projecting onto the dependencies of real blocks: violations against iterations"
+    shell: stage("residuals", "settings")
+
+
+COMPLETE |= {"tokens": rules.tokens.output, "residuals": rules.residuals.output}
+for name in P.report.experiments:
+    chosen = P.experiments[name]
+    if isinstance(chosen, Reproduction):
+        COMPLETE[f"sweep_{name}"] = expand(path("sweep", experiment=name), dependencies=chosen.dependencies, seed=chosen.seeds)
+        COMPLETE[f"examples_{name}"] = expand(path("examples", experiment=name), dependencies=chosen.dependencies)

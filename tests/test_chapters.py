@@ -1,0 +1,109 @@
+"""A chapter is deleted by deleting its folder, and added by adding one."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.lab import chapters
+from pipeline.lab.trial.copies import ROOT
+from tests.copies import said_by_snakemake
+
+PARTS = ("pipeline", "learned_schedulers", "profiles", "tests/tiny", "tests/fixtures")  # what a plan reads
+NEEDED = {  # chapter -> why the others cannot do without it
+    "corpus": "its tables are the blocks of all chapters on blocks",
+    "graph_sets": "its tables are the graphs of all chapters on graphs",
+    "reproduction": "params.yaml's section `report` names its experiment `quick`, whose tables the report reads",
+    "devices": "params.yaml's section `report` names its experiment `devices_quick`",
+    "imitation": "experiments of `processors` order blocks with its network",
+    "policies": "experiments of `execution` schedule graphs with its networks",
+}
+MESSAGES = {  # of chapters that parameters of others name: where
+    "reproduction": "experiments.quick",
+    "devices": "experiments.devices_quick",
+    "imitation": "methods.imitator.model",
+    "policies": "experiments.this_machine",
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository without its tests, numbers and kernels."""
+    folder = tmp_path_factory.mktemp("copy")
+    for part in PARTS:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
+    for file in ("Snakefile", "params.yaml", "params.test.yaml", "reports/behaviour.json"):
+        (folder / file).parent.mkdir(exist_ok=True)
+        shutil.copy2(ROOT / file, folder / file)
+    return folder
+
+
+@pytest.fixture
+def without(copy: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The copy without the chapter of this parameter, which comes back afterwards."""
+    chapter = copy / "pipeline" / request.param
+    shutil.move(chapter, tmp_path / "deleted")
+    yield copy
+    shutil.move(tmp_path / "deleted", chapter)
+
+
+def jobs(folder: Path) -> dict[str, str]:
+    """Rule -> number of its jobs, of everything on the tiny corpus."""
+    listing = said_by_snakemake(folder, "-n", "--configfile", "params.test.yaml")
+    return dict(re.findall(r"^(\w+) +(\d+)$", listing, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def all_jobs(copy: Path) -> dict[str, str]:
+    return jobs(copy)
+
+
+@pytest.mark.parametrize("without", sorted({*chapters.names()} - {*NEEDED}), indirect=True)
+def test_without_a_chapter_the_rest_is_planned(without: Path, all_jobs: dict[str, str]) -> None:
+    """No rule of these chapters makes what the report evaluates by default, so that the plan stays the same."""
+    assert jobs(without) == all_jobs
+
+
+@pytest.mark.parametrize("without", sorted(MESSAGES), indirect=True)
+def test_an_experiment_that_needs_a_deleted_chapter_is_named(without: Path, request: pytest.FixtureRequest) -> None:
+    chapter = request.node.callspec.params["without"]
+    with pytest.raises(AssertionError, match=re.escape(MESSAGES[chapter])):
+        jobs(without)
+
+
+def test_a_chapter_is_added_by_adding_its_folder(copy: Path, all_jobs: dict[str, str]) -> None:
+    """A task with settings of its own, an experiment, and a rule that stands before all others in the sequence."""
+    chapter = copy / "pipeline" / "addition"
+    chapter.mkdir()
+    (chapter / "__init__.py").write_text('"""An addition."""\n')
+    (chapter / "settings.py").write_text(
+        "from typing import Literal\n\n"
+        "from learned_schedulers.section import Section\n"
+        "from pipeline.lab.config.experiments import OnGraphs\n\n\n"
+        "class Addition(OnGraphs):\n"
+        '    """A further task."""\n\n'
+        '    task: Literal["addition"]\n\n\n'
+        "class Sections(Section):\n"
+        "    additions: dict[str, int]\n"
+    )
+    (chapter / "experiments.yaml").write_text(
+        "additions: {first: 1}\n"
+        "experiments:\n"
+        "  added: {task: addition, sets: [quick_real], methods: [heft], targets: [proxy]}\n"
+    )
+    (chapter / "experiments.test.yaml").write_text("experiments: {added: {sets: [tiny_real]}}\n")
+    (chapter / "rules.smk").write_text(
+        "rule add:\n"
+        "    input: schedules=lambda w: graph_schedules('added')\n"
+        "    output: 'data/added_{number}.txt'\n"
+        "    run: pass\n"
+    )
+    try:
+        listing = said_by_snakemake(copy, "-n", "--configfile", "params.test.yaml", "--", "data/added_1.txt")
+        planned = dict(re.findall(r"^(\w+) +(\d+)$", listing, re.MULTILINE))
+        assert planned["add"] == planned["schedule_graphs"] == "1"
+        assert jobs(copy) == all_jobs
+    finally:
+        shutil.rmtree(chapter)
