@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.fusion.page.shared import COLLECTION, COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
 from pipeline.fusion.tables import FUSED_OPERATIONS
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.config.params import load
 from pipeline.lab.page.evidence import Evidence
 from tests.report.made import PARAMS, results
@@ -208,4 +208,4 @@ def evidence(*experiments: str) -> Evidence:
         "whole_graph_trainings": trained() if FUSION in experiments else trained()[:0],
         "fused_operations": drawn() if FUSION in experiments else drawn()[:0],
     }
-    return Evidence(params, measured, beside, claims=claims.table(measured, claimed.claims()))
+    return Evidence(params, measured, beside, claims=claims.table(measured, claims.declared()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.config.params import load
 from pipeline.lab.page.evidence import Evidence
 from pipeline.placement.page.shared import COSTS, EXECUTED, SCALE, SPEED, SPLITS
@@ -145,4 +145,4 @@ def evidence(*experiments: str) -> Evidence:
     beside = {
         name: frame[frame["experiment"].isin(experiments)].reset_index(drop=True) for name, frame in tables().items()
     }
-    return Evidence(params, measured, beside, claims=claims.table(measured, claimed.claims()))
+    return Evidence(params, measured, beside, claims=claims.table(measured, claims.declared()))

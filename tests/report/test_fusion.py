@@ -14,7 +14,7 @@ from learned_schedulers.figures import render
 from pipeline.collection.page import collection
 from pipeline.fusion.page import agreement, answers, compiler, costs, learning, pictures, plans
 from pipeline.fusion.page.shared import COLLECTION, COST, FUSION, INDUCTOR, JOINT, XLA, duration, filled, times
-from pipeline.lab.claimed import claims
+from pipeline.lab.claims import declared
 from pipeline.lab.page import build
 from pipeline.lab.page.pages import pages
 from pipeline.lab.page.tables import Table
@@ -50,13 +50,12 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
         "collection_sizes",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
-    for section in build.SECTIONS["fusion"].values():
-        for draw in section(FULL).get("figures", {}).values():
-            assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
+    for draw in build.page_figures(made.declared_page("fusion"), FULL).values():
+        assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
 
 
 def test_every_claim_is_asked_and_answered() -> None:
-    names = {claim.name for claim in claims() if claim.row["experiment"] in PAGE.experiments}
+    names = {claim.name for claim in declared() if claim.row["experiment"] in PAGE.experiments}
     assert set(answers.QUESTIONS) == names
     table = answers.section(FULL)["questions"]
     assert len(table.lines) == len(names)

@@ -13,7 +13,7 @@ from learned_schedulers.blocks.models.decoders import DECODERS
 from pipeline.imitation.disagreement import CATEGORIES
 from pipeline.imitation.page import comparison, ideas, input, limits
 from pipeline.imitation.page.rows import leading
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.page.names import set_label
 from tests.report import imitations, made
 from tests.report import limits as made_limits
@@ -67,7 +67,7 @@ def test_the_speed_of_the_command_is_that_of_its_rows() -> None:
 
 
 def test_goals_are_beside_the_paper_and_the_results() -> None:
-    answers = claims.table(imitations.results(), claimed.claims())
+    answers = claims.table(imitations.results(), claims.declared())
     table = comparison.section(replace(EVIDENCE, claims=answers))["goals"]
     assert table.head[:4] == ["Question", "Paper", "Goal", "Attention pointer, greedy"] and len(table.head) == 7
     five, tau, same, unseen, valid = (line[1:4] for line in table.lines)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from learned_schedulers import LEVEL_3
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
@@ -97,7 +97,7 @@ FULL = made.evidence(
     fresh=("quick",),
     provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
     states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
-    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claimed.claims())]),
+    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claims.declared())]),
     fingerprints={"parameters": "f00"},
     skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
 )

@@ -10,9 +10,8 @@ import pytest
 from PIL import Image
 
 from learned_schedulers.figures import render
-from pipeline.lab.claimed import claims
+from pipeline.lab.claims import declared
 from pipeline.lab.page import build
-from pipeline.lab.page.pages import pages
 from pipeline.placement.page import answers, costs, executed, gains, learning, scale, splits
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost
@@ -28,14 +27,15 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
         "placement_convergence_seconds", "placement_training", "placement_scale",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
-    for section in build.SECTIONS["placement"].values():
-        for draw in section(FULL).get("figures", {}).values():
-            assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
+    for draw in build.page_figures(made.declared_page("placement"), FULL).values():
+        assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
 
 
 def test_every_claim_is_asked() -> None:
-    (shown,) = (page for page in pages() if page.name == "placement")
-    assert set(answers.QUESTIONS) == {claim.name for claim in claims() if claim.row["experiment"] in shown.experiments}
+    shown = made.declared_page("placement")
+    assert set(answers.QUESTIONS) == {
+        claim.name for claim in declared() if claim.row["experiment"] in shown.experiments
+    }
     lines = {line[0]: line[1:] for line in answers.section(FULL)["questions"].lines}
     gain = 100 * (1 - cost("go") / cost("placed_heft"))
     goal, value, answer = lines["Are its schedules shorter than HEFT's?"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.reproduction.page import paper_tables
 from tests.report import made
 
@@ -48,7 +48,7 @@ def test_the_reproductions_stand_in_their_order() -> None:
 
 def test_claims_have_a_sign_and_a_size() -> None:
     rows = made.reproduction()
-    evidence = made.evidence(rows, claims=claims.table(rows, claimed.claims()))
+    evidence = made.evidence(rows, claims=claims.table(rows, claims.declared()))
     (part,) = paper_tables.section(evidence)["parts"]
     lines = {(line[0], line[1]): line[2:] for line in part["claims"].lines}
     assert lines["Is accuracy (exact match) higher than Sinkhorn's?", "POPOCS @20"] == [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.imitation.claims import GOALS
 from pipeline.imitation.page import plots
 from pipeline.imitation.page.rows import (
     ABLATION,
@@ -22,7 +23,6 @@ from pipeline.imitation.page.rows import (
     sets,
     sizes,
 )
-from pipeline.lab.claimed import GOALS
 from pipeline.lab.claims import parsed
 from pipeline.lab.page.asked import SIGNS, answer
 from pipeline.lab.page.evidence import ALL, Evidence

@@ -42,7 +42,12 @@ def _section(chapter: str, folder: str, name: str) -> Section:
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:
     """Every figure of the report by its file name without ending; calling it draws it."""
-    shown = [section.content(evidence) for page in pages() for section in sections(page).values()]
+    return {name: drawing for page in pages() for name, drawing in page_figures(page, evidence).items()}
+
+
+def page_figures(page: Page, evidence: Evidence) -> dict[str, Drawing]:
+    """The figures of one page."""
+    shown = [section.content(evidence) for section in sections(page).values()]
     return {name: drawing for section in shown for name, drawing in section.get("figures", {}).items()}
 
 

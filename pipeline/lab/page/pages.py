@@ -40,7 +40,9 @@ FRONT = Page(
     name="index",
     short="front page",
     title="Learned schedulers: three papers, built again and measured",
-    question="What does each of three published schedulers reach if it is built again and measured beside simple methods?",
+    question=(
+        "What does each of three published schedulers reach if it is built again and measured beside simple methods?"
+    ),
     experiments=(),  # it has the experiments of all further pages
     sections=("front",),
 )

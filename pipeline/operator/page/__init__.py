@@ -7,7 +7,10 @@ PAGE = Page(
     name="operator",
     short="projection",
     title="Projecting onto the dependencies",
-    question="Does a network learn better with the projection, what does each method of projection cost, and which decoder makes the best order of a soft permutation?",
+    question=(
+        "Does a network learn better with the projection, what does each method of projection cost, and which "
+        "decoder makes the best order of a soft permutation?"
+    ),
     experiments=(
         "operator_learning",
         "operator_learning_attribution",
