@@ -30,11 +30,17 @@ def files(name: str) -> list[Path]:
 
 
 def modules(name: str) -> list[ModuleType]:
-    """The module of this name, a file or a folder, of each chapter that has one."""
+    """The module of this name, a file or a folder, of each chapter that has one; `page.card` is in a folder `page`."""
+    return [import_module(module) for module in module_names(name)]
+
+
+def module_names(name: str) -> list[str]:
+    """The names of the same modules, which are not imported for it."""
+    place = name.replace(".", "/")
     return [
-        import_module(f"pipeline.{chapter}.{name}")
+        f"pipeline.{chapter}.{name}"
         for chapter in names()
-        if (FOLDER / chapter / f"{name}.py").is_file() or (FOLDER / chapter / name / "__init__.py").is_file()
+        if (FOLDER / chapter / f"{place}.py").is_file() or (FOLDER / chapter / place / "__init__.py").is_file()
     ]
 
 

@@ -36,7 +36,8 @@ _PLACES = {
 class Published:
     """What `load` reads."""
 
-    tables: dict[str, pd.DataFrame]  # name -> rows of all experiments; a table that nobody published has none
+    # Name -> rows of all experiments, with a column `experiment`; a table that nobody published has no rows.
+    tables: dict[str, pd.DataFrame]
     provenance: dict[str, Provenance]  # by experiment
 
 
@@ -57,7 +58,8 @@ def load(experiments: Iterable[Path]) -> Published:
     for path in (path for folder in folders for path in sorted(folder.glob("*.csv"))):
         if path.stem not in frames:
             raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
-        frames[path.stem].append(read(every[path.stem], path))
+        frame = read(every[path.stem], path)
+        frames[path.stem].append(frame if "experiment" in frame else frame.assign(experiment=path.parent.name))
     return Published(
         {name: pd.concat(rows, ignore_index=True) if rows else empty(every[name]) for name, rows in frames.items()},
         {folder.name: Provenance.read(folder / PROVENANCE) for folder in folders},

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.fusion.page.shared import COLLECTION, COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
+from pipeline.collection.page.collection import COLLECTION
+from pipeline.fusion.page.shared import COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
 from pipeline.fusion.tables import FUSED_OPERATIONS
 from pipeline.lab import claims
 from pipeline.lab.config.params import load

@@ -12,12 +12,14 @@ from PIL import Image
 
 from learned_schedulers.figures import render
 from pipeline.collection.page import collection
+from pipeline.collection.page.collection import COLLECTION
 from pipeline.fusion.page import agreement, answers, compiler, costs, learning, pictures, plans
-from pipeline.fusion.page.shared import COLLECTION, COST, FUSION, INDUCTOR, JOINT, XLA, duration, filled, times
+from pipeline.fusion.page.shared import COST, FUSION, INDUCTOR, JOINT, XLA, duration
 from pipeline.lab.claims import declared
 from pipeline.lab.page import build
+from pipeline.lab.page.numbers import times
 from pipeline.lab.page.pages import pages
-from pipeline.lab.page.tables import Table
+from pipeline.lab.page.tables import Table, filled
 from tests.report import fusion, made
 from tests.report.fusion import FACTORS, PUBLISHED, cost
 

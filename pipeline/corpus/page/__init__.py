@@ -13,4 +13,5 @@ PAGE = Page(
     ),
     experiments=("dag_verification", "ingest"),
     sections=("composition", "verification", "ingest"),
+    fresh=("blocks", "skipped", "corpus", "dags", "splits"),
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page import pictures
-from pipeline.devices.page.shared import LIST, METHOD, OF_PAPER, PROXY, REAL, SYNTHETIC, two_digits
 from pipeline.lab import paper_devices as paper
+from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, METHOD, OF_PAPER, PROXY, REAL, SYNTHETIC, two_digits
 from pipeline.lab.page.names import in_order, set_label
 from pipeline.lab.page.numbers import Write, count, number, percent, ratio, two
 from pipeline.lab.page.plots import drawings

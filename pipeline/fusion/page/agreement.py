@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.fusion.page.shared import XLA, filled
+from pipeline.fusion.page.shared import XLA
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, spelt
 from pipeline.lab.page.numbers import count, share
-from pipeline.lab.page.tables import Column, lines, metric, of, table, value
+from pipeline.lab.page.tables import Column, filled, lines, metric, of, table, value
 
 _ALL, _OURS = "all", "xla_cpu"
 _SIMPLER = ("loop_fusion", "every_loop", "separate")

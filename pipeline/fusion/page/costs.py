@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.devices.page.shared import digits, short
 from pipeline.fusion.page.shared import COST
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import digits, short
 from pipeline.lab.page.names import label, spelt
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.tables import Column, lines, metric, of, table, value

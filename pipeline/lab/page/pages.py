@@ -24,6 +24,7 @@ class Page:
     question: str
     experiments: tuple[str, ...]  # shown on the page; only those in params.yaml's `report` run by default
     sections: tuple[str, ...]
+    fresh: tuple[str, ...] = ()  # kinds of files of this run that `prepared.py` beside this declaration reads
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Part:
     page: str
     experiments: tuple[str, ...]
     sections: tuple[str, ...]
+    fresh: tuple[str, ...] = ()
 
 
 FRONT = Page(
@@ -68,6 +70,12 @@ def pages() -> tuple[Page, ...]:
         for page in declared
     ]
     return (FRONT, *sorted(whole, key=lambda page: page.place))
+
+
+def fresh() -> dict[str, str]:
+    """Kind of files of this run that a page reads -> the chapter."""
+    declared = [(module.__name__.split(".")[1], module.PAGE) for module in chapters.modules("page")]
+    return {kind: chapter for chapter, page in declared for kind in page.fresh}
 
 
 def files() -> tuple[str, ...]:

@@ -19,4 +19,5 @@ PAGE = Page(
         "baseline_price",
     ),
     sections=("learning", "projection", "decoding", "price"),
+    fresh=("residuals",),
 )

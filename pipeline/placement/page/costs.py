@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.devices.page.shared import short
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import short
 from pipeline.lab.page.names import label, spelt
 from pipeline.lab.page.numbers import percent, spread
 from pipeline.lab.page.tables import Column, lines, metric, of, table

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import LIST
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.numbers import code, ratio
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table

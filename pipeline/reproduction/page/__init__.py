@@ -10,4 +10,5 @@ PAGE = Page(
     question="Do the paper's Table 1, Table 2 and Figure 3 hold on real machine code?",
     experiments=("quick", "paper", "trials", "processor_kinds"),
     sections=("paper_tables",),
+    fresh=("sweep", "examples"),
 )
