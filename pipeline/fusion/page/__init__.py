@@ -12,6 +12,18 @@ PAGE = Page(
         "hold if a real compiler runs its choices, and what are many simultaneous environments and fused steps "
         "worth?"
     ),
-    experiments=("fusion", "fusion_joint", "fusion_development", "inductor", "xla_fusions", "fusion_cost"),
-    sections=("pictures", "answers", "plans", "learning", "compiler", "agreement", "costs"),
+    experiments=(
+        "fusion",
+        "fusion_joint",
+        "fusion_development",
+        "inductor",
+        "xla_fusions",
+    ),
+    sections=(
+        "pictures",
+        "answers",
+        "plans",
+        "learning",
+        "compiler",
+    ),
 )

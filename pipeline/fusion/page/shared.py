@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.lab.page.numbers import Row, percent, spread
 
 FUSION, JOINT, DEVELOPMENT = "fusion", "fusion_joint", "fusion_development"
-INDUCTOR, XLA, COST = "inductor", "xla_fusions", "fusion_cost"
+INDUCTOR = "inductor"
 UNSEEN, PARTS = "fusion_unseen", "fusion_unseen_parts"
 ALONE, DEFAULT, BEST, OPTIMUM = "alone", "default", "best", "optimum"
 JUDGE = "fusion_cost"  # of plans, on one device or several

@@ -18,9 +18,8 @@ PAGE = Page(
         "imitation_ablation",
         "imitation_scaling",
         "imitation_transfer",
-        "imitation_ideas",
         "imitation_evidence",
         "imitation_input",
     ),
-    sections=("comparison", "ideas", "limits", "input"),
+    sections=("comparison", "limits", "input"),
 )

@@ -64,14 +64,15 @@ def page_text(page: Page, evidence: Evidence) -> str:
     templates = [whole] if (FOLDER / whole).exists() else []
     templates += [section.template for section in every.values() if section.template]
     layout = "lab/page/layout.md.j2" if page != FRONT else "lab/page/front.md.j2"
+    shown = page.experiments or experiments(evidence.provenance)
     text = template(layout).render(
         {name: section.content(evidence) for name, section in every.items()},
         page=page,
         pages=pages(),
         parts=templates,
         params=evidence.params,
-        provenance=provenance(page.experiments or experiments(), evidence),
-        numbers_line=numbers_line(page.experiments or experiments(), evidence),
+        provenance=provenance(shown, evidence),
+        numbers_line=numbers_line(shown, evidence),
     )
     return folded(without_dead_links(text))
 

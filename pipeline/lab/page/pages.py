@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
 from pipeline.lab import chapters
-
-WITH_CLAIMS_ALONE = ("newcomer", "start_up")  # published experiments of no page
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,7 @@ def files() -> tuple[str, ...]:
     return tuple(f"{page.name}.{kind}" for page in pages() for kind in ("html", "md"))
 
 
-def experiments() -> tuple[str, ...]:
-    """Names of all experiments of all pages, and of those with claims alone."""
-    return (*(name for page in pages() for name in page.experiments), *WITH_CLAIMS_ALONE)
+def experiments(published: Iterable[str]) -> tuple[str, ...]:
+    """Names of all experiments of all pages, then of published ones that are on no page."""
+    shown = [name for page in pages() for name in page.experiments]
+    return (*shown, *sorted(set(published) - set(shown)))

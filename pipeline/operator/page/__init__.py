@@ -13,11 +13,13 @@ PAGE = Page(
     ),
     experiments=(
         "operator_learning",
-        "operator_learning_attribution",
         "operator_speed",
         "operator_decoding",
-        "baseline_price",
     ),
-    sections=("learning", "projection", "decoding", "price"),
+    sections=(
+        "learning",
+        "projection",
+        "decoding",
+    ),
     fresh=("residuals",),
 )

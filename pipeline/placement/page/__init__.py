@@ -21,8 +21,14 @@ PAGE = Page(
         "this_machine_placed",
         "placing_speed",
         "whole_graph_scale",
-        "cost_model",
         "workload_splits",
     ),
-    sections=("answers", "gains", "pictures", "learning", "scale", "executed", "splits", "costs"),
+    sections=(
+        "answers",
+        "gains",
+        "pictures",
+        "learning",
+        "scale",
+        "executed",
+    ),
 )

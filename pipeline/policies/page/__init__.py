@@ -18,7 +18,6 @@ PAGE = Page(
         "gflownet_large",
         "gflownet_one_graph",
         "gflownet_small_graph",
-        "policy_trials",
         "exact_flow",
         "environment_speed",
         "sampling_speed",
@@ -31,7 +30,5 @@ PAGE = Page(
         "generalisation",
         "training",
         "exactness",
-        "speed",
-        "trials",
     ),
 )
