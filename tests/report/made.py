@@ -51,15 +51,6 @@ PARAMS: dict[str, Any] = {
             {"attention_pointer": _ORDERING},
             methods=["random_legal", "input_order", "critical_path"],
         ),
-        "imitation_ideas": _experiment(
-            "imitation",
-            ["development"],
-            {
-                "attention_pointer": _ORDERING,
-                "following": _ORDERING | {"encoder": _ENCODER | {"following": True}},
-                "deeper": _ORDERING | {"encoder": _ENCODER | {"layers": 6}},
-            },
-        ),
         "imitation_input": _experiment(
             "imitation",
             ["compiled_test", "shuffled_test"],
