@@ -36,8 +36,7 @@ _PLACES = {
 class Published:
     """What `load` reads."""
 
-    # Name -> rows of all experiments, with a column `experiment`; a table that nobody published has no rows.
-    tables: dict[str, pd.DataFrame]
+    tables: dict[str, pd.DataFrame]  # name -> rows of all experiments; a table that nobody published has none
     provenance: dict[str, Provenance]  # by experiment
 
 
@@ -47,8 +46,8 @@ def columns(table: Table) -> list[str]:
     return [*names, *(name for name in table.schema.names if name not in names)]
 
 
-def load(experiments: Iterable[Path]) -> Published:
-    """The published experiments in these folders, sorted.
+def load(experiments: Iterable[Path], told_apart: bool = False) -> Published:
+    """The published experiments in these folders, sorted; `told_apart`: every table has a column `experiment`.
 
     Raises TableError naming a file whose columns are not its table's, or that is no table, and what to do.
     """
@@ -59,7 +58,9 @@ def load(experiments: Iterable[Path]) -> Published:
         if path.stem not in frames:
             raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
         frame = read(every[path.stem], path)
-        frames[path.stem].append(frame if "experiment" in frame else frame.assign(experiment=path.parent.name))
+        if told_apart and "experiment" not in frame:
+            frame = frame.assign(experiment=path.parent.name)
+        frames[path.stem].append(frame)
     return Published(
         {name: pd.concat(rows, ignore_index=True) if rows else empty(every[name]) for name, rows in frames.items()},
         {folder.name: Provenance.read(folder / PROVENANCE) for folder in folders},

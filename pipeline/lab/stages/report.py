@@ -45,7 +45,7 @@ def main(
     tables_now = behaviours.read(behaviour)
     files = {kind: [Path(path) for path in paths] for kind, paths in json.loads(fresh).items()}
     of_chapters = prepared.of_chapters(files, params)
-    old = frozen.load(published or [])
+    old = frozen.load(published or [], told_apart=True)
     measured = [tables.read(RESULTS, path) for path in results]
     by_graph = [tables.read(PARTS, path) for path in parts or []]
     made = dict(of_chapters.tables) | {
