@@ -136,6 +136,7 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     answers = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
     missing = answers[answers["holds"] == "not measured"].index
     awaited = ("quick", "paper_test_5_paper_valid", "hardware_series", "reorder_lost", "devices", "simulator")
+    awaited += ("light_install", "help_seconds", "order_start_up")
     awaited += (
         "gflownet",
         "environment_speedup",

@@ -198,8 +198,8 @@ def test_missing_latency_is_reported_with_its_remedy() -> None:
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = TEXTS["full"]
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
-    line = "published 2026-11-22, 1 **changed**, 5 of unknown state ([provenance](#provenance))."
-    assert f"Numbers: 6 experiments, {line}" in texts["imitation"]
+    line = "published 2026-11-22, 1 **changed**, 6 of unknown state ([provenance](#provenance))."
+    assert f"Numbers: 7 experiments, {line}" in texts["imitation"]
     origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | x86-64-v3, MKL COMPATIBLE, ONEDNN_MAX_CPU_ISA=unset | 0, 1 |"
     assert f"| `imitation` {origin} changed: dags/full of the tiny corpus differs |" in texts["imitation"]
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
